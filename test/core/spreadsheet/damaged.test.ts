@@ -52,26 +52,10 @@ describe('a workbook', () => {
     expect(refused).toBeGreaterThan(runs(250));
   });
 
-  test('whose part is larger than the directory says is refused before it is unpacked', async () => {
-    const bomb = '<worksheet>'.padEnd(5_000_000);
-    const parts = partsOf({ sheets: [{ xml: bomb }] }).map((part) =>
-      part.content === bomb ? { ...part, deflated: true, lies: { size: 100 } } : part,
-    );
+  test('that names a part which it does not have is refused', async () => {
+    const parts = partsOf({ sheets: [{ rows: ROWS }] }).filter(({ name }) => name !== 'xl/styles.xml');
 
-    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('another size than its directory says');
-  });
-
-  test.each([
-    ['several entries of one name', { name: 'XL/workbook.xml' }, 'several entries of one name'],
-    ['a directory that names another entry', { lies: { name: 'xl/styles.xmm' } }, 'that it does not have'],
-    ['an encrypted entry', { flags: 1, deflated: true }, 'encrypted'],
-    ['an entry elsewhere', { lies: { offset: 3 } }, 'is not where its directory says'],
-  ])('with %s is refused', async (_, change, message) => {
-    const parts = partsOf({ sheets: [{ rows: ROWS }] });
-    const styles = parts.find(({ name }) => name === 'xl/styles.xml') ?? { name: '', content: '' };
-    const others = parts.filter((part) => part !== styles);
-
-    await expect(readWorkbook(zipOfFiles(...others, { ...styles, ...change }), COLUMNS)).rejects.toThrow(message);
+    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('that it does not have');
   });
 
   test.each([0, 1])('throws what the read number %d of its bytes throws', async (allowed) => {

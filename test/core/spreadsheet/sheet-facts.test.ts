@@ -227,15 +227,6 @@ describe('rows', () => {
     expect((await readWorkbook(workbookOf(columns, ...rows, ...end), columns)).content.endsThin).toBe(thin);
   });
 
-  test('without values at the end: the last one may be the text of an error', async () => {
-    const rows = Array.from({ length: 5 }, (_, row) => [`${row}`, 'Dan', '03']);
-
-    const { content } = await readWorkbook(workbookOf(HEADER, ...rows, ['ERROR: timeout']), COLUMNS);
-
-    expect(content.endsThin).toBe(true);
-    expect(content.ending).toEqual({ cells: 1, lineBreak: true });
-  });
-
   test('up to the last that a sheet can have', async () => {
     const rows = `<row r="1"><c r="A1"><v>1</v></c></row>`;
     const last = '<row r="1048576"><c r="C1048576"><v>1</v></c></row>';

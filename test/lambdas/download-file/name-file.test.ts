@@ -93,12 +93,7 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
       'zip',
     ],
     ['an archive that is none, and is named as one', zipOf('leads.csv'), { name: 'leads.xlsx' }, 'zip'],
-    [
-      'JSON Lines where JSON is accepted',
-      '{"id":1,"name":"a"}\n{"id":2}\n',
-      { opaque: ['json'], name: 'x.jsonl' },
-      'jsonl',
-    ],
+    ['JSON Lines where JSON is accepted', '{"id":1,"name":"a"}\n{"id":2}\n', { opaque: ['json'] }, 'json'],
     ['a list of records where JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { opaque: ['json'] }, 'json'],
     ['records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { opaque: ['json'] }, 'json'],
     ['an empty list', '[]', { opaque: ['json'] }, 'json'],

@@ -1,7 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { deployment } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { FILE_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
@@ -34,14 +33,6 @@ describe.each([
     const error = await failureOf(publish(bucket, state, { secondsLeft: () => 1 }), 'CheckUnfinished');
 
     expect(error.message).toContain(FILE_KEY);
-  });
-
-  test('with more content than files may have ends so', async () => {
-    const { bucket, state } = storedRun(bytes);
-    const { files } = deployment();
-    const small = deployment({ files: { ...files, maxBytes: SMALL_CSV.length - 5 } });
-
-    await failureOf(publish(bucket, state, { deployment: small }), 'DownloadTooLarge');
   });
 
   test('is read again from its beginning where the bucket was in trouble', async () => {
