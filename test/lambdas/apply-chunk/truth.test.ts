@@ -1,12 +1,11 @@
-import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import type { Batch, BatchState } from '../../../core/batch/batch-state.ts';
+import type { CrmExchange } from '../../../core/crm/crm-client.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {
   applyStep,
-  expectTruth,
   type FakeStore,
   fakeExchange,
   fakeStore,
@@ -19,7 +18,6 @@ import {
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
-import { runs } from '../../support/runs.ts';
 
 /** Checks the result of a whole batch after faults in several invocations. */
 
@@ -272,104 +270,29 @@ test('a chunk that makes progress between its troubles is not given up', async (
   expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
-/** The possible results of one call: its end, and whether the change is made. */
-const CALLS = [
-  'ok',
-  'ok',
-  'ok',
-  'applied, lost',
-  'lost',
-  'refused',
-  '503',
-  'applied, 500',
-  'applied, page',
-  '429',
-  'down',
-  'dies',
-  'applied, dies',
-] as const;
-/** The possible results of one write. `repeated`: the answer was lost, and the repetition meets the first write. */
-const WRITES = ['ok', 'ok', 'ok', 'ok', 'repeated', 'done, fails', 'fails', 'dies', 'done, dies'] as const;
-
-class Killed extends Error {
-  override name = 'Killed';
-}
-
-/** A function that can be killed at any call. */
-class Life {
-  #killed = false;
-
-  revive(): void {
-    this.#killed = false;
-  }
-
-  /** @throws Killed if it dies now or died before */
-  check(what = ''): void {
-    this.#killed ||= what.endsWith('dies');
-    if (this.#killed) throw new Killed();
-  }
-}
-
-/** A CRM and a bucket with these faults in this order; later calls succeed. */
-function fateful(records: number, calls: (typeof CALLS)[number][], writes: (typeof WRITES)[number][]) {
-  const life = new Life();
-  const applied = new Set<number>();
-  const seen = new Set<number>();
-  const replies: Record<string, (line: number) => Reply> = {
-    ok: () => 200,
-    refused: (line) => (applied.has(line) ? 412 : 404),
-    '503': () => 503,
-    'applied, 500': () => 500,
-    'applied, page': () => new Response('<html>'),
-    '429': () => new Response(null, { status: 429, headers: { 'retry-after': '120' } }),
-    down: () => NO_CONNECTION,
+test('a chunk that was given up while its function is at work: no line is reported NOT_SENT that it sends', async () => {
+  const { store, state } = wholeBatch(300);
+  const held = Promise.withResolvers<void>();
+  const inTheMiddle = Promise.withResolvers<void>();
+  const { crm, sent } = fakeExchange();
+  const exchange: CrmExchange['exchange'] = async (...call) => {
+    const answer = await crm.exchange(...call);
+    if (sent.length === 20) inTheMiddle.resolve();
+    if (sent.length === 20) await held.promise;
+    return answer;
   };
-  const met = world(records, (line) => {
-    life.check();
-    const what = calls.shift() ?? 'ok';
-    if (what !== 'down') seen.add(line);
-    if (what === 'ok' || what.startsWith('applied')) applied.add(line);
-    life.check(what);
-    return replies[what]?.(line) ?? 'lost';
+  const step = applyStep({ crm: { exchange }, store });
+  const unheard = step(state, lambdaContext());
+  await inTheMiddle.promise;
+
+  const results = await told({ store, state }, () => {
+    held.resolve();
+    return unheard;
   });
-  const { putOnce } = met.store;
-  met.store.putOnce = async (key, body) => {
-    life.check();
-    const what = writes.shift() ?? 'ok';
-    const written = what !== 'fails' && what !== 'dies' && (await putOnce(key, body));
-    life.check(what);
-    if (what.endsWith('fails')) throw new RunError('StorageUnavailable', 'Down.');
-    return written && what !== 'repeated';
-  };
-  return { ...met, life, applied, seen, writes };
-}
+  held.resolve();
+  await unheard;
 
-/** Invokes the function to its end, with the same state after a kill. A person stops the batch at some point. */
-async function runThrough({ state, invoke, life, store }: ReturnType<typeof fateful>, stopsAt: number): Promise<void> {
-  let answer = state;
-  for (let times = 0; times < 30 && (answer.outcome ?? 'CONTINUE') === 'CONTINUE'; times += 1) {
-    if (times === stopsAt) store.put(KEYS.stop, '');
-    life.revive();
-    answer = await invoke(answer).catch((error: Error) => {
-      expect(error.name).toBe('Killed');
-      return answer;
-    });
-  }
-  life.revive();
-}
-
-test('whatever happens, every line is reported once, and none otherwise than it was', async () => {
-  const calls = fc.constantFrom(...CALLS);
-  const writes = fc.constantFrom(...WRITES);
-  const fates = [fc.array(calls, { maxLength: 40 }), fc.array(writes, { maxLength: 25 })] as const;
-  await fc.assert(
-    fc.asyncProperty(...fates, fc.integer({ min: 1, max: 12 }), fc.nat(14), async (sent, written, records, stopsAt) => {
-      const met = fateful(records, [...sent], [...written]);
-      await runThrough(met, stopsAt);
-      met.writes.length = 0;
-
-      expectTruth(await told(met), records, met);
-    }),
-    { numRuns: runs(200) },
-  );
+  const applied = results.filter(({ outcome }) => outcome === 'APPLIED').map(({ line }) => line);
+  expect(applied).toEqual(sent);
+  expect(results.filter(({ outcome }) => outcome === 'NOT_SENT')).toHaveLength(300 - sent.length);
 });
