@@ -6,7 +6,7 @@ import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop } from '../../cli/runs/stop.ts';
 import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
-import { fault, refused } from './support/cloud/answers.ts';
+import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { DEPLOYMENT, halfStack } from './support/cloud/stack.ts';
@@ -188,11 +188,4 @@ test('a host that is not found, a session that has ended, and a network that is 
   );
   expect(failed('what is this')).toBeUndefined();
   expect(awsErrorText('a text')).toBeUndefined();
-});
-
-test('where the second of two starts fails, the first is named', async () => {
-  const { cli } = await aws(fault('StartExecution', refused('AccessDeniedException'), { from: 2 }));
-  const { code, stderr } = await cli('start', 'leads', 'contacts');
-  expect(code).toBe(3);
-  expect(stderr).toMatch(/Started before that: leads-\S+; not started: contacts\.\n$/);
 });

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { addDownload } from '../../cli/data/download.ts';
 import { addReport } from '../../cli/report/night-report.ts';
-import { addList } from '../../cli/runs/list-runs.ts';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
 import { bucketRefuses } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { useCommands } from './support/run-cli.ts';
 
-useCommands({ list: addList, download: addDownload, report: addReport });
+useCommands({ download: addDownload, report: addReport });
 
 /** Runs a command against a bucket that gives this answer to every call. */
 async function against(code: string, status: number, ...args: string[]) {
@@ -36,12 +35,6 @@ test.for([
     expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringMatching(told) });
   },
 );
-
-test('list goes on without the bucket, and says so', async () => {
-  const { code, stdout, stderr } = await against('AccessDenied', 403, 'list', '--json');
-  expect([code, JSON.parse(stdout)]).toEqual([0, { runs: [] }]);
-  expect(stderr).toMatch(/the bucket could not be read\. AWS denies access \(AccessDenied\)/);
-});
 
 test('a bucket that refuses a command for a reason without a sentence refuses the person, not a run', () => {
   expect(codeOf(new RunError('StorageDenied', 'No.'))).toBe(3);

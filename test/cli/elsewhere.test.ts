@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
@@ -48,11 +47,4 @@ test('the dates of a report and of a list are those of the zone that is deployed
   const { stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
   expect(JSON.parse(stdout).runs).toMatchObject([{ date: '2026-11-21' }]);
   expect([page.stderr, stderr]).toEqual(['', '']);
-});
-
-test('a configuration with a mistake is refused, not passed over', async () => {
-  const file = join(await tempDir(), 'wrong.json');
-  await writeFile(file, '{"timeZone":"Mars/Base"}');
-  const { code, stderr } = await runCli('plan', '--deployment', 'x', '--configuration', file);
-  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringMatching(/^ConfigInvalid: .*timeZone/m) });
 });

@@ -1,13 +1,8 @@
-import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { addAuthorize } from '../../cli/access/authorize.ts';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
-import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';
-import { tempDir } from '../local/support/support.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { runCli, useCommands } from './support/run-cli.ts';
@@ -65,65 +60,6 @@ test('the program ends with the code of a matter of usage, and its sentence on s
   const { code, stdout, stderr } = await cli(['folow']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/);
-});
-
-test('a wrong configuration is reported with the path of every wrong field', async () => {
-  const file = join(await tempDir(), 'wrong.json');
-  const crm = {
-    baseUrl: 'ftp://crm.example',
-    authUrl: 'https://crm.example/auth?x=1',
-    scopes: [],
-    clientAuthentication: 'x',
-  };
-  const entities = { leads: { columns: [], schedule: 'daily' }, leeds: {} };
-  const rest = {
-    timeZone: 'Mars',
-    polling: { firstWaitSeconds: 0.5 },
-    retentionDays: 0,
-    nightly: { at: '25:00' },
-  };
-  await writeFile(file, JSON.stringify({ local: true, crm, entities, ...rest, colour: 'red' }));
-  const { code, stderr } = await runCli('plan', ...local, '--configuration', file);
-  expect(code).toBe(2);
-  const lines = stderr.trim().split('\n');
-  for (const field of [
-    ...['crm.baseUrl', 'crm.authUrl', 'crm.scopes', 'crm.clientAuthentication', 'entities.leads.columns'],
-    ...['entities.leads.schedule', 'timeZone', 'polling.firstWaitSeconds', 'retentionDays', 'nightly.at', 'colour'],
-  ]) {
-    expect(lines).toContainEqual(expect.stringContaining(`ConfigInvalid: ${file}: ${field}: `));
-  }
-  await writeFile(file, '{"crm":');
-  const broken = await runCli('plan', ...local, '--configuration', file);
-  expect(broken).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/^ConfigInvalid: .*wrong\.json: is not JSON/),
-  });
-});
-
-test('nothing that listens, and no such stack, are matters of the environment', async () => {
-  const nobody = `http://127.0.0.1:${await freePort()}`;
-  const empty = await aws({ DescribeStacks: refused('ValidationError', 'Stack x does not exist') });
-  const [closed, absent] = await Promise.all([
-    cli(['start', 'leads', ...local], { AWS_ENDPOINT_URL: nobody }),
-    cli(['authorize', ...local, '--endpoint-url', empty.endpoint]),
-  ]);
-  expect(closed.code).toBe(3);
-  expect(closed.stderr).toMatch(/^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): .*\n$/);
-  expect(absent.code).toBe(3);
-  expect(absent.stderr).toMatch(/^There is no stack crm-export-local here: .*\n$/);
-});
-
-test('a callback port that is taken ends the command at once', async () => {
-  const port = await freePort();
-  const other = createServer().listen(port, '127.0.0.1');
-  onTestFinished(() => void other.close());
-  const endpoint = await stackWithSecrets();
-  const { code, stderr } = await cli(
-    ['authorize', ...local, '--endpoint-url', endpoint, '--client-id', 'x', '--port', String(port)],
-    { CRM_CLIENT_SECRET: 'x' },
-  );
-  expect(code).toBe(3);
-  expect(stderr).toMatch(/^The port \d+ on 127\.0\.0\.1 cannot be listened on .* --port\.\n$/);
 });
 
 test('a redirect URI where nothing can listen is refused where nobody can paste', async () => {
