@@ -55,7 +55,6 @@ const NEEDING_SETTINGS = [
   'report',
   'backfill',
   'table',
-  'pause',
   'resume',
   'update',
   'readers',

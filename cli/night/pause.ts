@@ -1,14 +1,10 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Command } from 'commander';
-import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { freshnessText } from '../../core/config/timing.ts';
-import { isOfNights, isWatchedAlone } from '../../core/night/expected.ts';
 import { isGone } from '../deployment-state.ts';
-import { isDated } from '../runs/export-date.ts';
 import { partialFailure, RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
-import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -42,22 +38,13 @@ function withEntities(command: Command): Command {
 async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
-  const deployed = await deployedConfiguration(target);
+  warnUnsettled(target);
   await switchRules(target, entities, 'DISABLED');
-  printErr(
-    `${alarmsText(deployed, entities)}A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.`,
-  );
+  printErr(PAUSED);
 }
 
-/** The alarms that a pause will raise. */
-function alarmsText(deployed: Deployment, entities: Entity[]): string {
-  const now = new Date();
-  const ofNights = entities.filter((entity) => deployed.entities[entity].enabled && isOfNights(deployed, entity, now));
-  const alone = entities.filter((entity) => isWatchedAlone(deployed, entity, now));
-  const night = `Nights wait for ${ofNights.join(', ')}: each is mailed as incomplete (alarm NightIncomplete), and status says why.\n`;
-  const hours = `The alarm NoPublishedExport of ${alone.join(', ')} is raised ${freshnessText(deployed, alone)} after the last published export; it names no cause.\n`;
-  return `${ofNights.length > 0 ? night : ''}${alone.length > 0 ? hours : ''}`;
-}
+const PAUSED = `Nights wait for a paused entity: each is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
+A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
@@ -71,11 +58,11 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
     );
   }
   const which = options.all ? '--all' : entities.join(' ');
-  const dated = entities.filter((entity) => isDated(deployed, entity));
-  const past = dated.map((entity) => `${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
   printErr('Nights that were missed are not made up for.');
   printErr(`The records of today: ${commandFor(`start ${which}`, options)}`);
-  for (const text of past) printErr(`Past dates of ${text}`);
+  printErr(
+    `Past dates, if the filters depend on the date: ${commandFor('backfill ENTITY --from DATE --to DATE', options)}`,
+  );
 }
 
 type Switch = 'ENABLED' | 'DISABLED';

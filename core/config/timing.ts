@@ -35,14 +35,6 @@ export function freshnessOf(deployment: Deployment, entity: Entity): { hours: nu
   return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
 }
 
-/** Returns "31 hours", or "31 to 35 hours, by entity". */
-export function freshnessText(deployment: Deployment, entities: readonly Entity[]): string {
-  const hours = entities.map((entity) => freshnessOf(deployment, entity).hours);
-  const least = Math.min(...hours);
-  const most = Math.max(...hours);
-  return least === most ? `${least} hours` : `${least} to ${most} hours, by entity`;
-}
-
 /** The start of an entity in the nightly order, `spreadMinutes` after the entity before it. */
 function inTheNight({ nightly }: Deployment, entity: Entity, first: string): string {
   return timeOf(minuteOf(first) + ENTITIES.indexOf(entity) * nightly.spreadMinutes);

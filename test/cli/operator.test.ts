@@ -7,7 +7,7 @@ import { executionOf } from '../../cli/runs/run.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
 import { addStop } from '../../cli/runs/stop.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { deployment, newState, run as runPlan, runState } from '../support/builders.ts';
+import { newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
@@ -247,22 +247,17 @@ test('whatever ends a pause of several, those that were switched off are reporte
   expect(stdout).toMatch(/^leads: switched off .*\n\S+: switched off .*\n$/);
 });
 
-test('pause tells which alarms come of it, and when, and resume what a deploy would switch off again', async () => {
-  const alarms = { ...deployment().alarms, freshnessHours: 30 };
-  const entities = { contacts: { enabled: false }, workflows: { schedule: 'rate(1 day)' } };
-  const { cli, asked } = await aws(RULES_ON, configured({ alarms, entities }));
+test('pause switches rules off, and resume says what a deploy would switch off again', async () => {
+  const { cli, asked } = await aws(RULES_ON, configured({ entities: { contacts: { enabled: false } } }));
 
   const paused = await cli('pause', 'leads');
   const resumed = await cli('resume', 'leads', 'contacts');
 
-  expect(paused.stderr).toMatch(/^Nights wait for leads: .*\(alarm NightIncomplete\), and status says why\.\nA deploy/);
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
-  expect(resumed.stderr).toMatch(/\nThe records of today: .* start leads contacts .*--deployment test\n$/);
-  expect((await cli('resume', '--all')).stderr).toMatch(/ start --all .*\n$/);
-  const alone = await cli('pause', 'contacts', 'workflows');
-  expect(alone.stderr).toMatch(/^The alarm NoPublishedExport of workflows is raised 30 hours after .*\nA deploy/);
+  expect(resumed.stderr).toMatch(/\nThe records of today: .* start leads contacts .*--deployment test\n/);
+  expect((await cli('resume', '--all')).stderr).toMatch(/ start --all .*\n/);
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
 
@@ -328,17 +323,6 @@ describe('at noon UTC of 2026-11-20', () => {
       expect(stderr).toMatch(
         new RegExp(`^The deployed ${refusal} not depend on the date, .* of today under 2026-11-19\\. .*--same-data`),
       );
-  });
-
-  test('resume names the backfill of those whose past dates can be made up for', async () => {
-    const { cli } = await aws(RULES_ON, dated('contacts'));
-
-    const { stderr } = await cli('resume', 'leads', 'contacts');
-
-    expect(stderr).toMatch(
-      /\nPast dates of contacts: .* backfill contacts --from DATE --to DATE .*--deployment test\n$/,
-    );
-    expect(stderr).not.toContain('Past dates of leads');
   });
 
   test.for(dates.slice(0, 3))('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {

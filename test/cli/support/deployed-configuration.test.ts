@@ -68,7 +68,6 @@ const OF_ANOTHER_RELEASE = template({ Resources: {} });
 test.each<[string, string[]]>([
   ['authorize', ['--client-id', 'x', '--no-browser']],
   ['backfill', ['leads', '--from', '2026-03-01', '--to', '2026-03-02']],
-  ['pause', ['leads']],
   ['resume', ['leads']],
   ['report', ['-o', '-']],
   ['table', ['leads', '--outdated']],
@@ -97,10 +96,10 @@ test('whoever may not read the template is told so, and works without settings',
 
   // Runs one after the other, because doctor sets the exit code of the process.
   const listed = await cli('list');
-  const paused = await cli('pause', 'leads');
+  const resumed = await cli('resume', 'leads');
   const doctor = await cli('doctor');
 
-  expect(paused).toMatchObject({ code: 3, stderr: expect.stringMatching(/^AWS denies access .*GetTemplate/) });
+  expect(resumed).toMatchObject({ code: 3, stderr: expect.stringMatching(/^AWS denies access .*GetTemplate/) });
   expect(doctor.stdout).toMatch(/^\? configuration: .*\? AWS denies access .*GetTemplate/m);
   expect(listed).toMatchObject({ code: 0, stderr: '' });
 });
