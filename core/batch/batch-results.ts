@@ -37,7 +37,7 @@ export const resultLineSchema = z.strictObject({
   at: z.iso
     .datetime()
     .nullable()
-    .describe('When the outcome was known; null when not sent, and where no function lived to tell.'),
+    .describe('When the outcome was known; null if the line was not sent, or if the function died.'),
   fields: z.array(z.string()).optional().describe('Fields that the CRM named in refusing (422); never values.'),
 });
 export type ResultLine = z.infer<typeof resultLineSchema>;
@@ -57,7 +57,7 @@ export function parseResults(text: string): ResultLine[] {
       .filter((line) => line !== '' && !line.startsWith(DOUBT))
       .map((line) => resultLineSchema.parse(JSON.parse(line)));
   } catch {
-    throw new RunError('StorageConflict', 'An object among the results of a chunk is not made of result lines.');
+    throw new RunError('StorageConflict', 'A result object of a chunk has something other than result lines.');
   }
 }
 
@@ -76,7 +76,7 @@ export const batchManifestSchema = z.object({
   schemaVersion: z
     .int()
     .min(1)
-    .describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
+    .describe('Currently 1. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
   batch: batchNameSchema,
   execution: z.string().describe('Name of the Step Functions execution.'),
   input: z.object({
@@ -97,9 +97,9 @@ export const batchManifestSchema = z.object({
   stopAfterFailures: z.int().min(1).nullable(),
   startedAt: z.iso.datetime(),
   finishedAt: z.iso.datetime().describe('When the last outcome was known, from the state of the batch.'),
-  keptUntil: z.iso.date().describe('From this day on the lifecycle rules of the bucket may remove the batch.'),
-  softwareVersion: z.string().describe('Release that began the batch.'),
-  warnings: z.array(z.string()).describe('What a reader should know; empty when all is well.'),
+  keptUntil: z.iso.date().describe('From this day on, the lifecycle rules of the bucket may remove the batch.'),
+  softwareVersion: z.string().describe('Release that started the batch.'),
+  warnings: z.array(z.string()).describe('Warnings for readers; empty if there are none.'),
 });
 export type BatchManifest = z.infer<typeof batchManifestSchema>;
 

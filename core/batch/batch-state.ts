@@ -53,7 +53,7 @@ export const MOST_CHUNKS = 1000;
 export const chunkSchema = z.strictObject({
   chunk: z.int().min(1).max(MOST_CHUNKS).describe('Number of the chunk, from 1.'),
   from: z.int().min(0).describe('First byte in input.jsonl.'),
-  to: z.int().min(1).describe('First byte behind the chunk, which is the first one of the next.'),
+  to: z.int().min(1).describe('First byte after the chunk, which is the first one of the next.'),
   firstLine: z.int().min(1).describe('Number of the line that begins at "from".'),
   lastLine: z.int().min(1).describe('Number of the last line; lines without a record count.'),
   records: z.int().min(1).describe('Records in the chunk.'),

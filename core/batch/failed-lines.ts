@@ -78,7 +78,7 @@ export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerat
     if (text.startsWith(DOUBT)) continue;
     const result = parseJson(resultLineSchema, text);
     if (!result)
-      throw new RunError('StorageConflict', `Line ${line} of the results is no result line of this software.`);
+      throw new RunError('StorageConflict', `Line ${line} of the results is not a result line of this software.`);
     yield result;
   }
 }
@@ -90,7 +90,7 @@ function idOf(text: string, line: number): string | undefined {
   if (text.trim() === '') return undefined;
   const record = parseJson(recordSchema, text);
   if (record) return record.id;
-  throw new RunError('FileRejected', `Line ${line} of the input is no record with an id.`);
+  throw new RunError('FileRejected', `Line ${line} of the input is not a record with an id.`);
 }
 
 function mismatch({ line }: ResultLine): RunError {

@@ -45,5 +45,5 @@ async function pieceOf(store: Bucket, { inputKey, etag }: Batch, from: number, t
 }
 
 export function changed(key: string): RunError {
-  return new RunError('StorageConflict', `The object at ${key} is not the one that was validated any more.`);
+  return new RunError('StorageConflict', `The object at ${key} is no longer the one that was validated.`);
 }

@@ -26,7 +26,7 @@ interface Warning {
   firstLine: number;
 }
 
-const OTHER_FUND = 'is a plan of another fund than kupatHolim names';
+const OTHER_FUND = 'is a plan of a different fund than the one in kupatHolim';
 
 const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
 

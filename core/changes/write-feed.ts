@@ -111,7 +111,7 @@ function refuseColumns(columns: Columns, { key, ignore }: FeedInput): void {
   const reserved = RESERVED.find((name) => columns.has(name));
   if (reserved !== undefined)
     throw new TableError(
-      `The table has a column "${reserved}", which is a name of the feed itself. \`tables.except\` leaves it out.`,
+      `The table has a column "${reserved}", which is the name of a column of the feed itself. \`tables.except\` leaves it out.`,
     );
   const missing = [...key, ...ignore].find((name) => !columns.has(name));
   if (missing !== undefined) throw new TableError(`The table has no column "${missing}", which \`changes\` names.`);

@@ -150,7 +150,7 @@ function leftOutOf(
       return { leftOut: [...meant, ...moved], warnings: [...severalTexts(entry, meant), ...movedTexts(moved, since)] };
     }
     if (before.length === 0 || isNewListed) lost.push(entry);
-    const gone = `The CRM no longer lists what columns.except names: "${entry}". No column has come since ${since}.`;
+    const gone = `The CRM no longer lists these entries of columns.except: "${entry}". No column was added since ${since}.`;
     return { leftOut: before, warnings: [gone] };
   });
   if (lost.length > 0) throw namesNothing(lost, entity, fields);
@@ -173,10 +173,10 @@ function movedTexts(moved: readonly LeftOut[], since: string): string[] {
 function namesNothing(entries: string[], entity: Entity, fields: readonly ListedField[]): RunError {
   const known = fields.flatMap(textsOf);
   const named = entries.slice(0, 10).map((entry) => `"${entry}"${suggestion(entry, known)}`);
-  const what = `columns.except of ${entity} names ${named.join(', ')}, which is no column in the list of the CRM (GET /${entity}/fields, ${fields.length} columns).`;
+  const what = `columns.except of ${entity} names ${named.join(', ')}, which the CRM does not list as a column (GET /${entity}/fields, ${fields.length} columns).`;
   return new RunError(
     'ConfigInvalid',
-    `${what} Nothing is requested: the column may be there under another name. Correct the entry, or remove it.`,
+    `${what} No export is requested, because the column may have another name now. Correct the entry, or remove it.`,
   );
 }
 
@@ -187,7 +187,7 @@ function namesNothing(entries: string[], entity: Entity, fields: readonly Listed
 function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, input: ExportInput): void {
   const asked = namedIn(leftOut, Array.isArray(input.columns) ? input.columns : [], [input.filters, input.sorts]);
   if (asked.length > 0) {
-    const what = `The configuration leaves out ${quotedNames(asked)} (columns.except): no input can ask for it.`;
+    const what = `The configuration leaves out ${quotedNames(asked)} (columns.except): an input cannot request it.`;
     throw new RunError('InvalidInput', what);
   }
   const { columns, filters = configured.filters, sorts = configured.sorts } = input;

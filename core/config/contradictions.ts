@@ -73,7 +73,7 @@ const DEPLOYMENT: Row<Settings>[] = [
   [
     'crm.privateHosts',
     (settings) => isUnreachable(settings),
-    'needs `network`: outside of your subnets no function reaches a private address',
+    'needs `network`: only functions in your subnets can reach a private address',
   ],
   [
     'crm.privateHosts',
@@ -132,7 +132,7 @@ function readersWithoutTable({ readers, entities }: Settings): Problem[] {
 type EntityRow = Row<EntitySettings>;
 
 const isOpaque = ({ opaque }: EntitySettings) => opaque.length > 0;
-const UNKNOWN_COLUMNS = 'which columns such a file has is not known';
+const UNKNOWN_COLUMNS = 'the columns of such a file are unknown';
 
 /** A setting that needs the content of a file, and so contradicts `opaque` kinds, whose content is not read. */
 const opaque = (setting: string, isSet: (plan: EntitySettings) => boolean, why: string): EntityRow => [
@@ -169,7 +169,7 @@ const ENTITY: EntityRow[] = [
   [
     'changes',
     ({ changes, tables }) => changes !== undefined && tables === undefined,
-    'needs `tables`: a feed is made of two of them',
+    'needs `tables`: a feed compares two of them',
   ],
   [
     'changes',
@@ -226,7 +226,7 @@ const NAMES: NameRow[] = [
   [
     ['tables.except', 'tables.hash'],
     (_, plan) => isHeaderless(plan),
-    'which files without a header (`columns.header`) do not tell',
+    'which files without a header (`columns.header`) do not have',
   ],
   [['changes.ignore'], (name, { changes }) => isIn(changes?.key, name), 'which is a part of `changes.key`'],
 ];

@@ -120,7 +120,7 @@ const ownPollingSchema = z
   .strictObject(polling)
   .partial()
   .optional()
-  .describe('Replaces single values of `polling` for this entity.');
+  .describe('Overrides single values of `polling` for this entity.');
 
 /** The settings for the start of the night. */
 
@@ -181,11 +181,11 @@ const chosenColumns = z.strictObject({
     .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
     .optional()
     .describe(
-      'Columns to leave out, by name or label: no run requests them, and a file that has one is quarantined for good. An entry that names nothing in the list of the CRM stops the run.',
+      'Columns to leave out, by name or label. No run requests them, and a file that has one of them is quarantined and cannot be released. An entry that the CRM does not list stops the run.',
     ),
   required: columnNames
     .optional()
-    .describe('Columns that must be there: without them nothing is requested, and no file published.'),
+    .describe('Columns that must be there: without them, no export is requested and no file is published.'),
   labels: z
     .record(z.string().min(1).max(200), columnName.nullable())
     .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })

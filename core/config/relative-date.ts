@@ -32,7 +32,7 @@ const FORM =
 /** Malformed relative dates in a list of filters. A filter is an object, so a date itself is not a filter. */
 export function dateProblems(filters: readonly unknown[]): Problem[] {
   return datesIn(filters).flatMap(({ path, value }) => {
-    if (path.length < 2) return [{ path, message: 'is a date where a filter should be: put it into one' }];
+    if (path.length < 2) return [{ path, message: 'is a date in place of a filter: put the date into a filter' }];
     return relativeDateSchema.safeParse(value).success ? [] : [{ path, message: FORM }];
   });
 }

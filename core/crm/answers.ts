@@ -135,7 +135,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       hasError,
       'contradiction',
       'CrmContractError',
-      () => ' with the id of an export and an error: nothing proves that the export is complete.',
+      () => ' with the id of an export and an error: the answer does not prove that the export is complete.',
     ],
   ],
   status: [
@@ -177,7 +177,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       (about) => about.answer.status !== 200 || !isObject(about.answer.body),
       'unknown',
       'CrmContractError',
-      ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: nothing confirms the change.`,
+      ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
     ],
     [
       (about) => saidOfUpdate(about).isRefusal,
@@ -189,7 +189,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       (about) => saidOfUpdate(about).contradiction !== undefined,
       'contradiction',
       'CrmContractError',
-      (about) => `, but ${saidOfUpdate(about).contradiction}: nothing confirms the change.`,
+      (about) => `, but ${saidOfUpdate(about).contradiction}: the change is not confirmed.`,
     ],
   ],
 };
@@ -215,7 +215,7 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
   const where = `${nameOf(call)} was answered ${answer.status}`;
-  throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(answer.body)}.`);
+  throw new RunError('CrmContractError', `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.`);
 }
 
 /** Reads the body of an answer in any format. @param path of the address that was called */
@@ -228,7 +228,7 @@ export async function readAnswer(
   const text = await whole.text().catch((error: unknown) => {
     return error instanceof UnreadableBody
       ? error
-      : new UnreadableBody('cut off', `${code}, but not to its end`, error);
+      : new UnreadableBody('cut off', `${code}, but the answer broke off`, error);
   });
   const unread = text instanceof UnreadableBody ? text : undefined;
   const read = text instanceof UnreadableBody ? undefined : text;
@@ -250,7 +250,7 @@ function described({ answer }: About): string {
 }
 
 function redirectText(about: About): string {
-  return `${described(about)}, a redirect, which is not followed with credentials.`;
+  return `${described(about)}, a redirect. Redirects are not followed, because the request has credentials.`;
 }
 
 function unreadText({ answer }: About): string {

@@ -30,7 +30,8 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
         sleep,
         secondsLeft,
         count: (event) => log.measure({ [event]: 1 }),
-        onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
+        onOddities: (oddities) =>
+          log.info('the answer of the token endpoint does not follow the standard', { oddities }),
         authorizeCommand,
         inFunction: true,
       },

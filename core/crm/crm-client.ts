@@ -148,7 +148,7 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
     const what = code?.includes('CERT')
-      ? `the certificate of the CRM is not accepted (${code})`
+      ? `the certificate of the CRM is not trusted (${code})`
       : `no connection to the CRM (${code})`;
     return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
   }
@@ -165,7 +165,7 @@ function isSendable(accessToken: string): boolean {
 }
 
 function unsendable(call: CrmCall): RunError {
-  const what = 'The access token that the CRM issued has a character that no header can hold';
+  const what = 'The access token that the CRM issued has a character that is not allowed in a header';
   return new RunError('CrmContractError', `${what}: ${nameOf(call)} was not sent.`);
 }
 

@@ -91,8 +91,8 @@ export async function requestDownload(crm: CrmClient, entity: Entity, exportId: 
     const { status, retryAfterSeconds } = error;
     const what =
       status === undefined
-        ? `Export ${exportId} is PROCESSED, but the CRM gave no address of its file`
-        : `The CRM does not give out the file of export ${exportId} yet`;
+        ? `Export ${exportId} is PROCESSED, but the CRM gave no URL of its file`
+        : `The CRM does not provide the file of export ${exportId} yet`;
     throw new RunError('ExportNotReady', `${what}: ${error.message}`, { status, retryAfterSeconds });
   }
 }

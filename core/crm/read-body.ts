@@ -95,6 +95,6 @@ export function shapeOf(value: unknown): string {
   const keys = Object.keys(value);
   // A key may be data, such as an e-mail address.
   const named = keys.filter(isPlainName).slice(0, 20);
-  const others = keys.length > named.length ? [`${keys.length - named.length} that are not repeated here`] : [];
+  const others = keys.length > named.length ? [`${keys.length - named.length} keys that are not shown`] : [];
   return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
 }

@@ -62,7 +62,7 @@ export function createExportRecords(client: DynamoDBClient, TableName: string): 
         return parseRecord((await client.send(command)).Attributes);
       } catch (error) {
         if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);
-        return { refused: error.Item ? 'it was for another request or date' : 'no export of that run is known' };
+        return { refused: error.Item ? 'it was for another request or date' : 'that run has no recorded export' };
       }
     },
   };

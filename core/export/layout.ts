@@ -12,7 +12,7 @@ export const layoutVersion = z
   .check(
     z.minimum(OLDEST_LAYOUT),
     z.describe(
-      '3 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest. This schema does not describe objects of earlier releases, which have a smaller number.',
+      'Currently 3. Fields may be added: read those that you need, whatever the version, and ignore the rest. This schema does not describe objects of earlier releases, which have a smaller number.',
     ),
   );
 

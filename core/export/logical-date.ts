@@ -5,5 +5,5 @@ export const FIRST_DATE = '2000-01-01';
 export function dateProblem(date: string, today: string, timeZone: string): string | undefined {
   // Rejects years with a sign.
   if (/^\d{4}-/.test(date) && date >= FIRST_DATE && date <= today) return undefined;
-  return `${date} is no date for an export: they go from ${FIRST_DATE} to today, ${today} in ${timeZone}.`;
+  return `${date} is not a valid date for an export: dates go from ${FIRST_DATE} to today, ${today} in ${timeZone}.`;
 }

@@ -17,7 +17,7 @@ const fileFactsSchema = z.object({
     .nullable(z.int().check(z.minimum(0)))
     .check(
       z.describe(
-        'Records without the header and those that repeat it; null where programs count differently, or the file was not read.',
+        'Records without the header and those that repeat it; null if programs count differently, or the file was not read.',
       ),
     ),
 });
@@ -36,13 +36,15 @@ export const manifestSchema = z.object({
     .enum(['published', 'unpublished', 'quarantined'])
     .check(
       z.describe(
-        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a guard stopped it; a person may have released it since, then pointers name it.',
+        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a check stopped it. A person may have released it since, and then pointers name it.',
       ),
     ),
-  guards: z.nullable(gateReportSchema).check(z.describe('What the file was compared with; null = with nothing.')),
+  guards: z
+    .nullable(gateReportSchema)
+    .check(z.describe('The export that the file was compared with; null = there is none.')),
   releasedBefore: z
     .nullable(releasedBeforeSchema)
-    .check(z.describe('What a person has released of earlier files of this plan.')),
+    .check(z.describe('What a person has accepted in earlier files of this plan.')),
   unchangedSince: z
     .nullable(z.iso.date())
     .check(z.describe('Since this date the files have had the same size and CRC-32; null = it differs from the last.')),
@@ -55,7 +57,7 @@ export const manifestSchema = z.object({
         'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the CRM may hold as many further exports.',
       ),
     ),
-  warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),
+  warnings: z.array(z.string()).check(z.describe('Warnings for readers; empty if there are none.')),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
@@ -120,7 +122,7 @@ export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): P
   if (isOfEarlierRelease(object.text)) throw new RunError('EarlierRelease', `${earlierText(key)}.`);
   const manifest = parseJson(storedManifestSchema, object.text);
   if (manifest) return manifest;
-  throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
+  throw new RunError('StorageConflict', `The object at ${key} is not a manifest of this software.`);
 }
 
 /** The verdict that a repeated step must keep: exports published since might lead to another one. */
@@ -138,5 +140,8 @@ export async function writeManifest(bucket: Bucket, key: string, manifest: Manif
   const same = isDeepStrictEqual(parseJson(meaningSchema, standing?.text), meaningSchema.parse(manifest));
   const verdict = same && parseJson(verdictSchema, standing?.text);
   if (verdict) return verdict;
-  throw new RunError('StorageConflict', `The object at ${key} is another manifest than this run would write.`);
+  throw new RunError(
+    'StorageConflict',
+    `The object at ${key} is a different manifest from the one that this run would write.`,
+  );
 }

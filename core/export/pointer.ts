@@ -22,13 +22,13 @@ export const pointerSchema = z.object({
   manifestKey: z.string().check(z.describe('Key of the manifest, which names the file.')),
   keptUntil: z.iso
     .date()
-    .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
+    .check(z.describe('From this day on, the lifecycle rules may remove the run and this pointer.')),
   kind: kindSchema.check(
     z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
   ),
   released: z
     .boolean()
-    .check(z.describe('A guard had stopped the file and a person released it: `_release.json` beside its manifest.')),
+    .check(z.describe('A check had stopped the file and a person released it: `_release.json` beside its manifest.')),
   newNormal: z
     .boolean()
     .check(z.describe('Guards compare later files with this date and those after it, not with earlier ones.')),
@@ -91,7 +91,7 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
     if (await writeOver(bucket, key, text, etag)) return true;
     ({ run, etag } = await readPointer(bucket, key));
   }
-  throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
+  throw new RunError('StorageUnavailable', `The pointer ${key} was changed by other runs ${ROUNDS} times in a row.`);
 }
 
 /**
@@ -112,6 +112,6 @@ export function compareRuns(a: OrderedRun, b: OrderedRun): number {
 function parseNamedRun(key: string, text: string): NamedRun {
   const run = parseJson(namedRunSchema, text);
   if (run) return run;
-  const what = `The object at ${key} is no pointer of this software; remove it if it is not needed.`;
+  const what = `The object at ${key} is not a pointer of this software. Remove it if you do not need it.`;
   throw new RunError('StorageConflict', what);
 }

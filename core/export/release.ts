@@ -57,7 +57,7 @@ export async function writeRelease(bucket: Bucket, key: string, release: Release
   if (await bucket.putOnce(key, strictText(releaseSchema, release))) return release;
   const standing = parseJson(releaseSchema, (await bucket.read(key))?.text);
   if (standing) return standing;
-  throw new RunError('StorageConflict', `The object at ${key} is no release of this software.`);
+  throw new RunError('StorageConflict', `The object at ${key} is not a release of this software.`);
 }
 
 /** Why the file of a run cannot be released, in a sentence; `undefined` if it can. */
@@ -67,12 +67,12 @@ export function whyNotReleased(run: string, manifest: Manifest | undefined, newN
 }
 
 function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
-  if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
+  if (!manifest) return `it has stored no file, is under way or does not exist; to list the runs: ${CRM_EXPORT} list`;
   const { state, guards, run } = manifest;
-  if (state === 'published') return 'no guard has stopped its file, which is published';
-  if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';
-  if (guards && !isReleasable(guards)) return 'its file holds what the configuration leaves out';
-  if (newNormal && run.kind === 'partial') return 'its plan is another than the configured one, whose history goes on';
+  if (state === 'published') return 'no check has stopped its file, which is published';
+  if (state === 'unpublished') return 'its plan differs from the configured one, and no check has stopped it';
+  if (guards && !isReleasable(guards)) return 'its file has a column that the configuration leaves out';
+  if (newNormal && run.kind === 'partial') return 'its plan differs from the configured one, whose history continues';
   return undefined;
 }
 
@@ -101,5 +101,5 @@ function aheadOf(manifest: Manifest, run: OrderedRun | undefined): number {
 
 export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {
   const other = kind === 'partial' ? 'A later run, or one of the configured plan,' : 'A later run';
-  return `${other} of ${entity} is published for ${date}: the run ${execution} is not released, for pointers never go back.`;
+  return `${other} of ${entity} is published for ${date}: the run ${execution} is not released, because pointers never go back.`;
 }

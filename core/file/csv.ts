@@ -40,7 +40,7 @@ export async function readCsv(
  * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
  */
 export function doubtfulEnd(doubt: string): UnreadableFile {
-  return new UnreadableFile(`came without a declared end, and whether it is whole cannot be known: ${doubt}`);
+  return new UnreadableFile(`came without a declared length, and the check cannot prove that it is complete: ${doubt}`);
 }
 
 function doubtOf({ scanner, content }: CsvCount): string | undefined {
@@ -80,7 +80,7 @@ function remarksOf(
   const { overhanging, errors, endsWithError, records } = count;
   const some = (number: number) => number > 0 && number < records - 1;
   const remarks: [holds: boolean, remark: string][] = [
-    [rowsAbove > 0, `The header stands below ${counted(rowsAbove, 'line')} with titles.`],
+    [rowsAbove > 0, `The header is below ${counted(rowsAbove, 'line')} of titles.`],
     [emptyRows > 0, `There ${areMany(emptyRows, 'row')} without a value in any column.`],
     [repeatedHeaders > 0, `There ${areMany(repeatedHeaders, 'row')} that repeat${s(repeatedHeaders)} the header.`],
     [
@@ -112,7 +112,7 @@ const s = (count: number) => (count === 1 ? 's' : '');
 function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLines } }: CsvCount): string {
   const why: [holds: boolean, text: string][] = [
     [strayBreaks > 0, `programs take the line breaks at ${strayBreaks} places differently`],
-    [endMarkInside, 'a mark that ends texts of DOS stands before its end'],
+    [endMarkInside, 'it has a DOS end-of-text mark before its end'],
     [first.length === 1 && emptyLines > 0, 'its empty lines may be empty values, or no rows'],
   ];
   return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');

@@ -161,8 +161,8 @@ export const CHECKS: GateCheck[] = [
     },
     words: ({ measured }) =>
       measured === null
-        ? 'does not show the columns that it must have (columns.required)'
-        : `lacks ${columnsText(measured)} that it must have (columns.required)`,
+        ? 'has no header that shows its required columns (columns.required)'
+        : `lacks ${columnsText(measured)} of columns.required`,
   },
   {
     id: 'header',
@@ -192,7 +192,7 @@ export const CHECKS: GateCheck[] = [
     words: ({ measured }) =>
       measured === 2
         ? 'seems to have no header (if that is so every night: "header": "none" in its columns)'
-        : 'has a first line that names no columns as the CRM lists them: if it is their header, release it once',
+        : 'has a first line without a column that the CRM lists. If the line is the header, release the file once',
   },
   {
     id: 'repeatedHeader',
@@ -229,7 +229,7 @@ export const CHECKS: GateCheck[] = [
       measured: comparedWith.filter(({ run }) => run.date !== date && run.exportId === exportId).length,
       atMost: 0,
     }),
-    words: () => 'is an export that the CRM has given for another date already, by its id',
+    words: () => 'has the export id of another date: the CRM served an old export again',
   },
   {
     id: 'sheets',
@@ -305,7 +305,7 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   const besides =
     format === 'xlsx'
       ? `that may hold text besides its rows${kinds}`
-      : `that other programs read as further cells, or that lie beside the file${kinds}`;
+      : `that other programs read as further cells, or outside of the file${kinds}`;
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
@@ -330,7 +330,7 @@ function repeated(header: Facts['header']): number {
 }
 
 function unknownBecause(headed: boolean | null, content: Facts['content']): string {
-  if (!content) return 'nothing in it was looked at';
+  if (!content) return 'its content was not read';
   if (headed === false) return 'it seems to have no header';
-  return 'its first line names no columns as the CRM lists them; if it is a header, name its texts in columns.labels';
+  return 'its first line has no column that the CRM lists. If the line is the header, name its texts in columns.labels';
 }

@@ -68,7 +68,7 @@ const contentSchema = z.object({
   ),
   elsewhereKinds: z
     ._default(z.array(z.string()), [])
-    .check(z.describe('What these places are, in words of a fixed list.')),
+    .check(z.describe('What these places are, as terms of a fixed list.')),
   fullSheet: z.boolean().check(z.describe('There is a value in the last row that a sheet can have.')),
 });
 export type Content = z.infer<typeof contentSchema>;
@@ -80,7 +80,7 @@ const dialectSchema = z.object({
   separator: z
     .nullable(z.string())
     .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
-  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
+  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator and is not a row.')),
   lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
 });
 export type Dialect = z.infer<typeof dialectSchema>;

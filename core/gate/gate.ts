@@ -62,11 +62,11 @@ function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
     [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
     [
       unreadable > 0,
-      `The pointers or manifests of ${unreadable} published exports are gone, unreadable or of an earlier release: the file is not compared with them.`,
+      `The pointers or manifests of ${unreadable} published exports are missing, unreadable or of an earlier release, so the file is not compared with them.`,
     ],
     [
       ofDate?.run.exportId === run.exportId && run.adopted === null,
-      'The CRM has given the export that its date has already, by its id.',
+      'The export has the same id as the published export of its date.',
     ],
     [
       isCapped(subject),
@@ -74,7 +74,7 @@ function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
     ],
     [
       endsAsReleased,
-      'It ends as a file that a person has released: with a record of another width, or without a line break.',
+      'It ends like a file that a person has released: with a record of another width, or without a line break.',
     ],
   ];
   return [
@@ -96,7 +96,7 @@ function columnRemarks({ facts, run: { request }, settings: { drift } }: Subject
     [!isAsMany, `The header has ${named.length} columns; ${columns.length} were requested.`],
     [
       isAsMany && named.some((name, place) => name !== columns[place]),
-      'The header names the columns otherwise than they were requested.',
+      'The header names the columns differently from the request.',
     ],
   ];
 }
@@ -130,7 +130,7 @@ function changesOfForm(now: Facts, before: Facts | undefined): string[] {
   return parts.flatMap(([what, is, was]) =>
     is === undefined || was === undefined || is === was
       ? []
-      : [`The ${what} of the file is another than that of the last published one: ${named(is)}, it was ${named(was)}.`],
+      : [`The ${what} of the file has changed since the last published file, from ${named(was)} to ${named(is)}.`],
   );
 }
 

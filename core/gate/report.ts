@@ -40,7 +40,7 @@ export const releasedBeforeSchema = z.object({
   endings: z
     .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
     .check(z.describe('How such files end, with the width and format of the released one.')),
-  empty: z.boolean().check(z.describe('A file may hold nothing.')),
+  empty: z.boolean().check(z.describe('A file may be empty.')),
   laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
 });
 export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;

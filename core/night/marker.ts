@@ -47,7 +47,7 @@ export const nightSchema = z.object({
     .int()
     .check(
       z.minimum(1),
-      z.describe('Counts what was written of the date. The greater is the later; some may be left out.'),
+      z.describe('Number of the version of this object: a higher number is later. Numbers may be skipped.'),
     ),
   complete: z.boolean().check(z.describe('Every entity has its file, and its table where the night waits for one.')),
   entities: z
@@ -79,7 +79,7 @@ export async function readNight(
   if (text === undefined || isOfEarlierRelease(text)) return { night: undefined, etag };
   const night = parseJson(nightSchema, text);
   if (night) return { night, etag };
-  throw new RunError('StorageConflict', `The object at ${key} says of no night what is there.`);
+  throw new RunError('StorageConflict', `The object at ${key} is not a night object of this software.`);
 }
 
 /** The files and tables that a night still lacks: `leads`, or `leads (table)`. */

@@ -156,7 +156,7 @@ export async function recordNight(store: NightStore, failure?: Failure): Promise
     if (night !== standing && !(await store.write(night, etag))) continue;
     if (!night.complete || (await store.tell(night))) return night;
   }
-  const what = `The object ${nightKey(date)} was written by others ${ROUNDS} times in a row.`;
+  const what = `The object ${nightKey(date)} was changed by other functions ${ROUNDS} times in a row.`;
   throw new RunError('StorageUnavailable', what);
 }
 

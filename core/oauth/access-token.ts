@@ -191,14 +191,14 @@ async function waitForHolder(
   // A stored successor may become readable late, but within a minute. Later it counts as lost.
   const isStored = item.state === 'STORED';
   if ((isUnreplaced || (isStored && left < -PATIENCE_MS)) && !(await deps.store.version(successorOf(versionId)))) {
-    const spent = { reason: 'its refresh token is spent, and the grant that followed it is not in the secret' };
+    const spent = { reason: 'its refresh token is used up, and its successor is not in the secret' };
     throw reauthorization(versionId, isStored ? spent : item, deps);
   }
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
     return deps.sleep(250 + 1250 * deps.random());
   }
   const refreshing = 'Another function is refreshing the grant.';
-  const stored = 'The refresh token is spent, and the grant that followed it is not to be seen yet.';
+  const stored = 'The refresh token is used up, and its successor is not visible yet.';
   throw new RunError('TokenRefreshInProgress', isStored ? stored : refreshing);
 }
 
@@ -206,7 +206,7 @@ async function waitForHolder(
 function leftAlone({ deadline, unansweredSince }: LedgerItem, cache: TokenCache, deps: AccessTokenDeps): RunError {
   countUnanswered(unansweredSince, deps);
   const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  const what = `No refresh of the grant got an answer that could be used${since}; the next is tried after`;
+  const what = `No refresh of the grant got a usable answer${since}; the next is tried after`;
   const error = new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
   pauseFor(error, cache, deps);
   return error;

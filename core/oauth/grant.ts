@@ -80,7 +80,7 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
   const times = obtainedLately(tokens, now);
   if (times.length < MOST_VERSIONS_A_DAY) return undefined;
   const again = new Date(Math.min(...times.map((time) => Date.parse(time))) + DAY_MS).toISOString();
-  const what = `${times.length} grants were stored in the secret of the tokens within 24 hours, and the next might be refused: none is refreshed before ${again}.`;
+  const what = `${times.length} grants were stored in the secret of the tokens within 24 hours, and the next one might be refused. The grant is not refreshed before ${again}.`;
   return new RunError('SecretVersionsExhausted', what);
 }
 

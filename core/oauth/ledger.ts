@@ -166,7 +166,7 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
 /** The error if the ledger cannot be used. In this case the token is not spent. */
 export function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
-  if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);
+  if (name === 'AccessDeniedException') return accessDenied(`There is no permission to use the table ${table}`, error);
   const what = `The ledger of the OAuth grant could not be used (${name}).`;
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }

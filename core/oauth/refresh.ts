@@ -72,7 +72,7 @@ async function prepare({ tokens }: Generation, claim: Claim, deps: SpendDeps): P
   }
   const client = clientOf(await deps.readClient(), tokens);
   if (!client) {
-    const what = `The grant was given to another client than the secret holds, and was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
+    const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
     throw new RunError('ConfigInvalid', what);
   }
   if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {

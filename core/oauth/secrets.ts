@@ -102,7 +102,7 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
-  const what = fields.length > 0 ? `is wrong or lacking at ${fields.join(', ')}` : 'is not a JSON object';
+  const what = fields.length > 0 ? `has wrong or missing fields: ${fields.join(', ')}` : 'is not a JSON object';
   throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
 }
 
@@ -110,7 +110,8 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
   if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
-  if (name === 'AccessDeniedException') return accessDenied(`The secret ${secretId} may not be ${how}`, error);
+  if (name === 'AccessDeniedException')
+    return accessDenied(`There is no permission to ${how === 'read' ? 'read' : 'write'} the secret ${secretId}`, error);
   if (name === 'InvalidRequestException') {
     const restore = `aws secretsmanager restore-secret --secret-id ${secretId}`;
     const what = `The secret ${secretId} is scheduled for deletion; to restore it: ${restore}.`;
@@ -123,6 +124,6 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
 /** A missing permission, which is not waited for. Functions and the command throw it, so it has advice for both. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
-    'if a function says this, write all policies anew: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists';
+    'if a function says this, write all policies again: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists';
   return new RunError('ConfigInvalid', `${what} with these credentials: ${advice}.`, { cause });
 }

@@ -20,7 +20,7 @@ export function whyWithheld(
   const except = exceptedOf(plan);
   if (except.length === 0) return undefined;
   const { leftOut, untold } = leftOutToday(except, { run, header: file.header }, newest?.run);
-  if (untold !== undefined) return `may have the column that columns.except names as "${untold}"`;
+  if (untold !== undefined) return `may have the column of the entry "${untold}" in columns.except`;
   const names = file.header ?? run.request.columns;
   const meant = new Set(leftOut.map(({ name }) => name));
   const excepted = names.filter((name) => meant.has(name)).length;

@@ -98,7 +98,7 @@ const sheetWords = (visible: boolean) => (visible ? 'other sheets' : 'hidden she
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expected): Start | undefined {
   if (wanted !== undefined) {
     const named = starts.find(({ sheet: { name } }) => name === wanted);
-    if (!named) throw new UnreadableFile('has no sheet of the name that columns.sheet says');
+    if (!named) throw new UnreadableFile('has no sheet with the name of columns.sheet');
     return named;
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));

@@ -142,7 +142,7 @@ class SheetReader {
 
   private beginRow(place: string | undefined): void {
     const number = place === undefined ? this.row.number + 1 : Number(place);
-    if (!(number > this.row.number && number <= LAST_ROW)) throw new UnreadableFile('has rows out of their order');
+    if (!(number > this.row.number && number <= LAST_ROW)) throw new UnreadableFile('has rows that are out of order');
     this.row = { number, columns: [], texts: [] };
     this.size = 0;
     this.column = -1;
@@ -151,7 +151,7 @@ class SheetReader {
   private beginCell(attributes: Attributes): void {
     const place = attributes.r;
     const column = place === undefined ? this.column + 1 : columnOf(place, this.row.number);
-    if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableFile('has cells out of their order');
+    if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableFile('has cells that are out of order');
     this.column = column;
     this.type = attributes.t ?? 'n';
     this.style = Number(attributes.s ?? '0');

@@ -108,7 +108,7 @@ function decode(decoder: Decoder, bytes: Uint8Array | undefined): string {
   try {
     return decoder.decode(bytes, { stream: bytes !== undefined });
   } catch {
-    throw new UnreadableFile('has a part with bytes that are not of its encoding');
+    throw new UnreadableFile('has a part with bytes that are invalid in its encoding');
   }
 }
 
@@ -116,7 +116,7 @@ function decoderOf(label: string): Decoder {
   try {
     return new TextDecoder(label, { fatal: true });
   } catch {
-    throw new UnreadableFile('has a part in an encoding that is not known');
+    throw new UnreadableFile('has a part in an unrecognised encoding');
   }
 }
 

@@ -37,7 +37,7 @@ const texts = z.nullable(z.array(z.nullable(z.string())));
 const listedSchema = z.looseObject({
   others: z.array(z.string()).check(z.describe('Names of fields that were not requested.')),
   labels: texts.check(z.describe('Labels of the requested columns, then of the others; null: too many to carry.')),
-  types: texts.check(z.describe('The same of their types.')),
+  types: texts.check(z.describe('Types of the columns, in the same order.')),
   complete: z.boolean().check(z.describe('Whether the list contains every column.')),
 });
 export type Listed = z.infer<typeof listedSchema>;
@@ -52,9 +52,9 @@ export const exportedRunSchema = z.looseObject({
     .nullable(z.string())
     .check(z.describe('The failed run that had requested the export; null: this run requested it.')),
   request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the requested columns.')),
-  listed: listedSchema.check(z.describe('The other fields that the CRM listed, with labels and types.')),
+  listed: listedSchema.check(z.describe('The other fields that the CRM lists, with labels and types.')),
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
-  plan: z.string().check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved.')),
+  plan: z.string().check(z.describe('SHA-256 of the plan as configured, before dates and columns are resolved.')),
   kind: kindSchema.check(z.describe('As in the pointer.')),
   differs: z
     .array(z.string())
@@ -71,8 +71,8 @@ export const exportedRunSchema = z.looseObject({
         'How the columns that the CRM lists differ from those of the last published export; null = they were not compared.',
       ),
     ),
-  keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
-  softwareVersion: z.string().check(z.describe('Release that began the run.')),
+  keptUntil: z.iso.date().check(z.describe('From this day on, the lifecycle rules of the bucket may remove the run.')),
+  softwareVersion: z.string().check(z.describe('Release that started the run.')),
 });
 
 const runSchema = z.extend(exportedRunSchema, {
@@ -101,9 +101,11 @@ export const storedFileSchema = z.looseObject({
     .int()
     .check(
       z.minimum(0),
-      z.describe('How often the file was restarted: it had changed at its origin, or what was stored of it was gone.'),
+      z.describe(
+        'How often the download was restarted, because the file had changed at its origin or a stored part was missing.',
+      ),
     ),
-  undeclaredEnd: z.boolean().check(z.describe('Only the closing of the connection marked the end of the file.')),
+  undeclaredEnd: z.boolean().check(z.describe('The end of the connection was the only mark of the end of the file.')),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 

@@ -85,7 +85,7 @@ function begunEarlier(event: unknown): object | undefined {
 
 /** @throws RunError `EarlierRelease` */
 function refuseEarlier(): never {
-  throw new RunError('EarlierRelease', 'The execution began under an earlier release.');
+  throw new RunError('EarlierRelease', 'The execution was started by an earlier release.');
 }
 
 /** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */

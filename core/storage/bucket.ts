@@ -74,7 +74,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     } catch (error) {
       if (error instanceof Error && ['NoSuchKey', 'InvalidRange'].includes(error.name)) return undefined;
       if (refusedCondition(error)) {
-        throw new RunError('StorageConflict', `The object at ${key} is another than before.`, { cause: error });
+        throw new RunError('StorageConflict', `The object at ${key} has changed.`, { cause: error });
       }
       throw storageError(error, 'read', key);
     }
@@ -100,7 +100,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       try {
         const { ETag, ContentLength, Metadata } = await client.send(new HeadObjectCommand({ Bucket: name, Key: key }));
         // The answer of a proxy would count as an object without metadata.
-        if (!ETag) throw new RunError('StorageUnavailable', `The answer for ${key} names no object.`);
+        if (!ETag) throw new RunError('StorageUnavailable', `S3 returned no object for ${key}.`);
         return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
       } catch (error) {
         if (isGone(error)) return undefined;
@@ -165,7 +165,7 @@ async function list(
     });
     // Another page, such as from a proxy, would count as an empty listing: nothing published, no line with a result.
     if (page.IsTruncated === undefined)
-      throw new RunError('StorageUnavailable', `What was answered for ${Prefix} is no listing.`);
+      throw new RunError('StorageUnavailable', `S3 did not return a listing for ${Prefix}.`);
     for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])
       found.push({ key, bytes, at });
     ContinuationToken = page.NextContinuationToken;

@@ -52,7 +52,7 @@ async function bodyOf(response: IncomingMessage, withinMs: number): Promise<stri
   try {
     return await text(response);
   } catch (cause) {
-    throw new RetryableError('store-unavailable', 'The bucket broke off its answer.', { cause });
+    throw new RetryableError('store-unavailable', 'S3 closed the connection early.', { cause });
   } finally {
     clearTimeout(timer);
   }

@@ -43,7 +43,7 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
 async function open(bucket: Bucket, key: string, from: number, { to, object }: Part) {
   const part = { from, ...(to !== undefined && { to }), ...(object.etag !== null && { etag: object.etag }) };
   const opened = await bucket.stream(key, part);
-  if (!opened) throw new RunError('StorageConflict', `The object at ${key}, which this run stored, is gone.`);
+  if (!opened) throw new RunError('StorageConflict', `The object at ${key}, which this run stored, is missing.`);
   object.etag ??= opened.etag;
   return opened.chunks;
 }

@@ -22,7 +22,7 @@ export function coveredColumns(
       const meant = meaningOf(entry);
       if (meant.length > 0) return meant;
       throw new TableError(
-        `No published file tells which column "${entry}" is, which \`columns.except\` names: the next one does, and then the table can be written.`,
+        `No published file shows which column the entry "${entry}" of \`columns.except\` means. The next file does, and then the table can be written.`,
       );
     }),
   );
@@ -31,7 +31,7 @@ export function coveredColumns(
       const meant = meaningOf(entry);
       const found = names.filter((name) => meant.includes(name) || tableColumnName(name) === tableColumnName(entry));
       if (found.length > 0 || meant.some((name) => unrequested.has(name))) return found;
-      const what = `The file has no column "${entry}", which \`tables.${key}\` names: it may be there under another name.`;
+      const what = `The file has no column "${entry}", which \`tables.${key}\` names: the column may have another name now.`;
       throw new TableError(what);
     });
   const hashed = new Set(ofTable('hash'));

@@ -30,5 +30,5 @@ export function fileColumns({
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.
   const released = content !== null && content.headed === null && content.width === request.columns.length;
   if (released) return { names: request.columns, headed: true, told: false };
-  throw new TableError('The first line of the file names no columns that the CRM lists.');
+  throw new TableError('The first line of the file has no column that the CRM lists.');
 }

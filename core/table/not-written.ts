@@ -11,7 +11,7 @@ import { TableError } from './table-error.ts';
 /** Seconds that are reserved for the upload and the answer. */
 const MARGIN_SECONDS = 45;
 
-const FEWER_COLUMNS = 'With fewer columns they take less: `tables.except` leaves them out.';
+const FEWER_COLUMNS = 'To make the table smaller, leave columns out with `tables.except`.';
 
 /** @param what follows "One invocation is not enough" @throws TableError if the time of the invocation is over */
 export function refuseLate({ secondsLeft, deployment }: Invocation, what: string): void {

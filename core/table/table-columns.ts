@@ -60,13 +60,13 @@ export function tableColumns(
 }
 
 function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void {
-  if (columns.length === 0) throw new TableError('No column is left for the table.');
+  if (columns.length === 0) throw new TableError('The settings leave out all columns of the table.');
   const places = new Map<string, number>();
   for (const { name, place, type, hashed } of columns) {
     const other = places.get(name);
     if (other !== undefined) {
       throw new TableError(
-        `The columns "${fields[other]}" and "${fields[place]}" would both be "${name}" in the table.`,
+        `The columns "${fields[other]}" and "${fields[place]}" would both be named "${name}" in the table.`,
       );
     }
     if (hashed && type !== 'text') throw new TableError(`The column "${name}" is hashed, so it has no type.`);

@@ -19,12 +19,12 @@ function reasonOf(
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
-  if (!manifest) return `it has stored no file, is under way or is not known; to list the runs: ${CRM_EXPORT} list`;
+  if (!manifest) return `it has stored no file, is under way or does not exist; to list the runs: ${CRM_EXPORT} list`;
   const { execution } = manifest;
   const { entity, date, kind, differs } = manifest.run;
   if (kind === 'partial') {
     const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';
-    return `its plan is another than the configured one${how}, and tables have the rows of the configured plan`;
+    return `its plan differs from the configured one${how}, and tables have the rows of the configured plan`;
   }
   if (!ofDate) return `no file of ${entity} is published for ${date}`;
   if (ofDate.execution !== execution) return `the run ${ofDate.execution} is published for ${date}, whose table it is`;

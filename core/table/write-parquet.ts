@@ -79,7 +79,7 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
 function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered): void {
   const { doubts = 0, otherHeaders = 0, strayQuotes = 0 } = content ?? {};
   const why: [holds: boolean, text: string][] = [
-    [doubts > 0, 'Its rows are not counted, because programs read it differently'],
+    [doubts > 0, 'Programs read its rows differently'],
     [otherHeaders > 0, 'Records further down name other columns, or another order of them'],
     [strayQuotes > 0 && left.size + hashed.size > 0, 'Text follows the closing quotation mark of a cell'],
   ];
@@ -102,7 +102,7 @@ async function* rowsOf(
   const isNamed = (name: string) => name.trim() !== '';
   const lastNamed = names.findLastIndex(isNamed) + 1;
   const covers = columns.some(({ hashed }) => hashed) || columns.length < names.filter(isNamed).length;
-  const refuse = () => new TableError('The stored file is not the one of its manifest: another CRC-32.');
+  const refuse = () => new TableError('The CRC-32 of the stored file differs from its manifest.');
   let row = headed ? -1 : 0;
   try {
     for await (const record of provenRecords(source, file, { limits: reading, refuse })) {

@@ -149,7 +149,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function notARecord(text: string, value: unknown): string {
   if (value !== undefined) return 'is not a JSON object';
   if (/^\s*\[/.test(text)) return 'begins a JSON array: write one object on each line, no brackets or commas around';
-  return /^\s*\{/.test(text) ? 'is not JSON: one whole object on each line is due' : 'is not a JSON object';
+  return /^\s*\{/.test(text) ? 'is not JSON: each line must have one complete object' : 'is not a JSON object';
 }
 
 export function tooLongLine(line: number) {

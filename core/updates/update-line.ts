@@ -95,7 +95,7 @@ function wrongId(record: unknown): string {
 
 /** Adds ` (did you mean …)` if a known name is similar. */
 export function unknownField(name: string): string {
-  return `is no field of a customer${suggestion(name.slice(0, 100), NAMES)}`;
+  return `is not a field of a customer${suggestion(name.slice(0, 100), NAMES)}`;
 }
 
 /** The interface document does not define the effect of `null`. */
@@ -146,7 +146,7 @@ export function shownName(name: string): string {
 }
 
 /** The sentence for a number that JavaScript would round. */
-export const ROUNDED = 'has more digits than a number keeps: another number would be sent';
+export const ROUNDED = 'has more digits than a JSON number can keep: a different number would be sent';
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;

@@ -58,7 +58,8 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
   const raise = (reason: ErrorName, sentence: string) => stop.raise({ reason, sentence, at: deps.now().toISOString() });
   try {
     const seconds = (deps.now().getTime() - Date.parse(state.startedAt)) / 1000;
-    if (seconds >= LONGEST_BATCH_SECONDS) await raise('UpdateStopped', 'It was not done after two and a half days.');
+    if (seconds >= LONGEST_BATCH_SECONDS)
+      await raise('UpdateStopped', 'It was not complete after two and a half days.');
     return await applyFrom(state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
@@ -88,7 +89,7 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   const spent = position.rounds + state.waits;
   // A CRM that requests waits again and again must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {
-    throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was handed on ${spent} times without coming to its end.`);
+    throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was continued ${spent} times and did not end.`);
   }
   const of = { chunk: chunk.chunk, by: deps.requestId };
   const results = new ChunkResults(deps.store, keysOf(batch.batch), of, position);
@@ -184,6 +185,6 @@ async function countFailure(
   await store.putOnce(`${keys.failures}${line}`, '');
   const failures = await store.list(keys.failures, threshold);
   if (failures.length < threshold) return;
-  const sentence = `${threshold} lines were not applied, the number at which the batch was to stop.`;
+  const sentence = `${threshold} lines were not applied, which is the configured limit of the batch.`;
   await stop.raise({ reason: 'UpdateStopped', sentence, at: at ?? '1970-01-01T00:00:00Z' });
 }

@@ -44,7 +44,7 @@ async function refusalOf(found: ExportRecord, entity: Entity, { crm, read }: Ado
     return status === 'FAILED' ? 'the CRM reports that it failed' : undefined;
   } catch (error) {
     if (!(error instanceof RunError) || error.transient) throw error;
-    return `its status was answered with ${error.name}`;
+    return `the status request ended in ${error.name}`;
   }
 }
 

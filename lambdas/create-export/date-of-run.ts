@@ -14,8 +14,7 @@ import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 
 /** The message for an input by hand that imitates a rule: it would claim a future start of that rule. */
-const STILL_TO_COME =
-  '"scheduledFor" is a start that is still to come, and that of a rule: leave it out, or give a "date".';
+const STILL_TO_COME = '"scheduledFor" is a future start of a rule: leave it out, or give a "date".';
 
 interface Around {
   deployment: Deployment;

@@ -74,7 +74,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       },
       restarted: () => {
         moving.restarts += 1;
-        if (moving.restarts > MOST.restarts) throw unfinished(`for it had to be restarted ${moving.restarts} times`);
+        if (moving.restarts > MOST.restarts) throw unfinished(`because it was restarted ${moving.restarts} times`);
       },
       progress: progressLog(deps),
     },

@@ -9,7 +9,7 @@ export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): Sto
   const { bucket, region, urlSuffix } = bucketAddress(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
-    throw new RunError('ConfigInvalid', 'The function has to store files at an address without TLS.');
+    throw new RunError('ConfigInvalid', 'The address of the bucket is not https.');
   }
   return {
     bucket,

@@ -12,9 +12,9 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 /** Ends of a run that are not in the list of errors, with their advice. The runbook has an entry for each. */
 export const OTHER_ENDS = {
   TimedOut: 'It reached the time limit of its machine and was stopped: start the run again.',
-  AnotherError: 'It ended in an error that is not of the closed list: the command shows it.',
+  AnotherError: 'It ended in an unexpected error, which the command shows.',
   FailedOnPurpose:
-    'Nothing: `verify` made it, with an input that no run accepts. That this mail came shows that such mails come.',
+    'Nothing: `verify` made it, with an input that no run accepts. This mail shows that such mails arrive.',
 };
 
 export interface MailFailedRunsDeps {
@@ -150,8 +150,8 @@ function mailOf(
 }
 
 function readersText(entity: Entity, date: string | null | undefined): string {
-  if (date === undefined) return `What readers have of ${entity} could not be read.`;
-  return date === null ? `Readers have no ${entity} at all.` : `The newest that readers have: ${entity} of ${date}.`;
+  if (date === undefined) return `The published files of ${entity} could not be read.`;
+  return date === null ? `Readers have no file of ${entity}.` : `The newest published file: ${entity} of ${date}.`;
 }
 
 /**

@@ -46,10 +46,16 @@ function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred)
   const warnings: [holds: boolean, warning: string][] = [
     [
       unansweredCreates > 0,
-      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export, which no run collects.',
+      'An earlier request may have made an export (its answer was lost, unreadable, or an error that does not rule it out): the CRM may hold a further export, which no run downloads.',
     ],
-    [restarts > 0, `The file was restarted ${many}: it had changed at its origin, or what was stored of it was gone.`],
-    [undeclaredEnd, 'Nothing but the closing of the connection marked the end of the file: rows may be missing there.'],
+    [
+      restarts > 0,
+      `The download was restarted ${many}: the file had changed at its origin, or a stored part was missing.`,
+    ],
+    [
+      undeclaredEnd,
+      'The end of the connection was the only mark of the end of the file: the last rows may be missing.',
+    ],
   ];
   return warnings.flatMap(([holds, warning]) => (holds ? [warning] : []));
 }

@@ -66,6 +66,6 @@ function quarantined(manifest: Manifest): RunError {
   const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
   return new RunError(
     'FileQuarantined',
-    `The file of ${entity} of ${date} is stored, not published: it ${why}. ${way}.`,
+    `The file of ${entity} of ${date} is stored but not published: it ${why}. ${way}.`,
   );
 }

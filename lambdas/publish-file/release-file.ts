@@ -87,7 +87,7 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
  */
 function refuseUnreleasable({ execution }: Manifest, { report, facts }: JudgedFile): void {
   if (!report || isReleasable(report)) return;
-  const what = `The run ${execution} cannot be released: under the settings of today its file ${stoppedText(finalChecks(report), facts)}.`;
+  const what = `The run ${execution} cannot be released: under the current settings, its file ${stoppedText(finalChecks(report), facts)}.`;
   throw new RunError('InvalidInput', what);
 }
 

@@ -130,7 +130,7 @@ async function readIndex(store: Bucket, { chunks: key }: BatchKeys): Promise<Chu
     .map((line) => parseJson(chunkSchema, line)) ?? [undefined];
   return chunks.map((chunk) => {
     if (chunk) return chunk;
-    throw new RunError('StorageConflict', `The index of chunks at ${key} is gone, or is none.`);
+    throw new RunError('StorageConflict', `The index of chunks at ${key} is missing or invalid.`);
   });
 }
 
@@ -142,7 +142,10 @@ async function writeManifest(store: Bucket, key: string, manifest: BatchManifest
 }
 
 function conflict(key: string): RunError {
-  return new RunError('StorageConflict', `The object at ${key} has another content than this batch would write.`);
+  return new RunError(
+    'StorageConflict',
+    `The object at ${key} has different content from what this batch would write.`,
+  );
 }
 
 function manifestOf(
@@ -216,10 +219,7 @@ async function* joinResults(
     for await (const record of readRecords(store, batch, stretch)) {
       const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
       if (result.id !== record.record.id) {
-        throw new RunError(
-          'StorageConflict',
-          `The result of line ${record.line} is of another customer than the line.`,
-        );
+        throw new RunError('StorageConflict', `The result of line ${record.line} belongs to another customer.`);
       }
       count(result, tally);
       text += resultLineText(result);

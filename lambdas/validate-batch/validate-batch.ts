@@ -52,13 +52,14 @@ async function openInput(key: string, store: Bucket): Promise<ObjectStream> {
   for await (const _ of file.chunks) break;
   throw new RunError(
     'UpdateFileInvalid',
-    `${key} has ${file.bytes} bytes, more than the ${LARGEST_INPUT_BYTES} of one batch: cut it in several.`,
+    `${key} has ${file.bytes} bytes, more than the ${LARGEST_INPUT_BYTES} of one batch: split it into several batches.`,
   );
 }
 
 function refuse(key: string, file: ObjectStream, { problems, lines, bytes }: Validation): void {
   if (problems.total > 0) throw new RunError('UpdateFileInvalid', problemsSentence(key, lines, problems));
-  if (bytes !== file.bytes) throw new RunError('StorageUnavailable', `The file at ${key} did not come whole.`);
+  if (bytes !== file.bytes)
+    throw new RunError('StorageUnavailable', `The file at ${key} could not be read completely.`);
 }
 
 /** Returns one sentence: counts, and the first line with its field, without values and unknown names. */
@@ -78,7 +79,7 @@ function refuseEndless(records: number, maxRate: number): void {
   const days = LONGEST_BATCH_SECONDS / 86_400;
   throw new RunError(
     'UpdateFileInvalid',
-    `${records} records at ${maxRate} changes per second take more than the ${days} days that a batch may: cut it in several, or raise the rate.`,
+    `${records} records at ${maxRate} changes per second take more than the ${days} days that a batch may: split it into several batches, or raise the rate.`,
   );
 }
 
@@ -120,7 +121,7 @@ async function writeIndex(store: Bucket, { chunks }: BatchKeys, text: string): P
   if ((await store.read(chunks))?.text === text) return;
   throw new RunError(
     'StorageConflict',
-    `The object at ${chunks} is another index of chunks than this batch would write.`,
+    `The object at ${chunks} is a different index of chunks from the one that this batch would write.`,
   );
 }
 
@@ -211,7 +212,7 @@ async function* resumedLines(
 async function openValidated(store: Bucket, batch: string): Promise<AsyncIterable<Uint8Array>> {
   const { started, input } = keysOf(batch);
   const claim = await claimOf(store, started);
-  if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
+  if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never started.`);
   const file = await store.stream(input);
   if (file?.etag === claim.etag) return file.chunks;
   // An unread stream would keep its connection open.
@@ -248,7 +249,7 @@ async function claimBatch(
     throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
   }
   if (existing.etag !== etag) {
-    throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution began.`);
+    throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution started.`);
   }
 }
 

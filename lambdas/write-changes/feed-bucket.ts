@@ -145,5 +145,5 @@ function localCopies(copies: Map<string, string>, { bucket, folder, onProgress }
 
 /** A transient error: the next attempt reads the current object. */
 function anotherCame(key: string): RunError {
-  return new RunError('StorageUnavailable', `The object ${key} changed between being read and being replaced.`);
+  return new RunError('StorageUnavailable', `The object ${key} was changed between the read and the write.`);
 }

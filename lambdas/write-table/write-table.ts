@@ -129,7 +129,7 @@ async function replaceTable(
     if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     // The next attempt writes the table again, also if it was this one whose answer was lost.
-    throw new RunError('StorageUnavailable', `The table ${key} was written by others at the same time.`);
+    throw new RunError('StorageUnavailable', `The table ${key} was written by another run at the same time.`);
   });
 }
 
@@ -201,7 +201,7 @@ function tableWarnings({ run, file }: Manifest, { misfits, shortRows, missing }:
     ),
     ...(shortRows
       ? [
-          `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. What they lack is null.`,
+          `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. The missing values are null.`,
         ]
       : []),
     ...(unnamed > 0 ? [`Columns with values and without a name, which the table does not have: ${unnamed}.`] : []),

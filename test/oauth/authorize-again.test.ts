@@ -143,7 +143,7 @@ describe('a command and functions at once', () => {
   test('a ledger that may not be used is named to the person too', async () => {
     const world = expired();
     world.ledger.trouble = () => awsError('AccessDeniedException');
-    const message = expect.stringMatching(/^The table ledger may not be used .*another --profile/);
+    const message = expect.stringMatching(/^There is no permission to use the table ledger .*another --profile/);
 
     const storing = world.storeGrant().catch((error: Error) => error);
 

@@ -170,7 +170,9 @@ test('a grant of a client that the secret does not hold is not shown to the CRM 
 
   expect(answer).toMatchObject({
     name: 'ConfigInvalid',
-    message: expect.stringMatching(/^The grant was given to another client than the secret holds, .*: npx .*authorize/),
+    message: expect.stringMatching(
+      /^The grant was given to a different client than the one in the secret, .*: npx .*authorize/,
+    ),
   });
   expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
 });

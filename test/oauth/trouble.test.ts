@@ -243,8 +243,8 @@ test('a spent token whose successor is gone needs a person, whose grant ends it'
   const soon = await world.one({ secondsLeft: () => 40 });
   await world.pass(2 * MINUTE);
 
-  expect(soon).toMatchObject({ name: 'TokenRefreshInProgress', message: expect.stringMatching('not to be seen yet') });
-  const message = expect.stringContaining('its refresh token is spent, and the grant that followed it is not in');
+  expect(soon).toMatchObject({ name: 'TokenRefreshInProgress', message: expect.stringMatching('is not visible yet') });
+  const message = expect.stringContaining('its refresh token is used up, and its successor is not in');
   expect(await world.one()).toMatchObject({ ...ONE_PERSON_NEEDED, message });
   await world.clock.run(world.storeGrant());
   await world.serves(1, 1);

@@ -64,7 +64,7 @@ export interface FeedStore {
 /** The copy of a table is missing, or has been replaced. Another function may still compare with it. */
 export class BaseGone extends RunError {
   constructor(entity: Entity) {
-    super('StorageUnavailable', `A copy of a table of ${entity} is gone.`);
+    super('StorageUnavailable', `A copy of a table of ${entity} is missing.`);
   }
 }
 
@@ -94,7 +94,10 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
       return finished?.sequence === sequence ? finished : undefined;
     await begin(standing, newest, settings, store);
   }
-  throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} all the time.`);
+  throw new RunError(
+    'StorageUnavailable',
+    `Other functions kept writing the feeds of ${store.entity} at the same time.`,
+  );
 }
 
 /**
@@ -194,6 +197,6 @@ async function isStopped(
     'ChangesStopped',
     !isUnclear
       ? `${counted.gone} of ${counted.keys} ${of} of ${store.entity} are gone from the table of ${to.date}${since}: more than ${maxRemoved} of them (entities.${store.entity}.changes.maxRemoved).`
-      : `${stopped?.gone} of ${stopped?.keys} ${stopped?.of} of ${store.entity} were gone from the table of ${stopped?.date}, and no release let that through; without the table before, this one cannot be compared with it.`,
+      : `${stopped?.gone} of ${stopped?.keys} ${stopped?.of} of ${store.entity} were gone from the table of ${stopped?.date}, and no release allowed that. The table cannot be compared, because the table before it is missing.`,
   );
 }

@@ -27,24 +27,28 @@ export const feedCounts = {
 export const feedRecordSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
-  sequence: z
-    .int()
-    .check(z.minimum(1), z.describe('The place in the chain of feeds: each is one more than the one before.')),
+  sequence: z.int().check(z.minimum(1), z.describe('The place in the chain of feeds, counted from 1.')),
   kind: z
     .enum(['changes', 'snapshot'])
     .check(z.describe('changes: what differs between two tables. snapshot: all rows, which replace everything.')),
-  from: z.nullable(placeSchema).check(z.describe('The table that the feed before ended at; null for the first one.')),
-  to: placeSchema.check(z.describe('The table that this feed ends at.')),
-  key: z.array(z.string()).check(z.describe('Columns of the table that a row is known by.')),
-  ignore: z.array(z.string()).check(z.describe('Columns whose changes are none.')),
-  feed: z.object({ bytes: count, etag: z.string() }).check(z.describe('The object changes.parquet beside this one.')),
+  from: z
+    .nullable(placeSchema)
+    .check(z.describe('The table at which the feed before it ends; null for the first one.')),
+  to: placeSchema.check(z.describe('The table at which this feed ends.')),
+  key: z.array(z.string()).check(z.describe('Columns of the table that identify a row.')),
+  ignore: z.array(z.string()).check(z.describe('Columns whose changes do not count.')),
+  feed: z
+    .object({ bytes: count, etag: z.string() })
+    .check(z.describe('The object changes.parquet in the same folder.')),
   ...feedCounts,
   settings: z
     ._default(z.string(), '')
     .check(
       z.describe('Digest of the column settings that the table was written under; empty in feeds of earlier releases.'),
     ),
-  released: z.nullable(z.string()).check(z.describe('Why a person let the feed through; null = nothing was stopped.')),
+  released: z
+    .nullable(z.string())
+    .check(z.describe('Why a person let the feed through; null = the feed was not stopped.')),
 });
 export type FeedRecord = z.infer<typeof feedRecordSchema>;
 

@@ -87,7 +87,7 @@ export async function readHead(bucket: Pick<Bucket, 'read'>, entity: Entity): Pr
   if (!object) return { head: NO_FEEDS, etag: undefined };
   const head = parseJson(headSchema, object.text);
   if (head) return { head, etag: object.etag };
-  throw new RunError('StorageConflict', `The object at ${headKey(entity)} does not say where the feeds stand.`);
+  throw new RunError('StorageConflict', `The object at ${headKey(entity)} has no valid position of the feeds.`);
 }
 
 /** Replaces the head. @returns `false` if another function has written it since it was read */

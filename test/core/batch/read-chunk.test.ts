@@ -43,5 +43,5 @@ test.each([
     name,
   );
 
-  if (name === 'StorageConflict') expect(message).toContain('is not the one that was validated any more');
+  if (name === 'StorageConflict') expect(message).toContain('is no longer the one that was validated');
 });

@@ -72,7 +72,7 @@ test('a plan of another fund is warned about, and sent', async () => {
     warnings: [
       {
         field: 'kupatHolimComplementary',
-        sentence: 'is a plan of another fund than kupatHolim names',
+        sentence: 'is a plan of a different fund than the one in kupatHolim',
         records: 2,
         firstLine: 2,
       },

@@ -114,7 +114,7 @@ describe('an entry that names nothing that the CRM lists', () => {
     const step = async () => leftOutOf(except('idNumbr', 'firstName'), FIELDS);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toBe(
-      'columns.except of leads names "idNumbr" (did you mean "IdNumber"?), which is no column in the list of the CRM (GET /leads/fields, 4 columns). Nothing is requested: the column may be there under another name. Correct the entry, or remove it.',
+      'columns.except of leads names "idNumbr" (did you mean "IdNumber"?), which the CRM does not list as a column (GET /leads/fields, 4 columns). No export is requested, because the column may have another name now. Correct the entry, or remove it.',
     );
   });
 
@@ -122,7 +122,7 @@ describe('an entry that names nothing that the CRM lists', () => {
     expect(leftOutOf(except('idNumber'), WITHOUT, last())).toMatchObject({
       leftOut: [{ entry: 'idNumber', name: 'IdNumber', label: 'מספר זהות' }],
       warnings: [
-        'The CRM no longer lists what columns.except names: "idNumber". No column has come since the export of 2026-11-19.',
+        'The CRM no longer lists these entries of columns.except: "idNumber". No column was added since the export of 2026-11-19.',
       ],
     });
   });

@@ -52,7 +52,7 @@ test.each([[{ date: 'day' }], [{ $dates: 'day' }], ['$date'], [null], [[]], [{ '
 
 test('a date in the place of a whole filter is reported', () => {
   expect(dateProblems([{ field: 'id' }, { $date: 'day' }])).toEqual([
-    { path: [1], message: 'is a date where a filter should be: put it into one' },
+    { path: [1], message: 'is a date in place of a filter: put the date into a filter' },
   ]);
 });
 

@@ -22,8 +22,8 @@ test.each([
   ['ENOTFOUND', 'no connection to the CRM'],
   ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the CRM'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the CRM'],
-  ['CERT_HAS_EXPIRED', 'the certificate of the CRM is not accepted'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM is not accepted'],
+  ['CERT_HAS_EXPIRED', 'the certificate of the CRM is not trusted'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM is not trusted'],
 ])('after %s a POST cannot have arrived: it may be sent again', (code, what) => {
   expect(notReached(fetchFailed(code), create)).toMatchObject({
     name: 'CrmUnavailable',
@@ -163,7 +163,7 @@ test('an unknown shape is described by its keys and wrong places, never by its v
   const error = await failureOf(parsed(), 'CrmContractError');
 
   expect(error.message).toBe(
-    'GET /x was answered 200 in a shape that is not known (wrong at name): an object with the keys name, secret.',
+    'GET /x was answered 200 in an unexpected shape (wrong at name): an object with the keys name, secret.',
   );
 });
 

@@ -80,7 +80,7 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
 
   expect(answer).toMatchObject({ status, change: 'unclear', error: { name: 'CrmContractError' } });
   expect(answer.error?.message).toMatch(
-    /^PATCH \/customers\/\{id\} was answered 20\d with .*nothing confirms the change\.$/,
+    /^PATCH \/customers\/\{id\} was answered 20\d with .*the change is not confirmed\.$/,
   );
   expect(answer.error?.message).not.toContain(CANARY);
 });
@@ -193,7 +193,7 @@ test.each(['line\nbreak', 'null\0', 'snow \u2603', 'escape \x1b', 'gone \x7f'])(
 
     const { message } = await failureOf(update(), 'CrmContractError');
     expect(message).toBe(
-      'The access token that the CRM issued has a character that no header can hold: PATCH /customers/{id} was not sent.',
+      'The access token that the CRM issued has a character that is not allowed in a header: PATCH /customers/{id} was not sent.',
     );
     expect(server.seen).toEqual([]);
   },
@@ -243,7 +243,7 @@ test.each<[string, unknown, string]>([
 
   expect([change, error?.name]).toEqual(['contradicted', 'CrmContractError']);
   expect(error?.message).toContain(why);
-  expect(error?.message).toMatch(/nothing confirms the change\.$/);
+  expect(error?.message).toMatch(/the change is not confirmed\.$/);
 });
 
 test('where the status confirms a change, ids and values of the answer are ignored, and errors are not', async () => {

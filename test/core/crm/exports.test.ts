@@ -180,7 +180,7 @@ test.each<[string, unknown]>([
 
   expect(error.transient).toBe(true);
   expect(error.message).toMatch(
-    /^Export [\da-f-]{36} is PROCESSED, but the CRM gave no address of its file: POST .* was answered 200 /,
+    /^Export [\da-f-]{36} is PROCESSED, but the CRM gave no URL of its file: POST .* was answered 200 /,
   );
 });
 
@@ -201,7 +201,7 @@ test.each<[string, unknown]>([
 ])('stage 1 answered with an id and %s proves no complete export', async (_, json) => {
   const { message } = await failureOf(created(json), 'CrmContractError');
 
-  expect(message).toContain('nothing proves that the export is complete');
+  expect(message).toContain('does not prove that the export is complete');
 });
 
 test.each<[string, object]>([

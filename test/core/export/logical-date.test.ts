@@ -10,7 +10,7 @@ test.for(['2026-11-21', '2099-01-01', '1999-12-31', '1970-01-01', '0001-01-01', 
   '%s is none, and the sentence says which are',
   (date) => {
     expect(dateProblem(date, TODAY, 'UTC')).toBe(
-      `${date} is no date for an export: they go from 2000-01-01 to today, 2026-11-20 in UTC.`,
+      `${date} is not a valid date for an export: dates go from 2000-01-01 to today, 2026-11-20 in UTC.`,
     );
   },
 );

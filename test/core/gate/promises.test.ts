@@ -78,7 +78,7 @@ test.each<[what: string, content: Partial<Content>, stopped: string[], given?: G
 test('an ending that a person has released is a warning afterwards, unless its missing line break stops the file', () => {
   const history = afterRelease();
 
-  expect(judged(ofContent(ending(1)), { history }).remarks).toEqual([expect.stringMatching(/^It ends as /)]);
+  expect(judged(ofContent(ending(1)), { history }).remarks).toEqual([expect.stringMatching(/^It ends like /)]);
   expect(judged(ofContent(ending(1, false)), { history })).toMatchObject({ stoppedBy: ['lastLineBreak'], remarks: [] });
 });
 
@@ -89,7 +89,7 @@ test('required columns must be seen in the file: a header that is not known does
   expect(judged(factsOf(10, {}, { header: ['name'] }), { promised })).toMatchObject({
     stoppedBy: ['required'],
     releasable: true,
-    text: 'lacks 1 column that it must have (columns.required)',
+    text: 'lacks 1 column of columns.required',
   });
   expect(stoppedBy(ofContent({ headed: null }, { header: null }), { promised })).toEqual(['required', 'unknownHeader']);
 });
@@ -193,7 +193,7 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
     'an unknown header',
     { headed: null, excepted: null, unlisted: null },
     { header: null },
-    'may have columns that must not be there: its first line names no columns as the CRM lists them; if it is a header, name its texts in columns.labels (columns.except)',
+    'may have columns that must not be there: its first line has no column that the CRM lists. If the line is the header, name its texts in columns.labels (columns.except)',
   ],
   [
     'a label of several columns',
@@ -243,7 +243,7 @@ test('an export that was given for another date is stopped; for its own date it 
     stoppedBy: ['exportId'],
     releasable: true,
   });
-  expect(judged(factsOf(10), { history: ofDate }).remarks).toEqual([expect.stringContaining('by its id')]);
+  expect(judged(factsOf(10), { history: ofDate }).remarks).toEqual([expect.stringContaining('has the same id')]);
   expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).remarks).toEqual([]);
 });
 
@@ -281,18 +281,18 @@ const FORMS: [what: string, now: Facts, before: Facts, word: string | undefined]
   ],
 ];
 
-test.each(FORMS)('another form than that of the last file is a warning: %s', (_, now, before, word) => {
+test.each(FORMS)('a change of form since the last published file is a warning: %s', (_, now, before, word) => {
   const { stoppedBy: by, remarks } = judged(now, { history: historyOf(before) });
 
   expect(by).toEqual([]);
-  expect(remarks).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file is another `)]);
+  expect(remarks).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file has changed `)]);
 });
 
 test.each<[string, Partial<Facts>, Partial<Content>, string]>([
   ['no rows', {}, { rows: 0 }, 'The file has no rows.'],
   ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
-  ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns otherwise than they were requested.'],
-  ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns otherwise than they were requested.'],
+  ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns differently from the request.'],
+  ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns differently from the request.'],
   ['irregular rows', {}, { irregular: 3 }, '3 rows have another number of fields than the first record.'],
 ])('a file is published with a warning: %s', (_, facts, content, warning) => {
   expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).remarks).toEqual([warning]);

@@ -27,7 +27,7 @@ test.each<[string, Record<string, string>, string]>([
   [
     'has another shape',
     { s: JSON.stringify({ clientId: 7, x: CANARY }) },
-    'The value of the secret s is wrong or lacking at clientId',
+    'The value of the secret s has wrong or missing fields: clientId',
   ],
 ])('a secret that %s is ConfigInvalid, and its value is never quoted', async (_, values, message) => {
   const { client } = await secretsManager(values);
@@ -54,14 +54,14 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
 test('who may not use a secret is told so at once, for waiting brings no right: a function and a person', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
   const advice =
-    'with these credentials: if a function says this, write all policies anew: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists.';
+    'with these credentials: if a function says this, write all policies again: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists.';
 
   const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
   const value = { clientId: CANARY, clientSecret: CANARY };
   const writing = await failureOf(writeOAuthClient(client, 's', value), 'ConfigInvalid');
 
-  expect(reading.message).toBe(`The secret s may not be read ${advice}`);
-  expect(writing.message).toBe(`The secret s may not be written ${advice}`);
+  expect(reading.message).toBe(`There is no permission to read the secret s ${advice}`);
+  expect(writing.message).toBe(`There is no permission to write the secret s ${advice}`);
 });
 
 test('a secret that is scheduled for deletion is restored by hand: no deployment sees it', async () => {
@@ -76,6 +76,6 @@ test('every field of the grant that is wrong is named', () => {
   const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
 
   expect(() => parseSecret('s', value, tokensSchema)).toThrow(
-    'The value of the secret s is wrong or lacking at refreshToken, expiresAt, obtainedAt, scope',
+    'The value of the secret s has wrong or missing fields: refreshToken, expiresAt, obtainedAt, scope',
   );
 });

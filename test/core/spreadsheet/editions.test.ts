@@ -125,7 +125,7 @@ describe('a document that is no workbook is refused', () => {
       (content, name) => (name.includes('sheet1') ? content.slice(0, -30) : content),
       'malformed XML',
     ],
-    ['an unknown encoding', (content) => content.replace('UTF-8', 'EBCDIC-X'), 'in an encoding that is not known'],
+    ['an unknown encoding', (content) => content.replace('UTF-8', 'EBCDIC-X'), 'in an unrecognised encoding'],
     [
       'a document type',
       (content, name) =>
@@ -135,8 +135,8 @@ describe('a document that is no workbook is refused', () => {
       'document type',
     ],
     ['a cell of another row', (content) => content.replace('"B2"', '"B3"'), 'named for another row'],
-    ['cells that go back', (content) => content.replace('"B2"', '"A2"'), 'cells out of their order'],
-    ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells out of their order'],
+    ['cells that go back', (content) => content.replace('"B2"', '"A2"'), 'cells that are out of order'],
+    ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
   ])('%s', async (_, change, message) => {
     await expect(recordsOf(changed(change))).rejects.toMatchObject({
       name: 'UnreadableFile',
@@ -147,7 +147,7 @@ describe('a document that is no workbook is refused', () => {
   test('bytes that are not of the encoding', async () => {
     const bytes = changed((content, name) => (name.includes('sheet1') ? Buffer.from(content, 'latin1') : content));
 
-    await expect(recordsOf(bytes)).rejects.toThrow('bytes that are not of its encoding');
+    await expect(recordsOf(bytes)).rejects.toThrow('bytes that are invalid in its encoding');
   });
 
   test('a binary workbook', async () => {

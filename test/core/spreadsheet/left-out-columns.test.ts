@@ -370,8 +370,6 @@ describe('sheets that the settings name', () => {
   });
 
   test('as the one that is read and are not there are refused', async () => {
-    await expect(read(draft.sheets, { sheet: 'Haifa' })).rejects.toThrow(
-      'has no sheet of the name that columns.sheet says',
-    );
+    await expect(read(draft.sheets, { sheet: 'Haifa' })).rejects.toThrow('has no sheet with the name of columns.sheet');
   });
 });

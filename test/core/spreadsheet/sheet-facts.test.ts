@@ -234,9 +234,9 @@ describe('rows', () => {
 
     expect((await readWorkbook(workbook({ sheets: [{ xml }] }), COLUMNS)).content.fullSheet).toBe(true);
     const beyond = xml.replaceAll('1048576', '1048577');
-    await expect(readWorkbook(workbook({ sheets: [{ xml: beyond }] }), COLUMNS)).rejects.toThrow('out of their order');
+    await expect(readWorkbook(workbook({ sheets: [{ xml: beyond }] }), COLUMNS)).rejects.toThrow('out of order');
     const twice = xml.replace('</sheetData>', `${rows}</sheetData>`);
-    await expect(readWorkbook(workbook({ sheets: [{ xml: twice }] }), COLUMNS)).rejects.toThrow('out of their order');
+    await expect(readWorkbook(workbook({ sheets: [{ xml: twice }] }), COLUMNS)).rejects.toThrow('out of order');
   });
 });
 

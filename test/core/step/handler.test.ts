@@ -276,7 +276,7 @@ test.each([undefined, 1, OLDEST_MACHINE - 1])(
 
     const answer = await handler({ machineVersion, input, execution, startedAt, run: { other: 1 } }, lambdaContext());
 
-    const sentence = 'The execution began under an earlier release.';
+    const sentence = 'The execution was started by an earlier release.';
     expect(answer).toMatchObject({
       ...{ outcome: 'FAILED', run: null, waitSeconds: 0 },
       failure: { error: 'EarlierRelease', cause: `${sentence} ${ERRORS.EarlierRelease.advice}` },

@@ -48,7 +48,7 @@ test('an entry that no manifest knows makes no table: its column may be there un
   const covered = () => coveredColumns(NAMES, [LISTED], planOf(['nationalId']));
 
   expect(covered).toThrow(TableError);
-  expect(covered).toThrow(/^No published file tells which column "nationalId" is, which `columns\.except` names/);
+  expect(covered).toThrow(/^No published file shows which column the entry "nationalId" of `columns\.except` means/);
 });
 
 test('an entry whose column the file does not have is known by what was left out of its request', () => {

@@ -165,8 +165,8 @@ test.each<[string, Published, RegExp]>([
     { content: 'id,name,city\n1,Ann,Ur\n2,Ur\n', settings: { [covers]: ['city'] }, hashKey: 'k' },
     /^Row 2 has 2 fields, the header has 3\.$/,
   ]),
-  ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file names no columns/],
-  ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be "id"/],
+  ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file has no column/],
+  ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be named "id"/],
   [
     'another header than that of the manifest',
     { content: 'id;name\n', file: { header: ['id', 'name'] } },
@@ -213,7 +213,7 @@ test.each<[string, Published, RegExp]>([
   [
     'another file than that of the manifest',
     { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } },
-    /^The stored file is not the one of its manifest/,
+    /^The CRC-32 of the stored file differs/,
   ],
   [
     'another number of rows than that of the manifest',

@@ -79,7 +79,7 @@ test.each<[string, Published, RegExp]>([
   [
     'a spreadsheet that is not the one of its manifest',
     { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, crc32: 'AAAAAA==' } },
-    /not the one of its manifest: another CRC-32/,
+    /The CRC-32 of the stored file differs/,
   ],
   [
     'a spreadsheet that is cut',

@@ -34,9 +34,9 @@ it('leaves out, hashes and types what the settings name, however they spell it',
 });
 
 test.each<[string, string[], Partial<TableSettings>, RegExp]>([
-  ['two fields that differ in their case', ['Name', 'name'], {}, /"Name" and "name" would both be "name"/],
-  ['a field that would be named as the changed name of another', ['date', 'date_'], {}, /both be "date_"/],
-  ['nothing that is left', ['id'], { except: ['id'] }, /^No column is left/],
+  ['two fields that differ in their case', ['Name', 'name'], {}, /"Name" and "name" would both be named "name"/],
+  ['a field that would be named as the changed name of another', ['date', 'date_'], {}, /both be named "date_"/],
+  ['nothing that is left', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
   ['a hash with a type', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
 ])('%s is refused', (_, fields, settings, message) => {
   const columns = () => tableColumns(fields, { ...SETTINGS, ...settings });

@@ -88,7 +88,7 @@ test.each<[string, string, object[]]>([
     'no id, and a name of the wrong letter case',
     'ID,notes\na,b\n',
     [
-      { line: 1, field: 'ID', sentence: 'is no field of a customer (did you mean "id"?)' },
+      { line: 1, field: 'ID', sentence: 'is not a field of a customer (did you mean "id"?)' },
       { line: 1, field: 'id' },
     ],
   ],
@@ -127,7 +127,7 @@ test.each<[string, string, object[]]>([
 
 test('unknown columns are reported once, and the rest of the file is checked', async () => {
   expect(await entriesOf('csv', csv('frstName,gender', 'a,9', 'b,1'))).toMatchObject([
-    { line: 1, field: 'frstName', sentence: 'is no field of a customer (did you mean "firstName"?)' },
+    { line: 1, field: 'frstName', sentence: 'is not a field of a customer (did you mean "firstName"?)' },
     { line: 2, field: 'gender' },
     { line: 3, record: { gender: 1 } },
   ]);

@@ -19,7 +19,7 @@ test('a byte order mark is passed over', async () => {
 });
 
 test.each([
-  ['{"id":', 'is not JSON: one whole object on each line is due'],
+  ['{"id":', 'is not JSON: each line must have one complete object'],
   ['[{"id":1},', 'begins a JSON array: write one object on each line, no brackets or commas around'],
   ['[1]', 'is not a JSON object'],
   ['hello', 'is not a JSON object'],
@@ -31,7 +31,7 @@ test.each([
   [`{"id":"${idOf(1)}","customFields":{"present":true,"present":false}}`, 'gives a field twice'],
   [`{"id":"${idOf(1)}"}`, 'has no field to change'],
   ['['.repeat(100_000), 'begins a JSON array: write one object on each line, no brackets or commas around'],
-])('%#: a line that is no record is refused, and reading goes on', async (text, sentence) => {
+])('%#: a line that is not a JSON record is refused, and reading goes on', async (text, sentence) => {
   expect(await entriesOf('jsonl', `\n${text}\n${line(9)}`)).toMatchObject([
     { line: 2, field: null, sentence },
     { line: 3, record: { id: idOf(9) } },

@@ -10,9 +10,9 @@ const id = idOf(1);
 test.each<[object | number, string | null, string]>([
   [{ id, gender: 4 }, 'gender', 'must be one of the codes 1 not defined, 2 male, 3 female'],
   [{ id, gender: '2' }, 'gender', 'must be one of the codes 1 not defined, 2 male, 3 female; it is text'],
-  [{ id, frstName: 'x' }, 'frstName', 'is no field of a customer (did you mean "firstName"?)'],
-  [{ id, ID: 'x', notes: '' }, 'ID', 'is no field of a customer (did you mean "id"?)'],
-  [{ id, somethingElse: 'x' }, 'somethingElse', 'is no field of a customer'],
+  [{ id, frstName: 'x' }, 'frstName', 'is not a field of a customer (did you mean "firstName"?)'],
+  [{ id, ID: 'x', notes: '' }, 'ID', 'is not a field of a customer (did you mean "id"?)'],
+  [{ id, somethingElse: 'x' }, 'somethingElse', 'is not a field of a customer'],
   [{ notes: '' }, 'id', 'is missing'],
   [{ id: null, notes: '' }, 'id', 'is missing'],
   [{ id: 7, notes: '' }, 'id', 'is no UUID'],

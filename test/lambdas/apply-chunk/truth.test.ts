@@ -227,7 +227,7 @@ describe('a batch that would not come to its end', () => {
 
     expect(met.sent).toEqual([]);
     expect(brief(await told(met))).toEqual(Array(3).fill(['NOT_SENT', 'UpdateStopped', null, 0]));
-    expect(stopOf(met).sentence).toBe('It was not done after two and a half days.');
+    expect(stopOf(met).sentence).toBe('It was not complete after two and a half days.');
   });
 
   test('is reported in no time once it is stopped, whatever its rate', async () => {

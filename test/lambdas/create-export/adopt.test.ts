@@ -79,9 +79,9 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is ado
 });
 
 test.each<[string, unknown, string]>([
-  ['does not know', new RunError('ExportNotFound', 'Gone.'), 'its status was answered with ExportNotFound'],
+  ['does not know', new RunError('ExportNotFound', 'Gone.'), 'the status request ended in ExportNotFound'],
   ['reports as failed', { status: 'FAILED' }, 'the CRM reports that it failed'],
-  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'its status was answered with CrmContractError'],
+  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the status request ended in CrmContractError'],
 ])('one that the CRM %s is replaced by a new one', async (_, answer, reason) => {
   const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
 

@@ -307,7 +307,9 @@ test.each<[what: string, input: object, date: string]>([
 
   const error = await failureOf(createExport(newState({ entity: 'leads', ...input }), depsWith(crm)), 'InvalidInput');
 
-  expect(error.message).toBe(`${date} is no date for an export: they go from 2000-01-01 to today, 2026-11-20 in UTC.`);
+  expect(error.message).toBe(
+    `${date} is not a valid date for an export: dates go from 2000-01-01 to today, 2026-11-20 in UTC.`,
+  );
   expect(crm.calls).toEqual([]);
 });
 

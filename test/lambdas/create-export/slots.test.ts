@@ -107,13 +107,13 @@ test('an event of the other start of Lord Howe that comes minutes late ends in n
   expect(ledger.items.size).toBe(0);
 });
 
-test('a start that is still to come cannot be taken from its rule', async () => {
+test('a future start cannot be taken from its rule', async () => {
   const { run, ledger } = deployed();
 
   const { answer } = await run('by-hand', '2026-11-20T00:30:00Z', { scheduledFor: '2026-11-20T01:00:00Z' });
 
   expect(answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'InvalidInput' } });
-  expect(answer.failure?.cause).toContain('still to come');
+  expect(answer.failure?.cause).toContain('is a future start');
   expect(ledger.items.size).toBe(0);
 });
 

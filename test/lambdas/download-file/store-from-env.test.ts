@@ -37,7 +37,7 @@ test('an endpoint for S3 alone counts before that for all of AWS', () => {
 test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('files never leave for %s without TLS', (name) => {
   const env = { ...ENV, [name]: 'http://store.test' };
 
-  expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/without TLS/));
+  expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/is not https/));
 });
 
 test.each(['BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX'])(

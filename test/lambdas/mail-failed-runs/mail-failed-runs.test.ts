@@ -123,7 +123,7 @@ describe('a run that failed', () => {
         '',
         'leads, 2026-11-20 02:40 UTC, run leads-20261120T020000Z-1a2b3c',
         '  The CRM reported the export as failed.',
-        '  The newest that readers have: leads of 2026-11-19.',
+        '  The newest published file: leads of 2026-11-19.',
         '  npx --no -- crm-export show leads-20261120T020000Z-1a2b3c --deployment prod',
         '',
         'Runbook: docs/runbook.md#exportfailed',
@@ -180,8 +180,8 @@ describe('a run that failed', () => {
     const never = await mailsOf([detail()], { newest: {} });
     const denied = await mailsOf([detail()], { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) });
 
-    expect(never[0]?.text).toContain('  Readers have no leads at all.\n');
-    expect(denied[0]?.text).toContain('  What readers have of leads could not be read.\n');
+    expect(never[0]?.text).toContain('  Readers have no file of leads.\n');
+    expect(denied[0]?.text).toContain('  The published files of leads could not be read.\n');
   });
 
   test('of customer updates names its batch and the command for it', async () => {

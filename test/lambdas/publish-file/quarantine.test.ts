@@ -33,7 +33,7 @@ test('a file that has shrunk is stored and described, no pointer moves, and the 
   const { message } = await failureOf(publish(bucket, state), 'FileQuarantined');
 
   expect(message).toBe(
-    'The file of leads of 2026-11-20 is stored, not published: it has 30 rows, 100 are usual (maxShrink 0.5). ' +
+    'The file of leads of 2026-11-20 is stored but not published: it has 30 rows, 100 are usual (maxShrink 0.5). ' +
       'To publish it as it is: npx --no -- crm-export release night-1 --reason "…".',
   );
   expect(manifestIn(bucket)).toMatchObject({
@@ -85,13 +85,13 @@ test('a history that cannot be read does not stop the night: what is left is com
   const { bucket, state } = shrunk(98);
   bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(bucket).warnings[0]).toContain('of 1 published exports are gone');
+  expect(manifestIn(bucket).warnings[0]).toContain('of 1 published exports are missing');
 
   const none = shrunk(98);
   for (const date of ['2026-11-19', '2026-11-18', '2026-11-17'])
     none.bucket.put(`runs/entity=leads/run=of-${date}/_manifest.json`, 'no JSON');
   expect(await publish(none.bucket, none.state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(none.bucket).warnings[0]).toContain('of 3 published exports are gone');
+  expect(manifestIn(none.bucket).warnings[0]).toContain('of 3 published exports are missing');
 });
 
 test.each(['list', 'read', 'putOnce'] as const)(

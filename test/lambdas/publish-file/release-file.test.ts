@@ -246,17 +246,17 @@ const failedBy = (guard: string) => ({
 });
 
 test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown, says: string]>([
-  ['is unknown', { release: 'night-7' }, () => {}, 'has stored no file, is under way or is not known'],
+  ['is unknown', { release: 'night-7' }, () => {}, 'has stored no file, is under way or does not exist'],
   ['is of another entity', { entity: 'contacts' }, () => {}, 'has stored no file'],
-  ['is published', { release: 'of-2026-11-19' }, () => {}, 'no guard has stopped its file, which is published'],
-  ['was stored for no reader', {}, manifestWith({ state: 'unpublished' }), 'no guard has stopped it'],
+  ['is published', { release: 'of-2026-11-19' }, () => {}, 'no check has stopped its file, which is published'],
+  ['was stored for no reader', {}, manifestWith({ state: 'unpublished' }), 'and no check has stopped it'],
   [
     'holds a column that is left out',
     {},
     manifestWith(failedBy('excepted')),
-    'holds what the configuration leaves out',
+    'has a column that the configuration leaves out',
   ],
-  ['has a plan of its own, for a new normal', { newNormal: true }, ofOwnPlan, 'whose history goes on'],
+  ['has a plan of its own, for a new normal', { newNormal: true }, ofOwnPlan, 'whose history continues'],
   ['is named without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
   ['is named with other keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
   ['is no name', { release: '../x' }, () => {}, '"release" is wrong'],

@@ -240,7 +240,7 @@ describe('files that are not whole', () => {
     const third = await nights.night({ date: '2026-11-22', bytes, run: RUN });
 
     expect([second, third].map(outcomeOf)).toEqual(['PUBLISHED', 'PUBLISHED']);
-    expect(third.warnings.join()).toContain('It ends as a file that a person has released');
+    expect(third.warnings.join()).toContain('It ends like a file that a person has released');
   });
 });
 

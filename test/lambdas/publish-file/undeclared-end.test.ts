@@ -20,7 +20,7 @@ test.each([
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
 
   const { warnings } = JSON.parse(bucket.text(MANIFEST_KEY) ?? '{}');
-  expect(warnings).toContainEqual(expect.stringContaining('the closing of the connection'));
+  expect(warnings).toContainEqual(expect.stringContaining('The end of the connection was the only mark'));
 });
 
 test.each([
@@ -35,7 +35,7 @@ test.each([
 
   const error = await failureOf(publish(bucket, state), 'FileRejected');
 
-  expect(error.message).toContain(`The file at ${FILE_KEY} came without a declared end`);
+  expect(error.message).toContain(`The file at ${FILE_KEY} came without a declared length`);
   expect(error.message).toContain(doubt);
   expect(bucket.keys()).toEqual([FILE_KEY]);
 });

@@ -102,7 +102,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
     ['empty', '', 'is empty'],
     ['blank lines only', '\n\n', 'holds no record to update'],
     ['a wrong value', `${good}{"id":"${idOf(3)}","smoker":"${CANARY}"}\n`, 'on line 3: "smoker" must be true or false'],
-    ['an unknown field', `{"id":"${idOf(3)}","${CANARY}":1}\n`, 'on line 1: a name in it is no field of a customer'],
+    ['an unknown field', `{"id":"${idOf(3)}","${CANARY}":1}\n`, 'on line 1: a name in it is not a field of a customer'],
     ['no id', `${good}{"city":"${CANARY}"}\n`, 'on line 3: "id" is missing'],
     ['no JSON', `${good}${CANARY}\n`, 'on line 3: it is not a JSON object'],
     [
@@ -233,7 +233,7 @@ describe('of a batch that resumes another', () => {
 
   test('a batch that never began vouches for no line, nor does one whose file is another now', async () => {
     const never = await failureOf(resumed(`\n${NULL}\n`, { claimed: false }).validate(resume), 'InvalidInput');
-    expect(never.message).toContain('was never begun');
+    expect(never.message).toContain('was never started');
     await failureOf(resumed(`\n${NULL}\n`, { etag: '"other"' }).validate(resume), 'StorageConflict');
     await failureOf(resumed(`\n${NULL}\n`).validate({ ...FILE, resumes: '../first' }), 'InvalidInput');
   });

@@ -90,7 +90,7 @@ test.each([
 
   const error = await failureOf(night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n'), 'ChangesNotWritten');
 
-  expect(error.message).toContain('does not say where the feeds stand');
+  expect(error.message).toContain('has no valid position of the feeds');
   expect(String(world.store.object(headKey('leads'))?.body)).toBe(text);
   expect(feedsIn(world)).toHaveLength(1);
 });

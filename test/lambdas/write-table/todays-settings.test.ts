@@ -86,7 +86,7 @@ test.each<[string, Older, object, RegExp]>([
     'no manifest knows',
     {},
     { columns: { except: ['nationalId'] }, tables: {} },
-    /^No published file tells which column/,
+    /^No published file shows which column/,
   ],
   [
     'the file may have anywhere, for it has no header,',
@@ -157,7 +157,7 @@ describe('a file of another plan than the configured one', () => {
 
     const error = await failureOf(Promise.reject((answer as { error: unknown }).error), 'InvalidInput');
     expect(error.message).toMatch(
-      /^The run night-1 gets no table: its plan is another than the configured one \(filters\), and tables have/,
+      /^The run night-1 gets no table: its plan differs from the configured one \(filters\), and tables have/,
     );
   });
 });

@@ -253,7 +253,7 @@ test('a spreadsheet is read over ranges of one version of the object, and a dama
 
   await world.put(file.key, Buffer.concat([workbook.subarray(0, -1), Buffer.from('x')]));
   const error = await failureOf(write(world), 'TableNotWritten');
-  expect(error.message).toContain('The stored file is not the one of its manifest: another CRC-32.');
+  expect(error.message).toContain('The CRC-32 of the stored file differs from its manifest.');
 });
 
 test('a file without a column that has a type becomes a table, with a warning', async () => {
