@@ -48,7 +48,7 @@ export class NightlySchedules extends Construct {
     }
     // Killed runs do not record their night, so this check does (docs/adr/0042).
     new Rule(this, 'Check', {
-      description: 'Records what there is of the last nights',
+      description: 'Records what is published of the last nights',
       schedule: CHECK,
       targets: [new LambdaFunction(RecordNight.alias, { deadLetterQueue: this.deadLetterQueue })],
     });
@@ -56,14 +56,14 @@ export class NightlySchedules extends Construct {
   }
 
   private warnOfMidnight(timeZone: string): void {
-    const text = `The night spans midnight in ${timeZone}: entities that start before and behind it get different dates, and no night is complete with all of them. Begin it at another time (nightly.at).`;
+    const text = `The night spans midnight in ${timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`;
     Annotations.of(this).addWarningV2('crm-export:night-spans-midnight', text);
   }
 
   private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {
     if (retentionDays > gapDays) return;
     const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
-    const text = `Guards of ${entity} have no history: exports are kept for ${days(retentionDays)} (retentionDays), and from one start to the next it may be ${days(gapDays)}. Keep them for longer.`;
+    const text = `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(retentionDays)} (retentionDays), and from one start to the next it may be ${days(gapDays)}. Keep them for longer.`;
     Annotations.of(this).addWarningV2(`crm-export:history-${entity}`, text);
   }
 

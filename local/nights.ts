@@ -181,7 +181,7 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
   const arn = runs[0]?.report.executionArn ?? 'ARN';
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
   return [
-    'Everything is left running; Ctrl-C ends it.',
+    'Everything keeps running until Ctrl-C.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
     '',
     'In another terminal, once:',
@@ -193,7 +193,7 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     `  ${CRM_EXPORT} show leads`,
     `  ${CRM_EXPORT} report`,
     `  ${CRM_EXPORT} doctor`,
-    'Compare what the CRM answers with what is assumed (docs/operating.md, "First contact"):',
+    'Compare the answers of the CRM with its interface document (docs/operating.md, "First contact"):',
     `  ${CRM_EXPORT} probe`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv`] : []),
     'Authorize again:',

@@ -69,7 +69,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET')
     .option(
       '--file-host <host>',
-      'hosts of its files, where they are not that of --crm-url',
+      'hosts of its files, if they differ from the host of --crm-url',
       (host, before: string[] = []) => [...before, host],
     )
     .option(
@@ -86,13 +86,13 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .option('--updates', 'customer updates, which only the sandbox has by itself: requests the scope customers:update')
     .option(
       '--second-night',
-      'another night, in which most meetings are gone: their file is quarantined, then released; shows what has changed in customers',
+      'a second night, in which most meetings are missing: their file is quarantined, then released; shows what changed in customers',
     )
     .option('--tables', 'makes a Parquet table of every file')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option(
       '--poll-seconds <n>',
-      'first and largest wait between two looks at the status, unless an entity has its own',
+      'first and largest wait between two status checks, unless an entity has its own',
       seconds,
     )
     .exitOverride()

@@ -114,7 +114,7 @@ async function startCloud({ screen, record, interrupt }: SessionDeps): Promise<C
     ({ endpoint }) => endpoint,
   );
   const { exited, logFile } = cloud;
-  const message = 'The local cloud ended in the middle. Start again; its log may say why.';
+  const message = 'The local cloud ended unexpectedly. Start again; its log may show why.';
   void exited.then(() => interrupt.abort(new EnvironmentError(message, { logFile })));
   return cloud;
 }

@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was requested
     if (json) printJson({ ok: false, runs: [], error: messageOf(error) });
     if (!(error instanceof Interrupted)) return exitCodeOf(error, screen);
-    screen.line('Interrupted: everything that was started is ended.');
+    screen.line('Interrupted. Everything that was started has ended.');
     return INTERRUPTED;
   }
 }
@@ -53,7 +53,7 @@ async function withRecord(
   interrupt: AbortController,
 ): Promise<number> {
   const ended = await endLeftovers(CACHE);
-  if (ended.length > 0) screen.line(`Ended what an earlier start left running: ${ended.join(', ')}.`);
+  if (ended.length > 0) screen.line(`Ended processes of an earlier start: ${ended.join(', ')}.`);
   const record = await openRunRecord(CACHE, npm);
   let keepWorkDir = false;
   try {

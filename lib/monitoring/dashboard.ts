@@ -153,14 +153,14 @@ export class NightDashboard extends Construct {
         left: [this.ours('TokenRefreshes', {}, { period: DAY, label: 'refreshes' })],
         right: [
           this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' }),
-          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'looks at a CRM that does not answer' }),
+          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'refreshes without an answer' }),
         ],
         leftYAxis: { min: 0 },
         rightYAxis: { min: 0 },
         width: 8,
       }),
       new GraphWidget({
-        title: 'Starts that were not delivered, nights that were not complete',
+        title: 'Starts that were not delivered, and incomplete nights',
         left: [
           awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue),
           this.ours('NightIncomplete', {}, { period: HOUR, statistic: Stats.MAXIMUM, label: 'not complete' }),
@@ -187,7 +187,7 @@ export class NightDashboard extends Construct {
 function title(runbookUrl: string): IWidget {
   const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
   return new TextWidget({
-    markdown: `# Did last night work?\nRed, for six hours behind its deadline: the night was not complete by then. See ${link}; \`status\` knows at any time.`,
+    markdown: `# Did last night work?\nRed for six hours after the deadline: the night was incomplete. See ${link}; \`status\` shows it at any time.`,
     width: 24,
     height: 2,
   });

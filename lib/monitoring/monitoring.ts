@@ -122,12 +122,12 @@ export class Monitoring extends Construct {
 
   private warnOfNoEntity(): void {
     const text =
-      'alarms.freshnessHours counts for nothing: nights wait for every entity, and NightIncomplete tells of them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
+      'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
     Annotations.of(this).addWarningV2('crm-export:freshness', text);
   }
 
   private warnOf(entity: Entity, hours: number, needed: number): void {
-    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: from ${needed} hours on, no good night raises it (freshnessHours).`;
+    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: set at least ${needed} hours, so that a good night does not raise it (freshnessHours).`;
     Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 

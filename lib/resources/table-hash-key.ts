@@ -37,7 +37,7 @@ export class TableHashKey extends Construct {
 
   private secret(): string {
     const secret = new CfnSecret(this, 'HashKey', {
-      description: 'The key of the hashed columns of tables. Whoever has it can find out what was hashed.',
+      description: 'The key of the hashed columns of tables. A person who has it can find out what was hashed.',
       kmsKeyId: this.key.key.keyArn,
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
     });

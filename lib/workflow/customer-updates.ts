@@ -150,7 +150,7 @@ class CustomerUpdateWorkflow extends Construct {
     const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
     const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
-    const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
+    const answer = this.answer('AnswerChunk', 'Returns only the number of the chunk').next(finished);
     connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
     return apply;
   }
@@ -162,9 +162,12 @@ class CustomerUpdateWorkflow extends Construct {
     });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
     return {
-      failed: end('ChunkFailed', 'A step ended it: see failure'),
+      failed: end('ChunkFailed', 'A step ended the batch: see failure'),
       crashed: end('ChunkCrashed', 'A function died, or has a bug: see crash'),
-      otherwise: end('ChunkOutcomeUnknown', 'A step answered what this machine has no branch for: see outcome'),
+      otherwise: end(
+        'ChunkOutcomeUnknown',
+        'A step returned an outcome that the state machine does not have: see outcome',
+      ),
     };
   }
 

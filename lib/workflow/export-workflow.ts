@@ -48,7 +48,7 @@ const ROWS: { [S in StepName]: Row<S> } = {
   },
   CheckStatus: {
     does: 'Reads the status of the export once',
-    wait: ['WaitBeforeCheck', 'The CRM works on the export; waits grow'],
+    wait: ['WaitBeforeCheck', 'The CRM is making the export; the wait grows'],
     next: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck' },
   },
   DownloadFile: {
@@ -57,8 +57,8 @@ const ROWS: { [S in StepName]: Row<S> } = {
     next: { STORED: 'PublishFile', NOT_READY: 'WaitBeforeCheck', CONTINUE: 'WaitBeforeDownload' },
   },
   PublishFile: {
-    does: 'Verifies the file, then names it',
-    wait: ['WaitBeforePublish', 'The file is not wholly verified yet'],
+    does: 'Verifies the file, then publishes it',
+    wait: ['WaitBeforePublish', 'The file is not completely verified yet'],
     // An execution keeps its definition: TABLE_DUE may come after a later deployment has added tables.
     next: { PUBLISHED: RECORDER, TABLE_DUE: 'WriteTable', UNPUBLISHED: RECORDER, CONTINUE: 'WaitBeforePublish' },
   },
@@ -69,7 +69,7 @@ const ROWS: { [S in StepName]: Row<S> } = {
     crash: TABLE_CRASH,
   },
   WriteChanges: {
-    does: 'Tells what has changed since the last table',
+    does: 'Writes what changed since the last table',
     wait: ['WaitBeforeChanges', 'The feed of changes could not be written yet'],
     next: { CHANGES_WRITTEN: RECORDER, UP_TO_DATE: RECORDER, CONTINUE: 'WaitBeforeChanges' },
     crash: CHANGES_CRASH,
@@ -118,8 +118,8 @@ export class ExportWorkflow extends Construct {
       states.set(name, task).set(wait[0], waitState(this, ...wait, task));
     }
     const succeed = (id: string, comment: string) => states.set(id, new Succeed(this, id, { comment }));
-    succeed('NotDue', 'Another start of the rule is the one for this date');
-    succeed('AlreadyStarted', 'Another execution has this start of the rule');
+    succeed('NotDue', 'Another start of the rule exports this date');
+    succeed('AlreadyStarted', 'Another execution handles this start of the rule');
     const stateOf = (id: string) => states.get(id) ?? record;
     const ends = { failed: record, crashed: record, otherwise: record };
     for (const [name, task] of tasks) {
@@ -155,7 +155,7 @@ export class ExportWorkflow extends Construct {
    */
   private recordNight({ RecordNight, WriteTable, WriteChanges }: OfExportRun<IFunction>): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {
-      comment: 'Records what the date has, however the run ended',
+      comment: 'Records what is published for the date, however the run ended',
       lambdaFunction: RecordNight,
       resultPath: JsonPath.DISCARD,
       retryOnServiceExceptions: false,
@@ -177,8 +177,8 @@ export class ExportWorkflow extends Construct {
         Condition.isPresent(CHANGES_CRASH),
         this.crashed('ChangesCrashed', 'ChangesNotWritten', comment, 'WriteChanges'),
       );
-      on(succeed('ChangesWritten', 'File and table are there, and what has changed'), 'CHANGES_WRITTEN');
-      on(succeed('ChangesUpToDate', 'The feeds tell of all that is published already'), 'UP_TO_DATE');
+      on(succeed('ChangesWritten', 'File, table and feed are written'), 'CHANGES_WRITTEN');
+      on(succeed('ChangesUpToDate', 'The feeds already include everything that is published'), 'UP_TO_DATE');
     }
     if (WriteTable) {
       const comment = 'Its function died, or has a bug; the file is published';

@@ -83,7 +83,8 @@ export class StepFunction extends Construct {
 
 function descriptionOf(id: FunctionName): string {
   if (id === MAILER) return 'Mails each run that failed or timed out';
-  if (id === RECORDER) return 'Records what there is of a night: last state of the machine ExportRun, and every hour';
+  if (id === RECORDER)
+    return 'Records what is published of a night: last state of the machine ExportRun, and every hour';
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 

@@ -134,7 +134,7 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
   const crash = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
   return {
     failed: new Fail(scope, ids.failed, {
-      comment: 'A step ended it: error and cause are its own',
+      comment: 'A step ended the run with its own error and cause',
       errorPath: '$.failure.error',
       causePath: '$.failure.cause',
     }),
@@ -144,9 +144,9 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
       causePath: JsonPath.format(crash, JsonPath.stringAt('$.crash.Error')),
     }),
     otherwise: new Fail(scope, ids.otherwise, {
-      comment: 'A step answered what this machine has no branch for',
+      comment: 'A step returned an outcome that the state machine does not have',
       error: 'UnknownOutcome',
-      cause: `A step answered what the state machine does not know. ${ERRORS.UnknownOutcome.advice}`,
+      cause: `A step returned an outcome that the state machine does not have. ${ERRORS.UnknownOutcome.advice}`,
     }),
   };
 }

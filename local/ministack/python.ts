@@ -148,7 +148,7 @@ const PIP_FAILURES: [RegExp, (what: string) => string][] = [
 
 function explainPip(lines: string[], what: string): string {
   const [, explain] = PIP_FAILURES.find(([pattern]) => lines.some((line) => pattern.test(line))) ?? [];
-  return explain?.(what) ?? `pip could not install ${what}. The log says why; start again once that is mended.`;
+  return explain?.(what) ?? `pip could not install ${what}. The log says why; fix that, then start again.`;
 }
 
 function interpreter(home: string): string {

@@ -29,7 +29,7 @@ beforeAll(async () => {
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
   });
   // The other starts begin after it: each start ends the processes of a killed one.
-  await next.says(/Ended what an earlier start left running: .+/);
+  await next.says(/Ended processes of an earlier start: .+/);
 });
 
 afterAll(endAll);
@@ -54,8 +54,8 @@ test.concurrent.for(dead)('%s ends in one sentence and exit code %i', async ([, 
 
 test('after kill -9 the next start ends what is left, works, and prints one document before it waits', async () => {
   expect(leftByKill.length).toBeGreaterThan(0);
-  await next.says(/Everything is left running; Ctrl-C ends it\..*aws s3 ls/s);
-  expect(next.stderr()).toMatch(/^Ended what an earlier start left running: .*MiniStack/);
+  await next.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
+  expect(next.stderr()).toMatch(/^Ended processes of an earlier start: .*MiniStack/);
   expect(killed.processes()).toEqual([]);
   expect(killed.files()).toEqual([]);
   expect(next.stdout().trimEnd().split('\n')).toHaveLength(1);
@@ -83,7 +83,7 @@ test('what --keep leaves running can be used, and ends on Ctrl-C', async () => {
   const doctor = run(CLI, ['doctor', ...place]);
   expect(await doctor.ended, doctor.stderr()).toBe(0);
   expect(doctor.stdout()).toMatch(
-    /\nNothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored\.\n$/,
+    /\nNo check found a reason for a nightly run to fail, but no function has refreshed the grant yet: see grant-stored\.\n$/,
   );
 
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);

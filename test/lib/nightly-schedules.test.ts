@@ -10,7 +10,7 @@ test('synthesis warns where exports are gone before the next start, of each enti
   const weekly = { ...others, leads: { schedule: 'cron(0 1 ? * SUN *)' } };
 
   expect(warningsOf(updatingDeployment({ retentionDays: 7, entities: weekly }))).toEqual([
-    'Guards of leads have no history: exports are kept for 7 days (retentionDays), and from one start to the next it may be 7 days. Keep them for longer.',
+    'Checks of leads have no earlier files to compare with: exports are kept for 7 days (retentionDays), and from one start to the next it may be 7 days. Keep them for longer.',
   ]);
   expect(warningsOf(updatingDeployment({ retentionDays: 8, entities: weekly }))).toEqual([]);
   expect(warningsOf(updatingDeployment({ retentionDays: 1, entities: others }))).toHaveLength(1);

@@ -35,7 +35,7 @@ test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves n
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(130);
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe('interrupted by SIGINT');
-  expect(start.stderr()).toMatch(/✗ cdk deploy .*\nInterrupted: everything that was started is ended\.\n$/);
+  expect(start.stderr()).toMatch(/✗ cdk deploy .*\nInterrupted\. Everything that was started has ended\.\n$/);
   expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
 });
@@ -45,7 +45,7 @@ test.concurrent('--keep ends with everything that it started when npm alone is k
   const npm = spawn('npm', args, { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] });
   let shown = '';
   npm.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
-  await waitUntil(() => /Everything is left running/.test(shown) || npm.exitCode !== null, { withinMs: 150_000 });
+  await waitUntil(() => /Everything keeps running/.test(shown) || npm.exitCode !== null, { withinMs: 150_000 });
   const traces = tracesUnder(npm.pid);
   expect(traces?.processes().length, shown).toBeGreaterThan(1);
 
@@ -108,7 +108,7 @@ test.concurrent('with another CRM and another cloud one run is published, one fa
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 /);
   // Only the wait for Ctrl-C keeps this process alive.
-  await start.says(/Everything is left running; Ctrl-C ends it\./);
+  await start.says(/Everything keeps running until Ctrl-C\./);
   await Promise.race([start.ended, sleep(1000)]);
   expect(start.child.exitCode, start.stderr()).toBeNull();
   start.child.kill('SIGINT');

@@ -114,7 +114,7 @@ describe('the dashboard', () => {
       'Functions: errors',
       'Functions: throttled',
       'Tokens: refreshes and lost grants, by day',
-      'Starts that were not delivered, nights that were not complete',
+      'Starts that were not delivered, and incomplete nights',
       'Files: bytes per second; warnings and changed columns by day',
     ]);
   });

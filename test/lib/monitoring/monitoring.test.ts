@@ -183,11 +183,11 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
     expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual([
-      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* at least 31 hours/),
     ]);
     expect(warned({ leads: { freshnessHours: 32 }, contacts: {} })).toEqual([]);
     expect(warned({ leads: {}, contacts: {} }), 'where nobody has the alarm').toEqual([
-      expect.stringMatching(/^alarms\.freshnessHours counts for nothing/),
+      expect.stringMatching(/^alarms\.freshnessHours has no effect/),
     ]);
   });
 });
