@@ -32,8 +32,9 @@ export function addCompletion(program: Command, description: string): void {
   });
   withExamples(command, {
     'completion bash':
-      'needs the package bash-completion; in ~/.bashrc: source ~/.crm-export.sh, where this was written to',
-    'completion zsh': 'in ~/.zshrc, below compinit: source ~/.crm-export.zsh, where this was written to',
+      'needs the package bash-completion; write the output to ~/.crm-export.sh, and add to ~/.bashrc: source ~/.crm-export.sh',
+    'completion zsh':
+      'write the output to ~/.crm-export.zsh, and add to ~/.zshrc, below compinit: source ~/.crm-export.zsh',
   });
 }
 

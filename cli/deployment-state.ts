@@ -87,7 +87,7 @@ export async function grantOf(
       item?.state === 'DEAD' ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${plain(item.reason)}` : null;
     return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
   } catch (error) {
-    warn(`The age of the grant is not known: ${ended(error).sentence}`);
+    warn(`The age of the grant is unknown: ${ended(error).sentence}`);
     return null;
   }
 }
@@ -110,7 +110,7 @@ export async function raisedAlarms(target: Parameters<typeof alarmsOf>[0], warn:
     const raised = await alarmsOf(target, { StateValue: 'ALARM' });
     return raised.map(({ AlarmName = '' }) => AlarmName.slice(target.stack.length + 1));
   } catch (error) {
-    warn(`Which alarms are raised is not known: ${ended(error).sentence}`);
+    warn(`The state of the alarms is unknown: ${ended(error).sentence}`);
     return null;
   }
 }

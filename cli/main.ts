@@ -6,7 +6,7 @@ import { printErr } from './support/print.ts';
 // The reader of a pipe may close it early (`| head`); the command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
-  printErr(`Standard output took no more (${error.code ?? error.name}).`);
+  printErr(`Writing to standard output failed (${error.code ?? error.name}).`);
   process.exitCode = ENVIRONMENT;
 });
 process.stderr.on('error', () => undefined);

@@ -105,7 +105,7 @@ export const COMMANDS = {
   plan: {
     group: 'health',
     takes: '[entity...]',
-    description: 'show what a run would request, the next starts and the guards',
+    description: 'show what a run would request, the next starts and the checks',
   },
   pause: {
     group: 'night',

@@ -69,7 +69,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const callback = callbackOf(options);
   if (callback.hosts.length === 0 && !options.paste) {
     const what = 'Nothing can listen at this redirect URI';
-    throw new CommandError(`${what}: its answer can only be pasted, in a terminal or with --paste.`, USAGE);
+    throw new CommandError(`${what}: paste the answer of the CRM in a terminal, or pipe it in with --paste.`, USAGE);
   }
   const clock = watchClock(target.secrets);
   const places = grantPlaces(target);
@@ -130,7 +130,7 @@ async function endedAfterConsent(
   const isStored = tokens !== undefined && standing?.generation?.tokens.accessToken === tokens.accessToken;
   const stands = isStored
     ? 'The new grant is stored and in use.'
-    : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh says whether it works.`;
+    : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;
   const exitCode = error instanceof CommandError ? error.exitCode : error instanceof RunError && codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (signal?.aborted) return new CommandError(`Interrupted. ${stands}`, INTERRUPTED, { cause: error });
@@ -171,7 +171,7 @@ async function chooseClient(
   const typed = hasNoSecret ? '' : await askSecret?.(clientId);
   if (typed || hasNoSecret) return { ...client, clientSecret: typed ?? '', source: 'was typed' };
   throw new CommandError(
-    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. Only without --client-id and --new-secret the stored one is used.',
+    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. The stored secret is used only without --client-id and --new-secret.',
     USAGE,
   );
 }
@@ -197,7 +197,7 @@ async function exchangeCode(
       const tokens = { ...answer.tokens, refreshToken };
       return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
     }
-    const what = 'The CRM gave no refresh token, without which no night works';
+    const what = 'The CRM issued no refresh token, and no nightly run works without one';
     const usual = 'many services give one for the scope "offline_access" only';
     throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
@@ -222,10 +222,10 @@ function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[]
   const life = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.parse(obtainedAt);
   const withheld = requested.filter((name) => !scope.split(' ').includes(name));
   return [
-    oddities.length > 0 ? `The token endpoint answers oddly: ${oddities.join(', ')}.` : '',
-    withheld.length > 0 ? `The CRM did not give all scopes: ${withheld.join(', ')} is lacking.` : '',
+    oddities.length > 0 ? `The answer of the token endpoint does not follow the standard: ${oddities.join(', ')}.` : '',
+    withheld.length > 0 ? `The CRM did not grant all requested scopes. Missing: ${withheld.join(', ')}.` : '',
     life < SHORT_LIFE_MS
-      ? `An access token lives ${Math.round(life / 60_000)} minutes only: ask the operator of the CRM for 20 or more.`
+      ? `An access token is valid for only ${Math.round(life / 60_000)} minutes: ask the operator of the CRM for 20 or more.`
       : '',
   ].filter(Boolean);
 }

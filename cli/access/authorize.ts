@@ -31,11 +31,11 @@ export function addAuthorize(command: Command): void {
       '--client-id <id>',
       'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client, with its secret',
     )
-    .option('--new-secret', 'the client has another secret now: it comes from CRM_CLIENT_SECRET, or is asked for')
-    .option('--replace', 'store a grant with fewer scopes than the deployment needs, too, over one that works')
+    .option('--new-secret', 'the client has a new secret, which is read from CRM_CLIENT_SECRET or asked for')
+    .option('--replace', 'replace a working grant even if the new one has fewer scopes than the deployment needs')
     .option(
       '--run <entity>',
-      'then start a run of this entity, which refreshes the grant, and follow it to its end',
+      'then start a run of this entity, which refreshes the grant, and wait for its end',
       entityArgument,
     )
     .option(
@@ -85,14 +85,14 @@ async function run(options: CommandOptions): Promise<void> {
       timeoutSeconds: options.timeout,
       paste,
       onUrl: (url, redirectUri, page) => show(url, redirectUri, page, { ...options, pasting: paste !== undefined }),
-      onWait: () => printOut('Something else is using the grant right now; waiting for it, up to a minute.'),
+      onWait: () => printOut('The grant is being refreshed or replaced. Waiting for up to a minute.'),
       signal,
     }),
   );
   for (const note of done.notes) printOut(`Note: ${note}`);
   const { secret, versionId, scope, expiresAt } = done;
   printOut(
-    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those requested'}; the access token lives until ${expiresAt ?? 'an unknown time'}; refresh token: yes.`,
+    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those requested'}; the access token expires at ${expiresAt ?? 'an unknown time'}; refresh token: yes.`,
   );
   if (options.run) return firstRun(target, options.run, options);
   // An enabled entity, because the nightly export fetches it anyway.
@@ -117,7 +117,7 @@ function show(
   }
   if (options.pasting) {
     printOut(
-      'Or paste here the address to which the browser was sent at the end, or the code in it (it is not shown), and press Enter.',
+      'Or paste here the address that the browser was redirected to at the end, or the code in it (it is not shown), and press Enter.',
     );
   }
   if (page && options.browser && process.stdout.isTTY) openBrowser(page);
@@ -141,11 +141,11 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
   if (await places.ledger.read(generation.versionId)) {
     const what = 'The functions refreshed the grant, but could not store it';
-    throw new CommandError(`${what}: see what verify says of the rights of their roles.`, RUN_FAILED);
+    throw new CommandError(`${what}: run verify to check the permissions of their roles.`, RUN_FAILED);
   }
   // A running function keeps its access token until that expires, even after a new authorization.
   const again = commandFor(`start ${entity} --wait`, options);
   printErr(
-    `That run did not refresh the grant, for its functions still had a token of before. When that has ended, in an hour or so, start another: ${again}`,
+    `The run did not refresh the grant, because its functions still had a valid access token. After it expires, in about an hour, start another run: ${again}`,
   );
 }

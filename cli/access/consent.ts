@@ -74,11 +74,11 @@ export async function consent(
       if (!answer) continue;
       if (answer.note) paste.print(`${answer.note}\n`);
       if (answer.kind !== 'unusable') return settle(answer);
-      const again = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
+      const again = 'Paste the whole address that the browser was redirected to, or the code in it, and press Enter.';
       paste.print(`${answer.why} ${again}\n`);
     }
     // The browser may still answer.
-    if (!listener) fail('Nothing was pasted, and nothing was stored.');
+    if (!listener) fail('No answer was pasted, so no grant was stored.');
   };
   askPerson().catch(reject);
   try {
@@ -113,7 +113,7 @@ type Judge = (query: URLSearchParams) => CrmAnswer;
 function judgeAnswer(query: URLSearchParams, state: string, settings: ConsentSettings): CrmAnswer {
   const { authUrl } = settings.crm;
   if (!sameText(query.get('state') ?? '', state)) {
-    return { kind: 'unusable', why: 'This answer belongs to another authorization.' };
+    return { kind: 'unusable', why: 'This answer belongs to a different authorization.' };
   }
   const refused = (sentence: string): CrmAnswer => {
     return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
@@ -167,7 +167,10 @@ function understand(line: string, judge: Judge): (CrmAnswer & { note?: string })
     const url = URL.parse(text.replace(/\s+/g, ''));
     if (!url) return { kind: 'unusable', why: 'This address was not understood.' };
     if (!url.searchParams.has('code_challenge')) return judge(url.searchParams);
-    return { kind: 'unusable', why: 'This is the address to open, not the one to which the browser was sent then.' };
+    return {
+      kind: 'unusable',
+      why: 'This is the address to open, not the address that the browser was redirected to.',
+    };
   }
   if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) return judge(new URLSearchParams(text));
   if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
@@ -245,9 +248,9 @@ const HEADERS = {
 const WAITS = 'The command still waits.';
 const PAGES = {
   other: [404, 'There is nothing here', WAITS],
-  unusable: [400, 'This is no answer to this authorization', WAITS],
+  unusable: [400, 'This is not an answer to this authorization', WAITS],
   refused: [200, 'The authorization was refused', 'The command in the terminal says why.'],
-  code: [200, 'Authorized at the CRM', 'The command in the terminal goes on and says what came of it.'],
+  code: [200, 'Authorized at the CRM', 'The command in the terminal continues and reports the result.'],
 } satisfies Record<CrmAnswer['kind'] | 'other', [status: number, heading: string, text: string]>;
 
 /** Sends a page without styles, scripts or any text from the request. */

@@ -25,7 +25,7 @@ const QUESTIONS: Record<string, Question> = {
     flags: '--deployment <name>',
     about: 'name of the new deployment',
     adds: (name, _, fileOf) => {
-      const rule = 'A name begins with a letter, and has at most 31 lower-case letters, digits and hyphens.';
+      const rule = 'A name starts with a letter and has at most 31 lower-case letters, digits and hyphens.';
       if (!config.isDeploymentName(name)) throw new InvalidArgumentError(rule);
       if (existsSync(fileOf(name))) throw new InvalidArgumentError(`${fileOf(name)} exists, and is never overwritten.`);
       return { deployment: name };
@@ -55,18 +55,18 @@ const QUESTIONS: Record<string, Question> = {
   },
   entities: {
     flags: '--entities <names>',
-    about: `entities of every night, with commas between them: ${ENTITIES.join(', ')}`,
+    about: `entities to export every night, separated by commas: ${ENTITIES.join(', ')}`,
     normal: 'all',
     adds: (names) => {
       const wanted = listOf(names).reduce<Entity[]>((before, name) => entitiesArgument(name, before), []);
-      if (wanted.length === 0) throw new InvalidArgumentError('Name one entity at least.');
+      if (wanted.length === 0) throw new InvalidArgumentError('Name at least one entity.');
       const others = ENTITIES.filter((entity) => !wanted.includes(entity));
       return { entities: Object.fromEntries(others.map((entity) => [entity, { enabled: false }])) };
     },
   },
   email: {
     flags: '--email <addresses>',
-    about: 'addresses that get a mail for every alarm, with commas between them',
+    about: 'addresses that receive a mail for every alarm, separated by commas',
     normal: 'none',
     adds: (addresses) => ({ alarms: { email: listOf(addresses) } }),
   },
@@ -83,9 +83,9 @@ export function addInit(command: Command): void {
   const file = 'where it is written; default: config/NAME.json';
   command.option('--configuration <file>', file, pathArgument).action(init);
   withExamples(command, {
-    'init --deployment prod': 'asks for the rest, each with its default; checks each answer as it comes',
+    'init --deployment prod': 'asks for the rest, shows each default, and checks each answer',
     'init --deployment prod --crm-url https://crm.example/api/v1 --auth-url https://auth.example':
-      'without a terminal nothing is asked: these three are needed',
+      'without a terminal, these three options are required',
   });
 }
 
@@ -118,7 +118,7 @@ async function answersTo(options: Partial<Record<string, string>>, fileOf: (name
   const missing = Object.entries(QUESTIONS).filter(([key, { normal }]) => (options[key] ?? normal) === undefined);
   if (!isAsked && missing.length > 0) {
     const flags = missing.map(([, question]) => question.flags).join(', ');
-    throw new CommandError(`Without a terminal nothing is asked: give ${flags}. ${NOTHING}`, USAGE);
+    throw new CommandError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`, USAGE);
   }
   let settings = local;
   for (const [key, { flags, about, normal, adds }] of Object.entries(QUESTIONS)) {

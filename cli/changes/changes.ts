@@ -63,13 +63,12 @@ export function addChanges(command: Command): void {
         .conflicts('date'),
     )
     .addOption(
-      new Option('--release', 'let the next feed through, whatever is gone; with --reason').conflicts([
-        'date',
-        'since',
-        'json',
-      ]),
+      new Option(
+        '--release',
+        'let the next feed through, no matter how many records are gone; with --reason',
+      ).conflicts(['date', 'since', 'json']),
     )
-    .option('--reason <text>', 'why so much may be gone; stays beside the feed in the bucket')
+    .option('--reason <text>', 'why so many records may be gone; stored beside the feed in the bucket')
     .option('--json', 'one JSON document: the records of the feeds, and what is stopped')
     .action(changes);
   withExamples(command, {
@@ -157,7 +156,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
   const { head } = standing;
   if (!head.stopped) throw new CommandError(`No feed of ${entity} is stopped: there is nothing to release.`, USAGE);
   if (!(await writeHead(bucket, entity, standing, { ...head, release: reason })))
-    throw new CommandError(`A run moved the feeds of ${entity} at the same moment: look again.`, RUN_FAILED);
+    throw new CommandError(`A run wrote a feed of ${entity} at the same time. Run the command again.`, RUN_FAILED);
   const { gone, of, date } = head.stopped;
   printErr(
     `The next feed of ${entity} is let through, ${manyText(gone, of === 'keys' ? 'key' : 'row')} gone on ${date} and whatever is gone then.`,
@@ -170,7 +169,7 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wa
   if (date !== undefined) return `No feed of changes of ${entity} ends at ${date}.`;
   if (sequence === 0)
     return `No feed of changes of ${entity} yet: the first one comes after a table, where the configuration has \`changes\` of ${entity}.`;
-  const anew = since > sequence ? ' If the chain has begun anew, begin with it: --since 0.' : '';
+  const anew = since > sequence ? ' If the chain was started again, read it from its start: --since 0.' : '';
   return `No feed of changes of ${entity} after ${since} is stored: the last one was ${sequence}.${anew}`;
 }
 

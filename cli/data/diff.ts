@@ -33,10 +33,10 @@ export function addDiff(command: Command): void {
     .addOption(
       new Option(
         '--run <name>',
-        'instead of a later date what one run stored, though it is quarantined; a unique end of its name does',
+        'instead of a later date, the file that one run stored, even if it is quarantined; the unique end of a name is enough',
       ).conflicts('to'),
     )
-    .option('--key <column>', 'the column that identifies a row; default: id, where the files have it')
+    .option('--key <column>', 'the column that identifies a row; default: id, if the files have it')
     .option('--show-keys', 'also the keys themselves')
     .option('--json', 'one JSON document')
     .action(diff);
@@ -73,7 +73,7 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
     `  rows: ${rowsOf(before)} to ${rowsOf(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
     ...(rows === null
-      ? ['  keys: not compared: not both files have a column id; name another with --key']
+      ? ['  keys: not compared, because one file has no column id; name another column with --key']
       : rowsText(rows)),
     ...(rows?.keys ? keysText(rows.keys) : []),
   ];
@@ -124,7 +124,7 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
     ...(repeats > 0
       ? [`${manyText(repeats, 'row')} of ${date} repeat a ${key} of an earlier row: it does not identify a row there.`]
       : []),
-    ...(lacks > 0 ? [`${manyText(lacks, 'row')} of ${date} have no ${key}: they are not compared.`] : []),
+    ...(lacks > 0 ? [`${manyText(lacks, 'row')} of ${date} have no ${key} and are not compared.`] : []),
   ]);
 }
 

@@ -77,7 +77,7 @@ export async function difference(
   const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
   const compared = [identifies, ...common];
   const rows = await inFolder('diff-', (folder) =>
-    untilInterrupted('Interrupted: nothing was compared.', async (signal) => {
+    untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
       const staged = (manifest: Manifest, names: string[], file: string) => {
         const places = compared.map((each) => names.indexOf(each));
         return stage(fieldsOf(recordsOf(target, manifest, signal), places), join(folder, file), places.length);
@@ -104,7 +104,7 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
       pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;
   }
-  throw failed(`Nothing of ${entity} is published before ${date}: there is nothing to compare it with.`);
+  throw failed(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
 }
 
 /** @throws CommandError (exit code 1) if the columns are not known */
@@ -113,7 +113,7 @@ function namesIn(manifest: Manifest): string[] {
   const { entity, date } = manifest.run;
   const names = namesOf(manifest);
   if (names !== null) return names;
-  throw failed(`The header of the ${entity} of ${date} is not known: no column of it can be compared.`);
+  throw failed(`The header of the ${entity} of ${date} is unknown, so its columns cannot be compared.`);
 }
 
 /** The column name in the file, for a name from its table: `idnumber` for `idNumber`. */

@@ -102,8 +102,8 @@ export function wholeOutput(): NodeJS.WritableStream {
 }
 
 function unwrittenText(error: NodeJS.ErrnoException): string {
-  if (error.code === 'EPIPE') return 'whoever read the file stopped before its end.';
-  return `standard output took no more (${error.code ?? error.name}).`;
+  if (error.code === 'EPIPE') return 'the program that read the file stopped before the end.';
+  return `writing to standard output failed (${error.code ?? error.name}).`;
 }
 
 const OWNER_ONLY = 0o600;
@@ -181,18 +181,18 @@ async function lockPart(partPath: string): Promise<() => Promise<void>> {
 async function heldText(lock: string, partPath: string): Promise<string> {
   const text = await readFile(lock, 'utf8').catch(() => '');
   const holder = /^process \d+ on [\w.-]+$/.exec(text)?.[0] ?? 'another process';
-  return `${partPath} is being written by ${holder}: wait for its end, or name another file with -o. If that process is dead, remove ${lock}, then start again.`;
+  return `${partPath} is being written by ${holder}. Wait until it ends, or name another file with -o. If that process has died, remove ${lock} and start again.`;
 }
 
 /** @throws CommandError (exit code 2) */
 export async function refuseExisting(path: string, force: boolean): Promise<void> {
   const standing = await stat(path).catch(() => undefined);
   if (standing?.isDirectory()) throw new CommandError(`${path} is a directory: name a file in it.`, USAGE);
-  if (standing && !force) throw new CommandError(`${path} is there already: name another file, or add --force.`, USAGE);
+  if (standing && !force) throw new CommandError(`${path} already exists: name another file, or add --force.`, USAGE);
 }
 
 function cannotText(path: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return `There is no directory ${dirname(path)}: make it first.`;
-  return `${path}.part cannot be written (${code || 'unknown trouble'}): name a file elsewhere with -o.`;
+  if (code === 'ENOENT') return `There is no directory ${dirname(path)}: create it first.`;
+  return `${path}.part cannot be written (${code || 'unknown error'}): name a file elsewhere with -o.`;
 }

@@ -33,20 +33,21 @@ revision of the night.`;
 export function addDownload(command: Command): void {
   const described = addWhich(command, '[entity]')
     .option('--all', 'the files of all entities')
-    .option('--excel', 'a workbook (xlsx) in which every cell is a text, as it came')
+    .option('--excel', 'a workbook (xlsx) in which every cell is text, exactly as in the file')
     .option(
       '-o, --output <file>',
       'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory; - is standard output; with --all a directory',
       outputArgument,
     )
-    .option('--force', 'replace a file that is there')
+    .option('--force', 'replace an existing file')
     .option('--json', 'one JSON document')
     .action(download);
   withExamples(described, {
     'download leads --deployment prod': 'the newest leads',
     'download leads --date 2026-11-20 -o /data/leads.csv --deployment prod':
-      'a date; run it again to go on after a break',
-    'download leads -o - --deployment prod | gzip > leads.csv.gz': 'through a pipe; exit code 1 where it was not whole',
+      'a date; after an interruption, the same command continues',
+    'download leads -o - --deployment prod | gzip > leads.csv.gz':
+      'through a pipe; exit code 1 if the file is not complete',
     'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
     'download leads --excel --deployment prod': 'to be opened in a spreadsheet',
   }).addHelpText('after', NOTE);
@@ -75,9 +76,9 @@ async function download(entity: Entity | undefined, options: Options): Promise<v
 function refuseContradiction(entity: Entity | undefined, { all, run, output, json, excel }: Options): void {
   const no = (sentence: string) => new CommandError(sentence, USAGE);
   if ((entity === undefined) !== (all === true)) throw no('Name one entity, or else --all.');
-  if (all && run !== undefined) throw no('A run is of one entity: name it, without --all.');
+  if (all && run !== undefined) throw no('A run belongs to one entity: name the entity, without --all.');
   if (output !== '-') return;
-  if (json) throw no('Standard output holds the file or the document, not both.');
+  if (json) throw no('Standard output takes the file or the JSON document, not both.');
   if (all || excel) throw no('Standard output takes one file as it is: no --all or --excel.');
 }
 
@@ -107,13 +108,13 @@ async function downloadOne(target: Target, manifest: Manifest, { path, force, ex
   const { bytes, rows, crc32 } = file;
   const facts = { entity, date, run: execution, state, kind, file: path, bytes, rows, crc32 };
   if (excel) {
-    const words = 'Stopped. Nothing was written: a file for spreadsheets is begun anew.';
+    const words = 'Stopped. No file was written: a workbook is always made from the start.';
     await untilInterrupted(words, (signal) => downloadForExcel(target, manifest, path, { force, signal }));
     const document = { ...facts, excel: 'xlsx', whole: true };
-    return { document, text: `${factsOf(manifest)}; for spreadsheets: a workbook, every cell a text` };
+    return { document, text: `${factsOf(manifest)}; a workbook for spreadsheets, every cell as text` };
   }
   const row = progressRow(plainLine(path));
-  const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;
+  const words = `Stopped. The part that was downloaded is in ${basename(path)}.part: the same command continues from there.`;
   const { resumedAt } = await untilInterrupted(words, (signal) =>
     downloadTo(target, manifest, path, { force, onProgress: row.show, signal }).finally(row.end),
   );
@@ -202,7 +203,7 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
     const manifest = await ifThere(entity, missing, finding);
     if (manifest) found.push(manifest);
   }
-  if (found.length === 0) throw failed(missing[0]?.error ?? 'Nothing is published here yet: start a run first.');
+  if (found.length === 0) throw failed(missing[0]?.error ?? 'No export is published yet: start a run first.');
   return { found, missing };
 }
 
@@ -215,7 +216,7 @@ async function ofNight(
 ): Promise<Manifest> {
   const manifest = file && (await manifests.manifest(file.manifestKey));
   if (manifest) return manifest;
-  const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published one');
+  const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published a file');
   throw failed(`The night of ${date}, revision ${revision}, has no file of ${entity}: ${why}.`);
 }
 

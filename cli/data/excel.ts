@@ -145,7 +145,7 @@ function beginningXml(first: string[][]): string {
 }
 
 function rowXml(record: string[], row: number): string {
-  if (row > LAST_ROW) throw tooMuch(`row ${count(row)} is one more than a sheet has`);
+  if (row > LAST_ROW) throw tooMuch(`row ${count(row)} is one more than a sheet can have`);
   if (record.length > LAST_COLUMN) {
     throw tooMuch(`row ${count(row)} has ${manyText(record.length, 'column')}, and a sheet has ${count(LAST_COLUMN)}`);
   }
@@ -207,5 +207,5 @@ function escaped(unit: string): string {
 
 /** @param limit the limit of a spreadsheet that the records exceed, without a value */
 function tooMuch(limit: string): CommandError {
-  return failed(`The file is too much for a spreadsheet: ${limit}. download gets the file as it is.`);
+  return failed(`The file is too large for a spreadsheet: ${limit}. Download it without --excel.`);
 }

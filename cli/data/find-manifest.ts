@@ -43,12 +43,12 @@ async function byEnd(manifests: Manifests, entity: Entity, end: string) {
 async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
   const dates = await manifests.dates(entity);
   if (dates.length === 0) {
-    return `Nothing of ${entity} is published here yet: start a run, or list ${entity} to see how earlier runs ended.`;
+    return `No export of ${entity} is published yet. Start a run, or list ${entity} to see how earlier runs ended.`;
   }
   if (date === undefined)
     return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
   const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
-  return `Nothing of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
+  return `No export of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
 }
 
 /** The message for a missing object that a pointer or a manifest names. */
@@ -58,7 +58,7 @@ export function goneText(
   today = new Date().toISOString().slice(0, 10),
 ): string {
   if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
-  return `The ${entity} of ${date} are published, but ${what} is gone, though it was to be kept until ${keptUntil}.`;
+  return `The ${entity} of ${date} are published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
 }
 
 export function failed(sentence: string, cause?: unknown): CommandError {
@@ -74,6 +74,6 @@ export function addWhich(command: Command, argument = '<entity>'): Command {
     )
     .option(
       '--run <name>',
-      'what one run stored, though it is quarantined or a later one has replaced it; a unique end of its name does',
+      'the file that one run stored, even if it is quarantined or replaced by a later run; the unique end of a name is enough',
     );
 }

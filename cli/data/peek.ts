@@ -69,7 +69,7 @@ function printColumns(manifest: Manifest): void {
 
 /** Rows as a table within the width of the terminal: long cells are cut, and columns that do not fit are counted. */
 export function rowsText(header: string[] | null, rows: string[][], width: number): string {
-  if (rows.length === 0) return 'The file has no row.';
+  if (rows.length === 0) return 'The file has no rows.';
   const most = Math.max(header?.length ?? 0, ...rows.map((row) => row.length));
   const headings = Array.from({ length: most }, (_, index) => header?.[index] ?? `(${index + 1})`);
   const cells = [headings, ...rows].map((row) => row.map(cellText));
@@ -77,7 +77,7 @@ export function rowsText(header: string[] | null, rows: string[][], width: numbe
   let count = most;
   while (count > 1 && !fits(count)) count -= 1;
   const left = most - count;
-  const note = left > 0 ? [`No room for ${manyText(left, 'more column')}: a wider terminal shows them.`] : [];
+  const note = left > 0 ? [`Not shown: ${manyText(left, 'more column')}. Use a wider terminal.`] : [];
   return [`First ${manyText(rows.length, 'row')}:`, ...linesOf(cells, count), ...note].join('\n');
 }
 

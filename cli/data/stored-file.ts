@@ -40,7 +40,7 @@ export async function storedFile(
   if (!head) throw failed(goneText(manifest.run, `its file ${key}`));
   if (head.ContentLength === bytes) return { key, etag: head.ETag ?? '', bytes };
   throw failed(
-    `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and tell who runs the deployment.`,
+    `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and report this to the operator of the deployment.`,
   );
 }
 
@@ -70,7 +70,8 @@ export async function* bytesFrom(
       if (at < end) throw new Error('the bucket closed the connection early');
     } catch (error) {
       abortSignal?.throwIfAborted();
-      if (refusedCondition(error)) throw failed(`The file ${key} was replaced while it was read: start again.`, error);
+      if (refusedCondition(error))
+        throw failed(`The file ${key} was replaced while it was being read. Start again.`, error);
       broken += 1;
       if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', key);
     }
@@ -83,7 +84,7 @@ function rangeText(from: number, to: number, whole: number): string | undefined 
 }
 
 export function corruptText({ file }: Manifest, crc: number): string {
-  return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and tell who runs the deployment.`;
+  return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and report this to the operator of the deployment.`;
 }
 
 /** No limits: the person who started the command can stop it. */
@@ -97,7 +98,7 @@ export const NO_LIMITS: ReadingLimits = {
 export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'run' | 'file'>): void {
   if (isReadFormat(file.format)) return;
   throw failed(
-    `The ${entity} of ${date} are a file of the kind ${file.format}, which nothing looks into: download gets it as it is.`,
+    `The ${entity} of ${date} are a file of the kind ${file.format}, which the command cannot read. Download it instead.`,
   );
 }
 
@@ -137,7 +138,7 @@ export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: Abo
 /** @returns a CommandError (exit code 1) if the error is about unreadable content; otherwise the error itself */
 export function unreadable(key: string, error: unknown): unknown {
   const why = whyUnread(error);
-  return why === undefined ? error : failed(`The file ${key} ${why}: download gets the file as it is.`, error);
+  return why === undefined ? error : failed(`The file ${key} ${why}. Download it instead.`, error);
 }
 
 /** A published export after verification: its manifest and the first bytes of its file. */

@@ -70,7 +70,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     if (isOfEarlierRelease(object.text)) throw new EarlierObject(key);
     const value = parseJson(schema, object.text);
     if (value !== undefined) return value;
-    throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
+    throw new UnreadableObject(`The object ${key} has unexpected content: another program wrote it.`, RUN_FAILED);
   };
   const list = (prefix: string) => bucket.list(prefix).catch(refused);
   const datesBelow = async (prefix: string) => {
@@ -116,7 +116,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
         });
         return one ? [{ manifestKey, manifest: one }] : [];
       });
-      if (earlier > 0) warn(`Runs of ${entity} whose manifests an earlier release wrote count as none: ${earlier}.`);
+      if (earlier > 0) warn(`Runs of ${entity} with a manifest of an earlier release are not counted: ${earlier}.`);
       return runs.flat();
     },
   };
@@ -142,7 +142,7 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
 /** The manifests that can be read, once each. Reports those that are invalid or gone. */
 export async function manifestsAt(manifests: Manifests, keys: string[], warn: (sentence: string) => void) {
   const runs = await eachOf([...new Set(keys)], async (manifestKey): Promise<PublishedRun[]> => {
-    let why = `A published file has no manifest any more: ${manifestKey}.`;
+    let why = `The manifest of a published file is missing: ${manifestKey}.`;
     const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => {
       why = sentence;
     });
@@ -186,8 +186,9 @@ export function columnsText({ columns }: FileColumns): string {
 /** A warning about the source of the column names; empty if the file itself names them. */
 export function columnRemarks({ header, content }: Manifest['file']): string[] {
   if (header !== null) return [];
-  if (content?.headed === false) return ['The file has no header: these are the requested columns, in their order.'];
-  return ['The manifest does not know the header of the file: these are the requested columns.'];
+  if (content?.headed === false)
+    return ['The file has no header. These are the requested columns, in the requested order.'];
+  return ['The manifest has no header of the file. These are the requested columns.'];
 }
 
 type Described = Pick<Manifest, 'state' | 'run' | 'guards' | 'file'>;
@@ -196,10 +197,10 @@ type Described = Pick<Manifest, 'state' | 'run' | 'guards' | 'file'>;
 export function remarksOf({ state, run, guards, file }: Described): string[] {
   const other = otherPlanText(run.differs);
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
-  if (state === 'unpublished') return [`No reader gets this file: ${other}.`, ...unread];
+  if (state === 'unpublished') return [`Readers do not get this file: ${other}.`, ...unread];
   const stopped = guards ? stoppedText(guards, file) : 'was stopped';
   return [
-    ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
+    ...(state === 'quarantined' ? [`A check stopped this file: it ${stopped}.`] : []),
     ...(run.kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
     ...unread,
   ];
@@ -211,10 +212,10 @@ export function isUnjudged(file: Pick<Manifest['file'], 'format'> | undefined): 
 }
 
 function unjudgedText(format: string | null): string {
-  return `This file was published unread, because it is of the kind ${format}: its columns and rows are not known.`;
+  return `This file of the kind ${format} was published without being checked: its columns and rows are unknown.`;
 }
 
 /** Why a run has another plan than the configured one: the keys in which they differ. */
 function otherPlanText(differs: string[]): string {
-  return `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
+  return `its plan differs from the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
 }

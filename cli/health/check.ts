@@ -144,7 +144,7 @@ function ownFinding(error: unknown): Finding | undefined {
   }
   if (error instanceof CommandError) {
     if (awsErrorText(error.cause)) return unknown(error.message, null, error.exitCode);
-    return broken(error.message, 'docs/verify.md says what should be there.', error.exitCode);
+    return broken(error.message, 'docs/verify.md lists what should be there.', error.exitCode);
   }
   return undefined;
 }
@@ -155,12 +155,12 @@ function foreignFinding(error: unknown): Finding {
   if (missing) return unknown(`these credentials lack the right ${missing}`, trouble ?? null, ENVIRONMENT);
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
   const call = callOf(error);
-  const what = call ? `${call} was answered by ${name}` : `this could not be looked at (${plain(name)})`;
-  if (NOT_HERE.test(name)) return unknown(`this cloud does not have it: ${what}`, null, ENVIRONMENT);
+  const what = call ? `${call} was answered by ${name}` : `this could not be checked (${plain(name)})`;
+  if (NOT_HERE.test(name)) return unknown(`this cloud does not support it: ${what}`, null, ENVIRONMENT);
   if (GONE.test(name)) return broken(`${what}: ${plain(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
   // The message of the error may quote data.
-  return broken(what, 'Look again; if it stays, tell the developers.', ENVIRONMENT);
+  return broken(what, 'Run the command again. If the problem remains, report it to the developers.', ENVIRONMENT);
 }
 
 /** The right that AWS refused: from the error message if it names one, else from the name of the call. */
@@ -215,7 +215,9 @@ const checkedSchema = z.strictObject({
   verdict: z
     .enum(VERDICTS)
     .check(
-      z.describe('broken: it does not hold. warning: nothing fails by it. unknown: the command could not find out.'),
+      z.describe(
+        'broken: the check failed. warning: no run fails because of it. unknown: the command could not find out.',
+      ),
     ),
   found: z
     .string()

@@ -30,12 +30,12 @@ export interface Configured {
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
   if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
     const text = 'The local deployment has addresses and options of its own, which npm start adds to config/local.json';
-    return judgedBy(deployed, undefined, [], holds(`${text}. What is deployed is looked at here.`));
+    return judgedBy(deployed, undefined, [], holds(`${text}. The deployed configuration is checked here.`));
   }
   const found = fileOrError(options);
   if (found instanceof ConfigurationError) {
     if (!deployed) throw found;
-    const text = `${found.message.replaceAll('\n', '; ')}. What is deployed is looked at here.`;
+    const text = `${found.message.replaceAll('\n', '; ')}. The deployed configuration is checked here.`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
     return judgedBy(deployed, undefined, [], warning(text, advice));
   }
@@ -44,7 +44,7 @@ export function configured(options: ConfigurationOptions, deployed: Deployed | u
   const differences = differencesFrom(deployed, deployment);
   if (differences.length === 0) return judgedBy(deployed, deployment, [], holds(`${file} is what is deployed.`));
   const changes = differences.map(differenceText).join(', ');
-  const text = `To deploy ${file} would change ${changes}. What is deployed is looked at here.`;
+  const text = `Deploying ${file} would change ${changes}. The deployed configuration is checked here.`;
   const advice = 'If the file is right, deploy; else correct it, or name another with --configuration FILE.';
   return judgedBy(deployed, deployment, differences, warning(text, advice));
 }

@@ -98,8 +98,8 @@ export function lackingOf({ known, before }: Pick<DoctorFacts, 'known' | 'before
 }
 
 /** The finding of a check that cannot run because an earlier check failed. */
-export function notLooked(lacking: string, advice = 'Mend what failed above, then look again.'): Finding {
-  return unknown(`Not looked at, for lack of ${lacking}.`, advice);
+export function notLooked(lacking: string, advice = 'Fix what failed above, then run the command again.'): Finding {
+  return unknown(`Not checked, because this is missing: ${lacking}.`, advice);
 }
 
 interface GrantOptions {

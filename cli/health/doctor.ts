@@ -41,7 +41,7 @@ import { alarmAddresses, RULES, rulesFinding, settingsFindings } from './night-c
 export function addDoctor(command: Command): void {
   command
     .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
-    .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
+    .option('--refresh', 'also refresh the grant once, which uses up the current refresh token')
     .option('--all', 'also print the checks that passed')
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {
@@ -52,7 +52,7 @@ export function addDoctor(command: Command): void {
     });
   withExamples(command, {
     'doctor --deployment prod': 'after authorize, and when a night has failed',
-    'doctor --deployment prod --refresh': 'also try the refresh token, which spends one generation of it',
+    'doctor --deployment prod --refresh': 'also try the refresh token, which uses it up',
   });
 }
 
@@ -92,7 +92,7 @@ async function configuredBy(options: DoctorOptions, target: Target | undefined):
 /** @throws OtherRelease if there is no valid file either */
 function byFile(options: DoctorOptions, other: OtherRelease): Configured {
   try {
-    const found = `${other.message} Until then the file is looked at here.`;
+    const found = `${other.message} Until then, the configuration file is checked here.`;
     return { ...configured(options, undefined), finding: broken(found, 'npx cdk deploy', other.exitCode) };
   } catch (error) {
     throw error instanceof ConfigurationError ? other : error;
@@ -108,13 +108,13 @@ interface Beginning {
 const BEGINNING: Check<Beginning>[] = [
   {
     id: 'configuration',
-    question: 'Is the configuration file what is deployed?',
+    question: 'Is the configuration file the deployed one?',
     rights: ['cloudformation:GetTemplate on the stack'],
     look: async ({ configuration }) => (await configuration).finding,
   },
   {
     id: 'stack',
-    question: 'Is the stack there?',
+    question: 'Does the stack exist?',
     rights: ['cloudformation:DescribeStacks on the stack'],
     look: async ({ connected }) => {
       const target = await connected.catch((error: unknown) => {
@@ -126,7 +126,7 @@ const BEGINNING: Check<Beginning>[] = [
         return broken(target.message, advice, target.exitCode);
       }
       const between = unsettledText(target);
-      if (between === undefined) return holds(`${target.stack} is there, with all its outputs.`);
+      if (between === undefined) return holds(`${target.stack} exists, with all its outputs.`);
       return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
     },
   },
@@ -134,7 +134,7 @@ const BEGINNING: Check<Beginning>[] = [
 
 const NETWORK: Check<{ target: Pick<Target, 'ec2'>; known: Partial<Configured> | undefined }> = {
   id: 'network',
-  question: 'Have the functions in your subnets a way to the CRM and to AWS?',
+  question: 'Can the functions in your subnets reach the CRM and AWS?',
   rights: ['Subnets', 'SecurityGroups', 'RouteTables', 'VpcEndpoints'].map((what) => `ec2:Describe${what} on \`*\``),
   fails: 'ifBroken',
   look: async ({ target, known }) => {
@@ -161,7 +161,7 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
   NETWORK,
   {
     id: 'alarm-addresses',
-    question: 'Does anybody hear of alarms?',
+    question: 'Do alarms reach a person?',
     rights: ['sns:ListSubscriptionsByTopic on the topic of the alarms'],
     fails: 'never',
     look: ({ target, known }) => {
@@ -172,7 +172,7 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
   },
   {
     id: 'column-settings',
-    question: 'Was everything that readers have written under the column settings of today?',
+    question: 'Was everything that readers have written under the current column settings?',
     rights: [...BUCKET_RIGHTS, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
     fails: 'never',
     look: ({ target, known, options }) => (known ? settingsFindings(target, known.deployment, options) : []),
@@ -271,17 +271,17 @@ function conclusionOf(checks: Checked[]): string {
   if (broken.length > 0) return `A nightly run would ${ends}: see ✗ (${broken.length}).`;
   if (exitCodeOf(checks) !== 0) return 'doctor could not find out whether a nightly run would work: see ?.';
   const doubt = doubtOf(checks);
-  return doubt ? `Nothing was found that stops a nightly run, but ${doubt}.` : 'A nightly run would work.';
+  return doubt ? `No check found a reason for a nightly run to fail, but ${doubt}.` : 'A nightly run would work.';
 }
 
 /** Why a nightly run may not work although no check failed. Only a call to the CRM with the grant proves the grant. */
 function doubtOf(checks: Checked[]): string | undefined {
   const find = (id: string) => checks.find((one) => one.id === id);
   const rules = find('rules');
-  if (rules && rules.verdict !== 'holds') return 'not every night may come: see rules';
+  if (rules && rules.verdict !== 'holds') return 'some nights may not start: see rules';
   if (find('grant-stored')?.verdict === 'warning') return 'no function has refreshed the grant yet: see grant-stored';
   if (find('service')?.verdict === 'holds') {
-    return find('columns') && 'not all of the deployed columns were looked at';
+    return find('columns') && 'not all deployed columns were checked';
   }
   return `the grant was not tried${find('refresh') ? ' at the CRM' : ': add --refresh'}`;
 }

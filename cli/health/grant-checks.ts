@@ -29,7 +29,7 @@ export function clientFinding(
 ): Finding {
   const client = clientOf(stored, tokens);
   if (!client) {
-    const text = 'Another OAuth client is stored than the grant was given to.';
+    const text = 'The stored OAuth client is not the one that the grant was given to.';
     return broken(text, `Authorize again: ${authorizeCommand}.`, USAGE);
   }
   const { clientId, clientSecret } = client;
@@ -46,14 +46,14 @@ export function grantFinding(
   { now }: Advising,
 ): Finding {
   const { obtainedAt, expiresAt } = newest.tokens;
-  const end = expiresAt === null ? 'its end is unknown' : `its access token ends at ${expiresAt}`;
+  const end = expiresAt === null ? 'its expiry is unknown' : `its access token ends at ${expiresAt}`;
   const exhausted = versionsExhausted(newest.tokens, now);
   if (exhausted) return broken(exhausted.message, ERRORS.SecretVersionsExhausted.advice, ENVIRONMENT);
   const text = `Generation ${newest.versionId}, obtained at ${obtainedAt}; ${end}.`;
   if (labelled.versionId === newest.versionId) return holds(text);
   return warning(
     `${text} AWSCURRENT still names its ancestor ${labelled.versionId}.`,
-    'The functions find the newest by themselves. If this lasts, somebody moved the label: leave it to the software.',
+    'The functions find the newest by themselves. If this lasts, a person moved the label: let the software move it.',
   );
 }
 
@@ -70,27 +70,27 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   const isPast = deadline < now.getTime();
   if (state === 'DEAD' || (state === 'AUTHORIZED' && item.diedAt && isPast)) {
     const since = item.diedAt ? ` since ${item.diedAt}` : '';
-    const lost = state === 'AUTHORIZED' ? ' A new one was given, but never stored.' : '';
+    const lost = state === 'AUTHORIZED' ? ' A new grant was given, but never stored.' : '';
     return broken(`The grant is dead${since}: ${reason}.${lost}`, authorize);
   }
   if (state === 'STORED') {
-    const text = 'The current generation is marked as followed by another, which is not to be seen.';
-    const advice = `Look again in a minute. If it stays, the new one was deleted: ${authorizeCommand}.`;
+    const text = 'The current generation has a successor by the ledger, which is not in the secret.';
+    const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${authorizeCommand}.`;
     return broken(text, advice, ENVIRONMENT);
   }
   if (deadline === 0) return holds('Reachable; the current generation was claimed and given back unspent.');
   if (isPast) return endedClaimFinding(item, advising);
   if (deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
     const since = new Date(deadline - LEASE_MS).toISOString();
-    const text = `The current generation is claimed since ${since}: somebody refreshes it.`;
-    return warning(text, 'Look again in a minute.');
+    const text = `The current generation is claimed since ${since}: a refresh or an authorization is under way.`;
+    return warning(text, 'Run the command again in a minute.');
   }
   const next = `the next is tried after ${new Date(deadline).toISOString()}.`;
   if (refusals > 0) {
-    const times = `${refusals} refreshes of the current generation were refused by a word that is not known`;
+    const times = `${refusals} refreshes of the current generation were refused with an unrecognised error code`;
     return broken(`${times}; ${next} ${reason}.`, authorize);
   }
-  const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
+  const advice = `Check whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
   return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
 }
 
@@ -103,13 +103,13 @@ function endedClaimFinding(item: LedgerItem, { refreshCommand }: Advising): Find
   }
   if (item.unanswered > 0) return warning(`${unansweredText(item)}.`, next);
   const since = new Date(item.deadline - LEASE_MS).toISOString();
-  return warning(`The current generation is claimed since ${since}, and that refresh never ended.`, next);
+  return warning(`The current generation is claimed since ${since}, and that refresh has not ended.`, next);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
   const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
-  return `No refresh of the current generation got an answer that could be used${since}${times}`;
+  return `No refresh of the current generation got a usable answer${since}${times}`;
 }
 
 /** The rights to read the stored client and grant. */
@@ -133,11 +133,11 @@ export function storedFinding(tokens: Tokens): Finding {
   const { functionStoredAt, obtainedAt } = tokens;
   if (isUntried(tokens)) {
     return warning(
-      `None has yet, since a person gave the grant at ${obtainedAt}.`,
-      `Start a run while that person can consent again, for it refreshes the grant as the night will: ${FIRST_RUN}.`,
+      `No function has yet, since a person gave the grant at ${obtainedAt}.`,
+      `Start a run while that person can consent again. It refreshes the grant as a nightly run does: ${FIRST_RUN}.`,
     );
   }
-  if (!functionStoredAt) return holds('The grant that is stored does not say it: an earlier release stored it.');
+  if (!functionStoredAt) return holds('The stored grant does not show it, because an earlier release stored it.');
   return holds(`At ${functionStoredAt}.`);
 }
 
@@ -148,10 +148,10 @@ export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCo
   const ours = held.filter((name) => needed.includes(name));
   const others = held.length - needed.length + missing.length;
   const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
-  if (missing.length === 0) return holds(`All are there (${lists}).`);
+  if (missing.length === 0) return holds(`The grant has all of them (${lists}).`);
   const text = `Lacking: ${missing.join(' ')} (${lists}).`;
   if (missing.every((name) => [...PERSONAL_SCOPES, UPDATE_SCOPE].includes(name))) {
-    const advice = `No export needs these. If they are wanted: ${authorizeCommand}; else take them out of the configuration.`;
+    const advice = `No export needs these. To get them: ${authorizeCommand}; else take them out of the configuration.`;
     return warning(text, advice);
   }
   const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
@@ -164,19 +164,22 @@ const SHORT_LIFE_MS = 20 * 60_000;
 /** The lifetime of the access token. An expired token is not an error: a run refreshes it. */
 export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advising): Finding {
   if (tokens.expiresAt === null) {
-    const text = 'The CRM does not say how long its access tokens live (no usable expires_in).';
-    return warning(text, 'An hour is assumed, and a 401 refreshes: ask the operator of the CRM to send it.');
+    const text = 'The CRM does not say how long its access tokens are valid (no usable expires_in).';
+    return warning(
+      text,
+      'An hour is assumed, and a 401 triggers a refresh. Ask the operator of the CRM to send expires_in.',
+    );
   }
   const end = Date.parse(tokens.expiresAt);
   const life = end - Date.parse(tokens.obtainedAt);
-  const lives = `It lives for ${durationText(life / 1000)}`;
+  const lives = `It is valid for ${durationText(life / 1000)}`;
   if (life < SHORT_LIFE_MS) {
     const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
-    return warning(text, 'Ask the operator of the CRM for a life of 20 minutes or more.');
+    return warning(text, 'Ask the operator of the CRM for tokens that are valid for 20 minutes or more.');
   }
   if (tokenFreshness(tokens, undefined, now) === 'stale') {
-    const text = `${lives} and is stale (it ends or ended at ${tokens.expiresAt}); the next run refreshes it.`;
-    return warning(text, `To see now whether that works: ${refreshCommand}.`);
+    const text = `${lives} and is stale (it expires or expired at ${tokens.expiresAt}); the next run refreshes it.`;
+    return warning(text, `To try this now: ${refreshCommand}.`);
   }
   return holds(`${lives} and has ${durationText((end - now.getTime()) / 1000)} left.`);
 }
@@ -193,24 +196,24 @@ export interface Refreshed {
 /** The finding about rotation, `expires_in` and latency. */
 export function refreshFinding({ before, after, calls, lost }: Refreshed, { authorizeCommand }: Advising): Finding {
   if (lost) {
-    const text = 'The CRM gave a new grant, but it could not be stored; the old one is spent.';
-    return broken(text, `See that the secret can be written, then authorize again: ${authorizeCommand}.`);
+    const text = 'The CRM issued a new refresh token, but it could not be stored. The old one is used up.';
+    return broken(text, `Make sure that the secret can be written, then authorize again: ${authorizeCommand}.`);
   }
   const last = calls.at(-1);
   if (last?.answer.kind !== 'granted') {
     const text = `Another function refreshed the grant at the same time; generation ${after.versionId} is there.`;
-    return warning(text, 'To measure the CRM, refresh again when no run is under way.');
+    return warning(text, 'To test the CRM, refresh again when no run is under way.');
   }
   const { refreshToken, expiresAt, obtainedAt } = last.answer.tokens;
   const rotated = refreshToken !== undefined && refreshToken !== before.tokens.refreshToken;
   const life = expiresAt ? `${Math.round((Date.parse(expiresAt) - Date.parse(obtainedAt)) / 1000)} s` : 'unknown';
   const text = [
     `Answered in ${last.milliseconds} ms`,
-    rotated ? 'rotation observed: the refresh token is a new one' : 'no rotation: the refresh token stays',
+    rotated ? 'rotation observed: the CRM issued a new refresh token' : 'no rotation: the refresh token stays the same',
     `expires_in ${life}`,
     `stored as generation ${after.versionId}`,
   ].join('; ');
   const odd = [...(calls.length > 1 ? ['the first answer was lost'] : []), ...last.answer.oddities];
   if (odd.length === 0) return holds(`${text}.`);
-  return warning(`${text}. Odd: ${odd.join(', ')}.`, 'Nothing is lost by it; tell the operator of the CRM.');
+  return warning(`${text}. Odd: ${odd.join(', ')}.`, 'The grant is safe. Report this to the operator of the CRM.');
 }

@@ -34,7 +34,7 @@ export async function networkFindings(
   const planned = isDeployed ? [] : await findingsOf(target, file);
   return [
     ...(await findingsOf(target, deployed)),
-    ...planned.map((one) => asRemark(one, ' So it would be after the next deployment.')),
+    ...planned.map((one) => asRemark(one, ' This would hold after the next deployment.')),
   ];
 }
 
@@ -97,15 +97,17 @@ function subnetFinding(id: string, { routeTables, endpoints }: NetworkFacts, int
     endpoints.some((one) => serves(one, service, table)) ? [] : [name],
   );
   const lacking =
-    missing.length > 0 ? ` It has no endpoint for ${missing.join(', ')}.` : ' It has endpoints for all that AWS needs.';
+    missing.length > 0
+      ? ` It has no endpoint for ${missing.join(', ')}.`
+      : ' It has endpoints for all AWS services that the functions call.';
   // If the default route leads to an internet gateway, no other route leads to AWS.
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
   const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   if (gateway) {
-    const found = `${id} leads to ${gateway}. What follows it is not visible here.${lacking}`;
+    const found = `${id} leads to ${gateway}. The command cannot see beyond it.${lacking}`;
     return unknown(found, 'verify makes an export this way.');
   }
-  const igw = toInternet ? ' An internet gateway is none, because functions have no public address.' : '';
+  const igw = toInternet ? ' An internet gateway is no way out, because functions have no public address.' : '';
   const found = `${id} has no way out: no route to a NAT gateway.${igw}${lacking}`;
   if (missing.length > 0 || !internal) return broken(found, ADVICE);
   return holds(`${found} Every host of the CRM is in \`crm.privateHosts\`.`);

@@ -36,9 +36,11 @@ export async function rulesFinding(
   const differences = await eachOf(having('on', 'paused', 'changed'), async (entity) => {
     const one = await ruleTarget(target, entity);
     return [
-      ...(one?.Arn === target.StateMachineArn ? [] : [`the rule of ${entity} does not start the machine alone`]),
+      ...(one?.Arn === target.StateMachineArn
+        ? []
+        : [`the state machine is not the only target of the rule of ${entity}`]),
       ...(one?.DeadLetterConfig?.Arn?.split(':').at(-1) === queue ? [] : [`the rule of ${entity} lacks its queue`]),
-      ...(deployment.entities[entity].enabled ? [] : [`the rule of ${entity} is on, and is deployed as off`]),
+      ...(deployment.entities[entity].enabled ? [] : [`the rule of ${entity} is on, but was deployed as off`]),
     ];
   });
   const wrong = differences.flat();
@@ -48,12 +50,12 @@ export async function rulesFinding(
   const paused = having('paused');
   const isChanged = wrong.length > 0 || having('withoutRule', 'changed').length > 0;
   if (isChanged || paused.length > 0) {
-    const resume = `If these nights are wanted: ${commandFor(`resume ${paused.join(' ')}`, place)}`;
+    const resume = `To switch these rules on: ${commandFor(`resume ${paused.join(' ')}`, place)}`;
     const advice = [...(isChanged ? [`${RESTORE}.`] : []), ...(paused.length > 0 ? [resume] : [])];
     return broken(found, advice.join(' '));
   }
   if (nights > 0) return holds(found);
-  return warning(found, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
+  return warning(found, 'To export every night, set entities.NAME.enabled in the configuration and deploy.');
 }
 
 /** The only target of the nightly rule of an entity; `undefined` if it has none or several. */
@@ -85,7 +87,7 @@ export async function alarmAddresses(
   const subscribe = `aws sns subscribe --topic-arn ${AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
   if (subscribed.length === 0) {
     return warning(
-      'Alarms reach no person: their topic has no address, or none that was confirmed in time.',
+      'Alarms reach no person: the topic has no confirmed subscription.',
       `Set alarms.email in the configuration and deploy; where it has an address already: ${subscribe}.`,
     );
   }
@@ -93,7 +95,7 @@ export async function alarmAddresses(
   if (open + lapsed === 0) return holds(`${text}.`);
   return warning(
     `${text}; not confirmed yet: ${open}; addresses of alarms.email without a subscription: ${lapsed}.`,
-    `The link in the mail "AWS Notification - Subscription Confirmation" is good for two days. After that, and for an address without a subscription: ${subscribe}.`,
+    `The link in the mail "AWS Notification - Subscription Confirmation" is valid for two days. After that, and for an address without a subscription: ${subscribe}.`,
   );
 }
 
@@ -119,15 +121,15 @@ export async function settingsFindings(
       ...objects.flatMap(({ at }) => (at ? [keptUntil(at, deployment.retentionDays)] : [])),
     ];
     const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
-    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under other column settings than those of today. They are kept until ${kept.sort().at(-1)} at the latest.`;
+    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings. They are removed by ${kept.sort().at(-1)}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
     const stored =
-      'Files stay as they were published. Who must not see these columns must not read runs/ until then; to remove files earlier: docs/removing-a-customer.md.';
+      'Files stay as they were published. Until then, only people who may see these columns may read runs/; to remove files earlier: docs/removing-a-customer.md.';
     const advice = [...(objects.length > 0 ? [outdated] : []), ...(files.length > 0 ? [stored] : [])];
     return [about(entity, warning(found, advice.join(' ')))];
   });
   if (findings.flat().length > 0 || all.length === 0) return findings.flat();
-  return [holds(`${countsText(all)}: all of the column settings of today, as are published files.`)];
+  return [holds(`${countsText(all)}: all written under the current column settings, like the published files.`)];
 }
 
 /** The published files of an entity that have, or may have, a column that is left out now. */

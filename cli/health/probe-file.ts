@@ -95,13 +95,13 @@ function noteFacts(facts: Facts, notes: Notes): void {
   notes['csv-dialect'] = dialect ? dialectNote(dialect) : notSeen('The file is not a CSV file.');
   if (facts.header) notes['header-texts'] = assumed('The header has a name or label that the CRM lists.');
   else if (facts.content?.headed === false) {
-    notes['header-texts'] = assumed('It has no header, as columns.header says.');
+    notes['header-texts'] = assumed('It has no header, as configured in columns.header.');
   }
 }
 
 function dialectNote({ encoding, byteOrderMark, separatorLine, lineBreak }: NonNullable<Facts['dialect']>) {
   const others = [
-    encoding === 'utf-8' ? '' : (encoding ?? 'an encoding that is not known'),
+    encoding === 'utf-8' ? '' : (encoding ?? 'an unrecognised encoding'),
     byteOrderMark ? 'a byte order mark' : '',
     separatorLine ? 'a line sep=' : '',
     lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',

@@ -188,7 +188,9 @@ function noteLists(lists: List[], notes: Notes): void {
   // Only the fields of agent numbers may have another address.
   const isMissing = agents?.error?.status === 404 && read.length > 0;
   if (isMissing) {
-    notes['agent-numbers-address'] = failing('Their fields are answered 404, those of other entities are not.');
+    notes['agent-numbers-address'] = failing(
+      'The CRM answers 404 for their fields, and not for those of other entities.',
+    );
   } else if (agents && !agents.error) {
     notes['agent-numbers-address'] = assumed('Their fields are answered at agent-numbers.');
   }

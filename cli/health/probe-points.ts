@@ -7,7 +7,7 @@ export const pointSchema = z.strictObject({
   point: z.string().check(z.describe('The row of docs/interface/open-points.md.')),
   verdict: z.enum(['as assumed', 'otherwise', 'not seen']),
   what: z.string(),
-  fails: z.boolean().check(z.describe('A run fails by what is otherwise.')),
+  fails: z.boolean().check(z.describe('A run fails because of what differs.')),
   setting: z.nullable(z.string()).check(z.describe('What to change where a run fails; null: nothing.')),
 });
 
@@ -53,7 +53,7 @@ export type Notes = Partial<Record<keyof typeof POINTS, Observation>>;
 export function pointsOf(notes: Notes, entity = 'ENTITY'): z.infer<typeof pointSchema>[] {
   const all: Record<string, { point: string; setting?: string }> = POINTS;
   return Object.entries(all).map(([id, { point, setting }]) => {
-    const note = notes[id as keyof Notes] ?? notSeen('The probe did not get that far.');
+    const note = notes[id as keyof Notes] ?? notSeen('The probe ended before this point.');
     const { verdict, what, fails = false } = note;
     const named = note.setting === undefined ? setting?.replace('ENTITY', entity) : note.setting;
     return { id, point, verdict, what, fails, setting: (fails && named) || null };

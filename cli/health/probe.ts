@@ -31,7 +31,7 @@ interface ProbeOptions extends TargetOptions {
 
 const callSchema = z.strictObject({
   call: z.string().check(z.describe('As the interface document writes it.')),
-  status: z.nullable(z.int()).check(z.describe('null: there was no answer.')),
+  status: z.nullable(z.int()).check(z.describe('null: the CRM did not answer.')),
   milliseconds: z.int(),
   mediaType: z.string(),
   shape: z.string().check(z.describe('Keys and types of the body.')),
@@ -45,7 +45,7 @@ export const probeReportSchema = z.strictObject({
   release: z.string().check(z.describe('Of the checkout that asked.')),
   host: z.string().check(z.describe('Of crm.baseUrl.')),
   entity: z.nullable(z.string()).check(z.describe('The one that was exported.')),
-  ended: z.nullable(z.string()).check(z.describe('Why it went no further.')),
+  ended: z.nullable(z.string()).check(z.describe('Why the probe ended early.')),
   points: z.array(pointSchema),
   calls: z.array(callSchema),
 });
@@ -91,7 +91,7 @@ async function probe(options: ProbeOptions): Promise<void> {
 /** The unknown parts of the deployed configuration: its template holds only digests of filters and extra keys. */
 function missingOf({ unknown, finding }: Configured): string | undefined {
   if (unknown.length === 0) return undefined;
-  const what = `The deployed filters or extra keys of ${unknown.join(', ')} are not known here, and are not sent`;
+  const what = `The deployed filters or extra keys of ${unknown.join(', ')} are unknown here, so they are not sent`;
   return plainLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
 }
 
@@ -101,7 +101,7 @@ async function endOfMeeting(meeting: Meeting, seen: Seen) {
     await meet(meeting, seen);
     return undefined;
   } catch (error) {
-    if (meeting.signal.aborted) return { sentence: 'Interrupted: nothing more was asked.', code: INTERRUPTED };
+    if (meeting.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
     if (error instanceof TransferError || error instanceof RetryableError)
       return { sentence: error.message, code: RUN_FAILED };
     return endOf(error);
@@ -118,9 +118,9 @@ async function storedToken(target: Target, crm: Deployment['crm'], place: Target
   const { tokens } = (await newestOf(deps.store)).newest;
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
   if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
-  const what = `The access token has ended (${tokens.expiresAt}), and no function has refreshed the grant yet`;
+  const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;
   const advice = `Start a run, which refreshes it: ${commandFor('start leads --wait', place)}`;
-  throw new CommandError(`${what}. Nothing was asked of the CRM. ${advice}`, RUN_FAILED);
+  throw new CommandError(`${what}. The CRM was not called. ${advice}`, RUN_FAILED);
 }
 
 type Points = ReturnType<typeof pointsOf>;

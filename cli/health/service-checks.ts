@@ -64,8 +64,8 @@ export async function askCrm(known: Configured, tokens: Tokens, options: AskOpti
   const each = Math.round((performance.now() - started) / ENTITIES.length);
   const service = holds(`It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`);
   if (entities.length > 0) {
-    const why = `What the deployed filters and extra keys ask of the CRM is not known for ${entities.join(', ')}: the file does not have them.`;
-    columns.push(unknown(why, 'Look with the configuration that was deployed: --configuration FILE.'));
+    const why = `The deployed filters and extra keys of ${entities.join(', ')} are unknown, because the configuration file does not have them.`;
+    columns.push(unknown(why, 'Name the configuration that was deployed: --configuration FILE.'));
   }
   // An unreadable bucket concerns all entities, so it is reported once.
   return { service, columns: [...new Map(columns.map((finding) => [finding.of, finding])).values()] };
@@ -77,7 +77,7 @@ function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options
     getAccessToken: async ({ rejected } = {}) => {
       if (rejected === undefined) return { accessToken, scope };
       if (!options.refreshed) throw new TokenRefused();
-      throw new RunError('AuthRefused', 'The CRM answers 401 to a token that it gave out just now.');
+      throw new RunError('AuthRefused', 'The CRM answers 401 to a token that it has just issued.');
     },
     log: { info: () => undefined, error: () => undefined },
     now: options.now,
@@ -86,8 +86,8 @@ function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options
 
 function refused(refreshCommand: string): Finding {
   const text =
-    'The CRM refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
-  return broken(text, `A run would refresh it first; to see now whether that works: ${refreshCommand}.`);
+    'The CRM refuses the stored access token before it expires (401), as after a withdrawn grant. The lists of fields were not read.';
+  return broken(text, `A run would refresh it first. To try this now: ${refreshCommand}.`);
 }
 
 async function entityFindings(
@@ -136,17 +136,17 @@ export function columnsFindings(deployment: Deployment, { entity, date, fields, 
     buildRequest({ entity }, plan, deployment.crm, requested);
     const count = plan.columns === 'all' ? `All ${requested.length}` : `${requested.length} of ${fields.length}`;
     findings.push(about(entity, holds(`${count} columns that the CRM lists are exported.`)));
-    const correct = 'The next run warns of it in its manifest: correct the configuration if that is not meant.';
+    const correct = 'The next run warns of it in its manifest: correct the configuration if that is not intended.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);
     const strange = strangeLabels(deployment, entity, fields);
     if (strange.length > 0) {
       const text = `columns.labels names columns that the CRM does not list: ${strange.slice(0, 10).join(', ')}.`;
-      warn(`${entity}.labels`, text, 'Their texts name nothing in the header of a file: correct or remove them.');
+      warn(`${entity}.labels`, text, 'Their texts have no effect: correct or remove them.');
     }
     of = `${entity}.changed`;
     // Without a newest export whose columns are known, no run fails by a change.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
-    const tell = 'The next run exports them as they are, and its manifest says so: tell the readers of the files.';
+    const tell = 'The next run exports them as they are, and its manifest lists them. Tell the readers of the files.';
     if (changes.length > 0) warn(of, changes.join(' '), tell);
   } catch (error) {
     findings.push(about(of, findingOf(error)));
@@ -168,7 +168,7 @@ function strangeLabels({ entities }: Deployment, entity: Entity, fields: Field[]
  */
 function softened({ deployment, unknown: entities }: Configured, finding: Finding, entity: Entity): Finding {
   if (entities.includes(entity)) {
-    return asRemark(finding, ' (Its deployed filters or extra keys are not known here.)');
+    return asRemark(finding, ' (Its deployed filters or extra keys are unknown here.)');
   }
   return deployment.entities[entity].enabled ? finding : asRemark(finding, ' (Its nightly rule is switched off.)');
 }

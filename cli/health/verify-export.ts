@@ -184,7 +184,7 @@ export const GRANT_CHECK: Check<Verifying> = {
 /** Checks that functions log only ids, counts and outcomes: a library that logs by itself would be found here. */
 export const LOG_CHECK: Check<Verifying> = {
   id: 'log-lines',
-  question: 'Do the functions log listed fields only, since the start of that export?',
+  question: 'Do the functions log only listed fields, since the start of that export?',
   rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
   look: logLines,
 };
@@ -233,7 +233,7 @@ async function linesSince({ target, signal }: Verifying, steps: string[], since:
 function strangersIn(text: string): string[] {
   if (text === '' || PLATFORM.some((pattern) => pattern.test(text))) return [];
   const line = parseJson(lineSchema, text);
-  if (!line) return ['a line that is no record'];
+  if (!line) return ['a line that is not a JSON record'];
   const strangers = Object.keys(line).filter(
     (name) => !isListed(name) && !OF_EVERY_LINE.includes(name) && !OF_METRICS.includes(name),
   );
@@ -242,7 +242,7 @@ function strangersIn(text: string): string[] {
 
 export const METRIC_CHECK: Check<Verifying> = {
   id: 'metrics',
-  question: 'Have the metrics of that export come?',
+  question: 'Have the metrics of that export arrived?',
   rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
   look: arrived,
 };
@@ -281,7 +281,7 @@ async function arrived(verifying: Verifying): Promise<Finding> {
   return judge(await lookUntil(look, (missing) => missing.length === 0, verifying));
 }
 
-const LATER = 'Some come later than that: see whether CloudWatch has them in a quarter of an hour.';
+const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';
 
 const MINUTE_MS = 60_000;
 

@@ -24,7 +24,7 @@ import { lookUntil, type Verifying } from './verify-export.ts';
 
 export const ALARM_CHECK: Check<Verifying> = {
   id: 'alarm',
-  question: 'Does an alarm that is set by hand arrive in a temporary queue that hears of the topic?',
+  question: 'Does an alarm that is set by hand arrive in a temporary queue that subscribes to the topic?',
   rights: [
     'cloudwatch:DescribeAlarms on `*`',
     'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
@@ -43,7 +43,7 @@ const LOOKS_A_SETTING = 12;
 
 async function alarm(verifying: Verifying): Promise<Finding> {
   const { target, id, pace } = verifying;
-  if (!verifying.alarm) throw new CannotTell('it mails everybody who hears of alarms: add --alarm');
+  if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
   const { name, before } = await quietAlarm(target);
   const set = (StateValue: StateValue, StateReason: string) =>
     target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
@@ -64,7 +64,10 @@ async function alarm(verifying: Verifying): Promise<Finding> {
       verifying,
     );
     if (heard) return holds(`${name} arrived in the queue; it is ${before} again`);
-    return broken(`${name} did not arrive in the queue`, 'CloudWatch should tell the topic, and the topic the queue.');
+    return broken(
+      `${name} did not arrive in the queue`,
+      'CloudWatch should publish to the topic, and the topic should deliver to the queue.',
+    );
   } finally {
     await set(before, 'Set back by verify');
   }
@@ -152,10 +155,10 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   const Input = JSON.stringify({ verify: id });
   const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn, Input };
   // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
-  const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, of verify: to be deleted' };
+  const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, made by verify; may be deleted' };
   await target.events.send(new PutRuleCommand({ Name, ...every }));
   const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
-  if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
+  if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
   const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
   if (run) runs.push(run);
   if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
@@ -210,7 +213,7 @@ function isToRemove(name: string, id: string): boolean {
 /** The last check, made after all others: removes what they have made, and what a killed verify has left. */
 export const LEFT_OVERS: Check<Pick<Verifying, 'target' | 'id'>> = {
   id: 'left-overs',
-  question: 'Is everything temporary gone?',
+  question: 'Is everything that verify made removed?',
   rights: [
     'events:ListRules on the rules',
     'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',

@@ -96,8 +96,6 @@ async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean
     if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
     // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
     if (/explicit deny in a resource-based policy/.test(error.message)) return true;
-    throw new CannotTell(
-      'S3 does not say that the policy of the bucket refused it: these credentials may lack s3:PutObject',
-    );
+    throw new CannotTell('S3 does not name the bucket policy as the reason: these credentials may lack s3:PutObject');
   }
 }

@@ -34,7 +34,7 @@ export function addVerify(command: Command): void {
     .option('--entity <name>', `what is exported: ${ENTITIES.join(', ')}; default: leads`, (text) => {
       return entitiesArgument(text)[0];
     })
-    .option('--alarm', 'also set an alarm by hand: it mails everybody who hears of alarms')
+    .option('--alarm', 'also set an alarm by hand, which sends a mail to all subscribers of alarms')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(verifyAndPrint);
   withExamples(command, {
@@ -48,9 +48,9 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   const { entity = 'leads', alarm = false, json = false } = options;
   const target = await connect(options);
   printErr(
-    `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; one more run fails on purpose, which is mailed.`,
+    `Verifying ${target.stack}: up to ten minutes, longer if the CRM is slow. It exports ${entity} once. One more run fails on purpose and sends a mail.`,
   );
-  const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
+  const words = 'Stopped. Everything that was made for the checks is removed. Runs that were started continue.';
   const { checks, runs } = await untilInterrupted(words, (signal) => {
     return verify(target, {
       place: options,
@@ -144,9 +144,9 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
 /** @throws CommandError (exit code 3) */
 function refuseHalfUpdated({ stack, stackStatus }: Target): void {
   if (isSettled(stackStatus)) return;
-  const advice = /IN_PROGRESS$/.test(stackStatus) ? 'wait until it has ended' : 'deploy it again';
+  const advice = /IN_PROGRESS$/.test(stackStatus) ? 'wait until the deployment has ended' : 'deploy it again';
   throw new CommandError(
-    `The stack ${stack} is only half updated (${stackStatus}): ${advice}. Nothing was made.`,
+    `The stack ${stack} is only partly updated (${stackStatus}): ${advice}. verify made no changes.`,
     ENVIRONMENT,
   );
 }

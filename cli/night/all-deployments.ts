@@ -56,7 +56,7 @@ async function deploymentsIn(place: Place): Promise<string[]> {
     }
   }
   if (names.size > 0) return [...names].sort();
-  const sentence = `There is no deployment here: check --profile and --region (this is ${await client.config.region()}).`;
+  const sentence = `There is no deployment in this account and region: check --profile and --region (this is ${await client.config.region()}).`;
   throw new CommandError(sentence, ENVIRONMENT);
 }
 

@@ -121,7 +121,7 @@ async function publishedRuns(
 }
 
 function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown trouble';
+  return error instanceof Error ? error.name : 'unknown error';
 }
 
 function dayOf(time: Date): string {

@@ -23,7 +23,10 @@ interface StatusOptions extends TargetOptions {
 
 /** Registers `status`, which changes nothing. */
 export function addStatus(command: Command): void {
-  const all = new Option('--all-deployments', 'a line for each deployment of the account and region, the worst first');
+  const all = new Option(
+    '--all-deployments',
+    'one line for each deployment of the account and region, the worst first',
+  );
   command
     .addOption(all.conflicts(['deployment']))
     .option(
@@ -31,7 +34,7 @@ export function addStatus(command: Command): void {
       `with --all-deployments: how long one call of AWS may take; default: ${CALL_SECONDS}`,
       numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
     )
-    .option('--date <YYYY-MM-DD>', 'that date instead of last night', dateArgument)
+    .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
     .option('--json', 'one JSON document')
     .action(status);
   withExamples(command, {
@@ -40,7 +43,7 @@ export function addStatus(command: Command): void {
     'status --all-deployments --profile exports': 'which deployments of the account and region lack last night?',
   }).addHelpText(
     'after',
-    '\nExit code 0: every date that is due is whole, or none is due yet. 1: something is missing. 3: status could not find out.',
+    '\nExit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status could not find out.',
   );
 }
 
@@ -116,7 +119,7 @@ function judge(facts: Facts, place: TargetOptions, date: string | undefined): Ju
   });
   const all = { madeAt: now.toISOString(), nextStart: firstStart(rows) };
   if (date !== undefined && date > dateIn(configured.timeZone, now)) {
-    const headline = `Nothing of ${date} is due yet: that date is still to come`;
+    const headline = `No run of ${date} is due yet: the date is in the future`;
     return { ...all, ok: true, headline, entities: [], night: null };
   }
   const cells = rows.map(({ last }) => last);

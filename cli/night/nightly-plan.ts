@@ -47,12 +47,15 @@ export function addPlan(command: Command): void {
   command
     .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
-    .option('--configuration <file>', 'read it alone, and ask for no rules; default: config/NAME.json', pathArgument)
+    .option(
+      '--configuration <file>',
+      'read this file only, and do not read the rules; default: config/NAME.json',
+      pathArgument,
+    )
     .option('--json', 'one JSON document on a line for each entity')
     .action(plan);
   withExamples(command, {
-    'plan leads --deployment prod':
-      'what a run of today would request, when the next ones start, and what stops a file',
+    'plan leads --deployment prod': 'what a run would request today, when the next runs start, and what stops a file',
     'plan --date 2026-03-01 --json --deployment prod': 'all entities for a date, for a program',
   });
 }
@@ -73,7 +76,7 @@ async function deployedRules(options: PlanOptions, deployment: Deployment): Prom
   try {
     return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   } catch (error) {
-    printErr(`The rules were not looked at: ${ended(error).sentence}`);
+    printErr(`The rules were not read: ${ended(error).sentence}`);
     return null;
   }
 }
@@ -124,10 +127,10 @@ function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: 
   if (rule === 'withoutRule') {
     return [`None: ${RULE_WORDS[rule]}.`, `-> ${completed('npx cdk deploy --revert-drift', place)}`];
   }
-  if (!starts) return ['Not known: rate(…) counts from when the rule was made.'];
+  if (!starts) return ['Unknown: rate(…) counts from when the rule was created.'];
   if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule is over.`];
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
-  const changed = `${RULE_WORDS.changed}: it starts at other times, as this configuration is not deployed, or somebody changed it.`;
+  const changed = `${RULE_WORDS.changed}: it starts at other times, because this configuration is not deployed, or the rule was changed by hand.`;
   return [
     ...(rule === 'changed' ? [changed] : []),
     ...starts.map(({ local, utc }) => {

@@ -17,8 +17,8 @@ interface PauseOptions extends TargetOptions {
 export function addPause(command: Command): void {
   withEntities(command).action(pause);
   withExamples(command, {
-    'pause leads --deployment prod': 'no more nights of leads, until resume',
-    'pause --all --deployment prod': 'while the CRM is being rebuilt',
+    'pause leads --deployment prod': 'no more nightly runs of leads until resume',
+    'pause --all --deployment prod': 'while the CRM is down for maintenance',
   });
 }
 
@@ -44,7 +44,7 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
 }
 
 const PAUSED = `Nights wait for a paused entity: each is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
-A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
+A deployment that changes a rule resets it to the configuration. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
@@ -54,12 +54,12 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const against = entities.filter((entity) => !deployed.entities[entity].enabled);
   if (against.length > 0) {
     printErr(
-      `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.`,
+      `The configuration has switched off ${against.join(', ')}: a deployment that changes the rule switches it off again.`,
     );
   }
   const which = options.all ? '--all' : entities.join(' ');
-  printErr('Nights that were missed are not made up for.');
-  printErr(`The records of today: ${commandFor(`start ${which}`, options)}`);
+  printErr('Missed nights are not exported later.');
+  printErr(`To export the current records: ${commandFor(`start ${which}`, options)}`);
   printErr(
     `Past dates, if the filters depend on the date: ${commandFor('backfill ENTITY --from DATE --to DATE', options)}`,
   );

@@ -33,7 +33,7 @@ export const statusSchema = z.object({
     .nullable(z.boolean())
     .check(
       z.describe(
-        'Whether readers have every date that is due, no newer run failed, and the grant can be used; null = not known.',
+        'Whether readers have every date that is due, no newer run failed, and the grant can be used; null = unknown.',
       ),
     ),
   headline: z.string(),

@@ -17,7 +17,7 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
   const tone = toneOf(status);
   if (entities.length === 0) return paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`);
   const told =
-    ok === null ? `status could not find out whether every date that is due is whole. ${headline}` : headline;
+    ok === null ? `status could not find out whether every date that is due is complete. ${headline}` : headline;
   return [
     paint(tone)(`${SIGNS[tone]} ${told} (${deployment})`),
     '',
@@ -106,7 +106,7 @@ function footLines(
     ...(grant && !grant.trouble
       ? [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`]
       : []),
-    `Next start: ${at ?? 'none is known'}`,
+    `Next start: ${at ?? 'unknown'}`,
   ];
   return lines;
 }

@@ -46,7 +46,7 @@ export function addBackfill(command: Command): void {
   withExamples(command, {
     'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'what is missing of March',
     'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
-      'start the missing dates; run it again to go on after a break',
+      'start the missing dates; after an interruption, the same command continues',
   });
 }
 

@@ -36,7 +36,7 @@ export function fillDates<Date>(
   fill: (date: Date, signal: AbortSignal) => Promise<void>,
   { again, atOnce, document }: Filling,
 ): Promise<unknown> {
-  const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
+  const words = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
   return untilInterrupted(words, async (signal) => {
     const fillOne = (date: Date, either: AbortSignal) => {
       either.throwIfAborted();
@@ -44,7 +44,7 @@ export function fillDates<Date>(
     };
     await together(dates, fillOne, { signal, atOnce }).catch((error: unknown) => {
       if (signal.aborted) throw error;
-      throw partialFailure(error, `Runs that are under way go on. To go on: ${again}`, document);
+      throw partialFailure(error, `Runs that are under way continue. To continue: ${again}`, document);
     });
   });
 }

@@ -41,8 +41,8 @@ export async function refuseSameData(target: Target, entities: Entity[], where: 
   const undated = entities.filter((entity) => !isDated(deployed, entity));
   if (undated.length === 0) return;
   const [it, plans] = undated.length > 1 ? ['do', 'plans'] : ['does', 'plan'];
-  const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would file the data of today ${where}.`;
-  const advice = `Put a date into entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
+  const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would store the data of today ${where}.`;
+  const advice = `Add a date to entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
   throw new CommandError(`${what} ${advice}`, USAGE);
 }
 

@@ -37,13 +37,13 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
       USAGE,
     );
   }
-  if (date !== undefined) throw new CommandError('--date goes with an entity: a run has its own date.', USAGE);
+  if (date !== undefined) throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
   const found = await named(target, run);
   if (found) return found;
   const whole = await runEnding(target, run);
   const ended = await named(target, whole);
   if (ended) return ended;
-  throw new CommandError(`The run ${whole} is listed, but not there.`, USAGE);
+  throw new CommandError(`The run ${whole} is listed, but Step Functions does not have it.`, USAGE);
 }
 
 /** A run as by `findRun`; its manifest if Step Functions has deleted it. @throws CommandError (exit code 2) */
@@ -149,7 +149,7 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;
   if (run.startsWith('arn:')) {
-    const text = `This ARN is no run of the deployment, of which it begins with ${prefix}: check --deployment.`;
+    const text = `This ARN is not a run of the deployment, whose ARNs start with ${prefix}: check --deployment.`;
     throw new CommandError(text, USAGE);
   }
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
@@ -192,5 +192,5 @@ export function nameEnding(end: string, names: string[]): string | undefined {
   if (found.length < 2) return found[0];
   const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
   const some = found.slice(0, NAMES_SHOWN).join(', ');
-  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}; type more of the name.`, USAGE);
+  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}; give more of the name.`, USAGE);
 }

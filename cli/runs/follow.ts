@@ -55,7 +55,7 @@ export async function followToTheEnd(
     } catch (error) {
       const trouble = signal.aborted ? undefined : awsErrorText(error);
       if (!trouble) throw error;
-      throw new CommandError(`${trouble}\nThis says nothing about the run. To follow again: ${again}`, ENVIRONMENT);
+      throw new CommandError(`${trouble}\nThe run is not affected. To follow again: ${again}`, ENVIRONMENT);
     }
   });
   print(reports, options);

@@ -24,15 +24,15 @@ export function addList(command: Command): void {
   const described = command
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
-    .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
+    .addOption(new Option('--failed', 'only runs that failed, were stopped or timed out').conflicts('running'))
     .option('--running', 'only runs that are under way')
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {
     'list --deployment prod': 'the last seven days',
     'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
-    'list --running --deployment prod': 'what goes on right now',
-    'list --failed --since 30d --deployment prod': 'what went wrong within a month',
+    'list --running --deployment prod': 'runs that are under way',
+    'list --failed --since 30d --deployment prod': 'runs that failed within a month',
   }).addHelpText('after', LINES);
 }
 
@@ -66,7 +66,7 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   }
   const time = new Date(`${text}T00:00:00Z`);
   if (time <= now) return time;
-  throw new InvalidArgumentError(`That date is still to come: now it is ${now.toISOString().slice(0, 16)} UTC.`);
+  throw new InvalidArgumentError(`That date is in the future: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
 /** The runs as a table on a terminal, or as one line each elsewhere. */
@@ -85,10 +85,10 @@ export function runsText(
     const run = runs[index - 1];
     return painter(run ? toneOf(run) : 'idle')(line);
   });
-  const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
+  const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these only manifests remain, and failed runs are not listed.`;
   const notes = [
     ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
-    ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
+    ...(leftOut.length > 0 ? [`Columns that do not fit: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
@@ -99,7 +99,7 @@ function notesOf(runs: Run[]): string[] {
     [
       ...(run.of === null ? [] : [outcomeText(run)]),
       ...(run.waiting ? [waitingText(run.waiting)] : []),
-      ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}, which show prints`] : []),
+      ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}; see show`] : []),
       ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed, which show names`] : []),
     ].map((note) => `  ${plainLine(`${run.run}: ${note}`)}`),
   );
@@ -196,7 +196,7 @@ async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn
   } catch (error) {
     const trouble = awsErrorText(error);
     if (!trouble) throw error;
-    warn(`Why ${run.name} waits is not shown: ${trouble}`);
+    warn(`The reason why ${run.name} waits is unknown: ${trouble}`);
     return undefined;
   }
 }

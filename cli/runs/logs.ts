@@ -28,7 +28,7 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
   const found = await findRun(target, run, options.date);
   const lines = await linesOfRun(target, found);
   if (lines.length === 0) {
-    return printErr(`${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).`);
+    return printErr(`${found.name} (${found.status}) has no log lines, or they have expired (logRetentionDays).`);
   }
   const colors = colorsFor(process.stdout);
   printOut(colors.dim(HEADINGS));

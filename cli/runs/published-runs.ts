@@ -48,7 +48,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return broken ? undefined : await look();
     } catch (error) {
       if (!(error instanceof CommandError || error instanceof RunError)) throw error;
-      const what = 'What readers have, and dates, rows and bytes of what was published, are not known';
+      const what = 'The published files and their dates, rows and bytes are unknown';
       if (!broken) warn(`${what}: the bucket could not be read. ${error.message}`);
       broken = true;
       return undefined;

@@ -30,14 +30,15 @@ without a terminal nobody is asked.`;
 export function addRelease(command: Command): void {
   withRun(command)
     .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
-    .option('--new-normal', 'from now on guards compare with this file and later ones alone')
+    .option('--new-normal', 'from now on, checks compare only with this file and later ones')
     .option('--yes', 'do not compare, and do not ask')
-    .option('--wait', 'follow the release to its end; Ctrl-C stops following, never the release')
+    .option('--wait', 'follow the release to its end; Ctrl-C does not stop the release')
     .action(release);
   withExamples(command, {
-    'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait': 'readers get this file',
+    'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait':
+      'publish this file to readers',
     'release meetings --reason "Archived" --new-normal --deployment prod':
-      'the same, and so many rows are usual from now on',
+      'the same, and this number of rows is usual from now on',
   }).addHelpText('after', NOTE);
 }
 

@@ -23,9 +23,9 @@ interface RetryOptions extends FollowCommandOptions {
 
 export function addRetry(command: Command): void {
   withRun(command)
-    .option('--force', 'even while the earlier one is under way')
-    .option('--fresh', 'request a new export, even where the CRM still has that of the earlier run')
-    .option('--wait', 'follow the new run to its end; Ctrl-C stops following, never the run')
+    .option('--force', 'even if the earlier run is still under way')
+    .option('--fresh', 'request a new export, even if the CRM still has the export of the earlier run')
+    .option('--wait', 'follow the new run to its end; Ctrl-C does not stop the run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(retry);
   withExamples(command, {
@@ -46,14 +46,14 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     const start = commandFor(`start ${entity}`, options);
     const why = outcomeText(earlier);
     throw new CommandError(
-      `There is nothing to repeat in ${found.name}, which requested nothing (${why}): ${start}.`,
+      `${found.name} requested no export (${why}), so there is nothing to repeat: ${start}.`,
       USAGE,
     );
   }
   const input = await inputAgain(target, found, options.fresh);
   const again = readInput(input);
   const today = commandFor(`start ${entity}`, options);
-  refuseDate(target, again, `\nTo export the records of today: ${today}`);
+  refuseDate(target, again, `\nTo export the current records: ${today}`);
   warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   const adopting =

@@ -24,9 +24,9 @@ function wordOf({ what, outcome, error, status, kind, unjudged }: Told): string 
 export function outcomeText(run: Run): string {
   const { outcome, what, of, startedBy } = run;
   const word = outcomeWord(run);
-  if (outcome === 'notDue') return `${word}: another start of the rule is the one for this date`;
+  if (outcome === 'notDue') return `${word}: another start of the rule exports this date`;
   if (outcome === 'alreadyStarted')
-    return `${word}: ${plainLine(startedBy ?? 'another execution')} has this start of the rule`;
+    return `${word}: ${plainLine(startedBy ?? 'another execution')} handles this start of the rule`;
   if (of === null) return word;
   const about = `${what} of ${plainLine(of)}`;
   return word.startsWith(what) ? word.replace(what, () => about) : `${word}, ${about}`;
@@ -52,12 +52,12 @@ export function headText(run: Run): string {
 
 /** `ExportFailed: The CRM reported it as failed.` */
 export function failureText({ error, status, cause }: Pick<Run, 'error' | 'status' | 'cause'>): string {
-  return `${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
+  return `${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause is recorded.')}`;
 }
 
 export function readersText({ ofDate, latest }: Readers, entity: Entity, date: string | null): string {
   if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from ${plainLine(ofDate.run)}.`;
-  if (!latest) return `Readers have no ${entity} at all.`;
+  if (!latest) return `Readers have no file of ${entity}.`;
   const missing = date === null ? '' : `nothing of ${date}, `;
   return `Readers have ${missing}still ${entity} of ${latest.date}, from ${plainLine(latest.run)}.`;
 }

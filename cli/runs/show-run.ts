@@ -71,7 +71,7 @@ function releaseOf({ release, standing }: ShownRun): string[] {
   const { by, requestedAt, execution, reason, newNormal } = release;
   const who = by === null ? '' : ` by ${by}`;
   const when = requestedAt.slice(0, 16).replace('T', ' ');
-  const mark = newNormal ? ' Guards compare with this file and later ones from then on.' : '';
+  const mark = newNormal ? ' From then on, checks compare only with this file and later ones.' : '';
   const done = standing === 'latest' || standing === 'current' ? 'Released' : 'Release requested';
   return [`\n  ${plainLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
@@ -92,7 +92,7 @@ function failureOf(shown: ShownRun): string[] {
   const { runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
   const have = readers && entity ? [readersText(readers, entity, date)] : [];
-  const command = makeUp ? [`To make it up: ${makeUp}`] : [];
+  const command = makeUp ? [`To export it again: ${makeUp}`] : [];
   return [
     '',
     ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${plainLine(line)}`),
@@ -209,7 +209,7 @@ function manifestStory(own: Joined): Story {
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
   const how = adopted === null ? 'created' : `adopted from ${adopted}: created at ${createdAt}`;
   const timeline = [
-    at(startedAt, 'begin', `Started; Step Functions has no history of it (${FORGOTTEN_AFTER_DAYS} days).`),
+    at(startedAt, 'begin', `Started. Step Functions no longer has its history (${FORGOTTEN_AFTER_DAYS} days).`),
     at(adopted === null ? createdAt : startedAt, 'create', `Export ${exportId} of ${date} ${how}.`),
     at(file.storedAt, 'download', 'File stored.'),
   ];

@@ -23,11 +23,11 @@ interface StartOptions extends FollowCommandOptions {
 export function addStart(command: Command): void {
   command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all entities whose nightly rule the configuration switches on')
+    .option('--all', 'all entities whose nightly rule is enabled in the configuration')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
     .option('--same-data', 'with a past date, even if the plan does not depend on it: the date gets the data of today')
-    .option('--accept-schema', 'export though columns have changed at which the configuration stops (drift)')
-    .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
+    .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
+    .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(start);
   withExamples(command, {
@@ -35,7 +35,7 @@ export function addStart(command: Command): void {
     'start --all --deployment prod': 'the whole night, now',
     'start leads contacts --date 2026-11-20 --deployment prod --wait':
       'a past date, if the filters of these entities depend on the date',
-    'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and that is right',
+    'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and the change is right',
   });
 }
 
@@ -57,9 +57,9 @@ async function enabledOf(target: Target): Promise<Entity[]> {
   const { entities } = await deployedConfiguration(target);
   const off = ENTITIES.filter((entity) => !entities[entity].enabled);
   if (off.length === ENTITIES.length) {
-    throw new CommandError('The configuration has switched off all entities: name those to be started.', USAGE);
+    throw new CommandError('All entities are disabled in the configuration. Name the entities to start.', USAGE);
   }
-  if (off.length > 0) printErr(`Not started, for the configuration has switched them off: ${off.join(', ')}.`);
+  if (off.length > 0) printErr(`Not started, because they are disabled in the configuration: ${off.join(', ')}.`);
   return ENTITIES.filter((entity) => entities[entity].enabled);
 }
 

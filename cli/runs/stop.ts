@@ -20,7 +20,7 @@ interface StopOptions extends TargetOptions {
 export function addStop(command: Command): void {
   withRun(command).option('--yes', 'do not ask').action(stop);
   withExamples(command, {
-    'stop leads --deployment prod': 'the newest run of leads; asks before',
+    'stop leads --deployment prod': 'the newest run of leads; asks for confirmation',
     'stop leads-20261120T020000Z-1a2b3c --deployment prod --yes': 'for a script',
   });
 }
@@ -49,12 +49,12 @@ function consequences(found: Execution, state: string, last: RunState | undefine
   return [
     `${name} (${input.entity ?? 'unknown entity'}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
-      ? `Export ${exportId} stays at the CRM, which cannot cancel it. No run collects it, and it expires there.`
-      : 'If the CRM has taken on an export already, it stays there and expires. No run collects it.',
-    'What is stored of the file is named by no pointer: parts are removed after 2 days, objects when their retention ends.',
+      ? `Export ${exportId} stays at the CRM, which cannot cancel it. It expires there, and no run downloads it.`
+      : 'If the CRM is already making an export, it stays there until it expires. No run downloads it.',
+    'No pointer names what is stored of the file: parts are removed after 2 days, objects when their retention ends.',
     state === 'PublishFile'
-      ? 'PublishFile is at work and is not broken off: it may still publish the file.'
-      : 'A function that is at work ends its step; no further step is begun.',
+      ? 'PublishFile is running and is not interrupted: it may still publish the file.'
+      : 'A function that is running completes its step. No further step starts.',
   ];
 }
 

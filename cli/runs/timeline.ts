@@ -115,8 +115,8 @@ const ENDS: Partial<Record<Run['outcome'], string>> = {
   stored: 'Stored',
   table: 'Ended',
   replaced: 'Ended',
-  notDue: 'Ended without a job',
-  alreadyStarted: 'Ended without a job',
+  notDue: 'Ended without an export',
+  alreadyStarted: 'Ended without an export',
 };
 
 const BY_STATUS: Record<string, string> = {
@@ -160,7 +160,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     if (!after?.manifestKey) return unansweredText(run);
     const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
     const stored = after.outcome === 'UNPUBLISHED';
-    return `Checked every byte${rows}, then ${stored ? 'described it: no pointer names it' : 'published'}`;
+    return `Checked every byte${rows}, then ${stored ? 'wrote its manifest: no pointer names it' : 'published'}`;
   },
   table: ({ after }) => {
     const { table, outcome } = after ?? {};

@@ -12,10 +12,10 @@ const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
 /** Advice for a missing or changed part of the deployment. */
 export const RESTORE =
-  'restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: npx cdk deploy --revert-drift';
+  'restore what was changed or deleted by hand, which an ordinary deployment does not: npx cdk deploy --revert-drift';
 
 /** Advice for changed policies, which CloudFormation does not compare with the template (`docs/adr/0008`). */
-export const REWRITE = 'write all policies anew, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
+export const REWRITE = 'write all policies again, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
 
 /**
  * One sentence with advice for an error of AWS, the local cloud or the network.
@@ -31,14 +31,15 @@ export function awsErrorText(error: unknown): string | undefined {
   }
   if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
   if (/^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/.test(name)) {
-    const what = sentence(message || 'it does not say what');
-    return `AWS denies access (${name}): ${what} Use credentials that may do it (--profile), or have the right granted.`;
+    const what = sentence(message || 'it does not name the action');
+    return `AWS denies access (${name}): ${what} Use other credentials (--profile), or ask for this permission.`;
   }
-  if (/^Throttling|TooManyRequests/.test(name)) return `AWS is called too often (${name}): try again in a minute.`;
+  if (/^Throttling|TooManyRequests/.test(name))
+    return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
   const both = [name, message].filter(Boolean).join(': ');
-  if (GONE.test(name)) return `A part of the deployment is gone (${both}): ${RESTORE}.`;
+  if (GONE.test(name)) return `A part of the deployment is missing (${both}): ${RESTORE}.`;
   if (name === 'NoSuchBucket') {
-    return `The bucket of the deployment is gone (${both}): restore it under its old name, or make the deployment again (docs/runbook.md, StorageDenied).`;
+    return `The bucket of the deployment is missing (${both}): restore it under its old name, or deploy again (docs/runbook.md, StorageDenied).`;
   }
   return onTheWay(`${name} ${message}`, message);
 }
@@ -50,7 +51,7 @@ function withoutCredentials(message: string): string {
 
 /** The sentence for a call without an answer. */
 function onTheWay(facts: string, message: string): string | undefined {
-  if (/Region is missing/i.test(message)) return 'No AWS region is named: add --region, or set AWS_REGION.';
+  if (/Region is missing/i.test(message)) return 'No AWS region is set: add --region, or set AWS_REGION.';
   const host = /(?:ENOTFOUND|EAI_AGAIN) (\S+)/.exec(facts)?.[1];
   if (host) return `The host ${host} was not found: check --region, and the network.`;
   const silence = SILENT.exec(facts)?.[0];

@@ -20,7 +20,7 @@ export class OtherRelease extends CommandError {}
 export async function deployedConfiguration(target: DeployedTarget, warn = printErr): Promise<Deployed> {
   const deployed = deployedBy((await readTemplate(target)).Metadata);
   if (!deployed) {
-    const what = `The template of the stack ${target.stack} has no configuration that this release can read, for another one has deployed it`;
+    const what = `The template of the stack ${target.stack} has no configuration that this release can read, because another release deployed it`;
     throw new OtherRelease(`ConfigInvalid: ${what}: deploy this release.`, USAGE);
   }
   warnUnsettled(target, warn);
@@ -56,5 +56,5 @@ export function warnUnsettled(target: Pick<Target, 'stack' | 'stackStatus'>, war
 /** A warning about a stack that is between two configurations. */
 export function unsettledText({ stack, stackStatus }: Pick<Target, 'stack' | 'stackStatus'>): string | undefined {
   if (isSettled(stackStatus)) return undefined;
-  return `The stack ${stack} is in ${stackStatus}: a deployment goes on, or was not finished. Until one has ended well, functions may have another configuration than the template says.`;
+  return `The stack ${stack} is in ${stackStatus}: a deployment is under way or failed. Until one succeeds, functions may have another configuration than the template.`;
 }

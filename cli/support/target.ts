@@ -74,7 +74,10 @@ export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
   const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
   if (local && profile) {
     const advice = 'leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL';
-    throw new CommandError(`No real credentials are sent to a local cloud (${endpointUrl}): ${advice}.`, USAGE);
+    throw new CommandError(
+      `The command sends no real credentials to a local cloud (${endpointUrl}): ${advice}.`,
+      USAGE,
+    );
   }
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   // A profile may have its own region.
@@ -97,8 +100,8 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const parsed = outputsSchema.safeParse(outputs);
   if (parsed.success) return { ...parsed.data, stackStatus: StackStatus, stackCreatedAt: CreationTime };
   const why = isSettled(StackStatus)
-    ? `The stack ${StackName} lacks what commands find it by, for another release has deployed it: deploy this release.`
-    : `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`;
+    ? `The stack ${StackName} lacks outputs that the commands need, because another release deployed it. Deploy this release.`
+    : `The stack ${StackName} is only partly deployed (${StackStatus}): deploy it again.`;
   throw new CommandError(why, ENVIRONMENT);
 }
 

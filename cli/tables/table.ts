@@ -32,11 +32,11 @@ export function addTable(command: Command): void {
       'name, unique end or ARN of a run whose file is published, or an entity: the run of --date, or the latest',
     )
     .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
-    .option('--wait', 'follow it to its end; Ctrl-C stops following, never the run')
+    .option('--wait', 'follow it to its end; Ctrl-C does not stop the run')
     .addOption(
       new Option(
         '--outdated',
-        'with an entity: what was written under other column settings than the deployed ones. Tables are written again, a run for each date; feeds, copied tables, and tables that nothing writes again are removed',
+        'with an entity: what was written under other column settings than the deployed ones. Tables are written again, one run for each date. Feeds, copied tables, and tables that no run can write again are removed',
       ).conflicts('date'),
     )
     .option('--dry-run', 'with --outdated: name the dates, count the rest, and change nothing')
@@ -56,7 +56,7 @@ async function table(named: string, options: TableOptions): Promise<void> {
   const manifests = createManifests(target);
   const entity = entitySchema.safeParse(named).data;
   if (!entity && options.date !== undefined)
-    throw new CommandError('--date goes with an entity: a run has its own date.', USAGE);
+    throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
   const chosen = entity
     ? await runOfDate(manifests, entity, options.date ?? 'latest')
     : await runByName(target, manifests, named);
@@ -82,7 +82,7 @@ async function runByName(target: Target, manifests: Manifests, named: string): P
   const found = await findRunOrManifest(target, manifests, named);
   if ('manifest' in found) return { entity: found.manifest.run.entity, run: found.manifest.execution };
   const { entity, of } = found.input;
-  if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so it has no table.`, USAGE);
+  if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so the run has no table.`, USAGE);
   // A run that writes a table, or releases a file, has no file of its own.
   return { entity, run: of ?? found.name };
 }
@@ -106,8 +106,7 @@ const AT_ONCE = 2;
  */
 async function writeAgain(named: string, options: TableOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
-  if (!entity)
-    throw new CommandError('--outdated goes with an entity: the tables of all its dates are looked at.', USAGE);
+  if (!entity) throw new CommandError('--outdated needs an entity: it checks the tables of all dates.', USAGE);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);
   const found = (await derivedObjects(target, deployed)).filter((object) => object.entity === entity);
@@ -117,7 +116,7 @@ async function writeAgain(named: string, options: TableOptions): Promise<void> {
     then === 'rewrite' ? [{ date, state: 'outdated', run: null, error: null }] : [],
   );
   if (removed.length + dates.length === 0)
-    return printOut(`Everything of ${entity} was written under the column settings of today.`);
+    return printOut(`Everything of ${entity} was written under the current column settings.`);
   if (!options.dryRun) await remove(target, removed);
   if (removed.length > 0) printOut(`${options.dryRun ? 'To be removed' : 'Removed'}: ${countsText(removed)}`);
   const say = (date: OutdatedDate) => printOut(dateText(date, date.state));

@@ -40,7 +40,7 @@ export function refuseToResume({ batch, status, resumedAs, manifestKey, counts }
   }
   if (resumedAs === null) return;
   throw refused(
-    `The batch ${batch} was resumed already, as ${resumedAs}: look at that with update-status, and resume that for what it leaves.`,
+    `The batch ${batch} was already resumed as ${resumedAs}. Look at that batch with update-status, and resume it for what is left.`,
   );
 }
 
@@ -57,7 +57,7 @@ export async function refuseLaterBatches(
 ): Promise<void> {
   if (status === null) {
     throw refused(
-      `Step Functions keeps no execution of ${batch} any more, so the batches that began later are not known. Add --over-newer to send its lines even if a later batch changed the same customers.`,
+      `Step Functions no longer has the execution of ${batch}, so later batches are unknown. Add --over-newer to send its lines even if a later batch changed the same customers.`,
     );
   }
   const executions = await batchExecutions(target, { since: new Date(startedAt) });
@@ -72,7 +72,7 @@ export async function refuseLaterBatches(
   const more = later.length > LISTED ? ` and ${later.length - LISTED} more` : '';
   const lines = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   throw refused(
-    `Batches that began after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${more}. To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
+    `Batches that started after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${more}. To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
   );
 }
 
@@ -91,7 +91,7 @@ export async function drainBatch(
   const awsNow = () => new Date(Date.now() + sfn.config.systemClockOffset);
   const stoppedAt = endedAt ?? awsNow().toISOString();
   const end = sendsUntil(stoppedAt);
-  const sentence = 'It was stopped, and what is left of it is sent as another batch.';
+  const sentence = 'The batch was stopped, and its remaining lines are sent as another batch.';
   const at = new Date().toISOString();
   await createStopFlag(store, keysOf(batch).stop).raise({ reason: 'UpdateStopped', sentence, at });
   const since = new Date(Date.parse(stoppedAt) - LONGEST_INVOCATION_SECONDS * 1000);

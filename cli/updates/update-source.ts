@@ -35,7 +35,7 @@ export async function openUpdateFile(path: string): Promise<UpdateSource> {
     throw refused(`${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`, { cause: error });
   });
   const stat = await file.stat().finally(() => file.close());
-  if (!stat.isFile()) throw refused(`${path} is no file.`);
+  if (!stat.isFile()) throw refused(`${path} is not a file.`);
   return { name: path, reader: format === 'csv' ? CSV : JSONL, open: () => createReadStream(path) };
 }
 
@@ -54,7 +54,9 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
   }
   // The state machine refuses JSON Lines that are larger; a CSV file grows when it is converted.
   if (found.bytes > LARGEST_INPUT_BYTES) {
-    throw refused(`${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: cut it in several.`);
+    throw refused(
+      `${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split it into several batches.`,
+    );
   }
   for (const { field, sentence, records, firstLine } of warnings) {
     printErr(`Warning: "${field}" ${sentence}; ${manyText(records, 'record')}, first on line ${firstLine}.`);

@@ -50,7 +50,7 @@ export function addUpdateStatus(command: Command): void {
     .argument('[batch]', 'name of a batch', batchArgument)
     .option(
       '--failed-to <file>',
-      'write the lines that are not applied yet to a new JSON Lines file (.jsonl), to be corrected and sent',
+      'write the lines that are not applied yet to a new JSON Lines file (.jsonl), to correct and send them',
       pathArgument,
     )
     .option('--json', 'one JSON document')
@@ -63,7 +63,7 @@ export function addUpdateStatus(command: Command): void {
 
 async function show(batch: string | undefined, options: StatusOptions): Promise<void> {
   if (batch === undefined && options.failedTo !== undefined) {
-    throw usage('Name the batch whose lines --failed-to is to write.');
+    throw usage('Name the batch for --failed-to.');
   }
   const target = await connectForUpdates(options);
   if (batch === undefined) {
@@ -125,7 +125,7 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
   const left = failedLines(inputOf(store, batch), latestResultsOf(store, batch));
   await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EEXIST') throw usage(`${path} exists already, and is not written over.`, error);
+    if (code === 'EEXIST') throw usage(`${path} already exists and is not overwritten.`, error);
     // An incomplete file would look complete, so it is removed.
     await rm(path, { force: true });
     throw typeof code === 'string' ? usage(`${path} cannot be written (${code}).`, error) : error;
@@ -203,7 +203,7 @@ export async function statusOf(
   const described = known.execution ?? (await executionOfBatch(target, batch));
   const keys = keysOf(batch);
   const manifest = parseJson(batchManifestSchema, (await store.read(keys.manifest))?.text);
-  if (!described && !manifest) throw new CommandError(`There is no batch ${batch} here.`, USAGE);
+  if (!described && !manifest) throw new CommandError(`There is no batch ${batch} in this deployment.`, USAGE);
   const tally = createTally(store, batch);
   if (!manifest) await tally.refresh();
   const { counts, input, result, startedAt = 0, finishedAt = 0, keptUntil = null } = manifest ?? {};

@@ -79,8 +79,8 @@ export function addUpdate(command: Command): void {
     .option('--over-newer', 'with --resume: send the lines even if a later batch may have changed the same customers')
     .option('--dry-run', 'only check, and show the requests of three lines')
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
-    .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', FAILURES)
-    .option('--yes', 'do not ask before more than one customer is changed')
+    .option('--stop-after-failures <n>', 'stop after this number of lines that were not applied, 1 to 1000', FAILURES)
+    .option('--yes', 'do not ask before changing more than one customer')
     .option(
       '--configuration <file>',
       'with --dry-run: says whether null is allowed; default: config/NAME.json',
@@ -90,7 +90,7 @@ export function addUpdate(command: Command): void {
     .action(update);
   withExamples(command, {
     'update customers.csv --deployment prod --dry-run': 'only check the file',
-    'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks before',
+    'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks for confirmation',
     'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'what was left of a batch',
   });
 }
@@ -117,7 +117,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   const source = unfinishedLines(target, batch);
   if (options.dryRun) return showDryRun(await checkUpdates(source));
   if (status.manifestKey === null) await drainBatch(target, status);
-  printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
+  printErr(`Sending the remaining lines of ${batch}. Line numbers are those of the first file.`);
   return checkAndSend(source, target, options, status);
 }
 
@@ -196,7 +196,7 @@ export async function uploadInput(store: UploadBucket, batch: string, checked: C
   if (total.bytes === checked.bytes && total.crc32 === checked.crc32) return key;
   throw new RunError(
     'StorageConflict',
-    `Other lines than are to be sent again stand at ${key}: if no execution has that batch, delete the object, and resume once more.`,
+    `The object ${key} has other lines than the ones to send again. If no execution has that batch, delete the object and resume again.`,
   );
 }
 
@@ -237,7 +237,7 @@ interface Started {
 async function finishBatch(target: UpdatesTarget, started: Started, options: UpdateOptions): Promise<void> {
   const { batch, records } = started;
   const look = commandFor(`update-status ${batch}`, options);
-  const left = `No longer following; the batch ${batch} goes on. Look at it: ${look}`;
+  const left = `Stopped following. The batch ${batch} continues. To look at it: ${look}`;
   const execution = await untilInterrupted(left, (signal) => followBatch(target, started, signal));
   const status = await statusOf(target, batch, { execution, records });
   const ok = status.records !== null && status.counts.APPLIED === status.records;

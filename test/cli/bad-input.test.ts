@@ -64,9 +64,9 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     ['stop', 'arn:aws:states:us-east-1:1:execution:crm-export-prod-ExportRun:x'],
     of(),
     2,
-    /^This ARN is no run of the deployment, .*: check --deployment\.$/,
+    /^This ARN is not a run of the deployment, .*: check --deployment\.$/,
   ],
-  ['no region', start, undefined, 3, /^No AWS region is named: add --region, or set AWS_REGION\.$/],
+  ['no region', start, undefined, 3, /^No AWS region is set: add --region, or set AWS_REGION\.$/],
   [
     'no credentials',
     [...start, '--region', 'eu-west-1'],
@@ -114,28 +114,28 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     start,
     of(halfStack({ BucketName: 'bucket' })),
     3,
-    /^The stack crm-export-test is only half deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
+    /^The stack crm-export-test is only partly deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
   ],
   [
     'a stack whose machine is gone',
     start,
     refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
     3,
-    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
+    /^A part of the deployment is missing \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a stack whose rule is gone',
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
-    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment leaves as it is: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
+    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
     'a right that is lacking',
     start,
     refusing('AccessDeniedException', DENIED),
     3,
-    /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use credentials that may do it/,
+    /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use other credentials/,
   ],
   [
     'a right that is lacking for the stack itself',
@@ -182,7 +182,7 @@ test('a host that is not found, a session that has ended, and a network that is 
     'The AWS credentials have expired: Token is expired. To refresh this SSO session run aws sso login. Log in again.',
   );
   expect(failed('connect ETIMEDOUT 10.0.0.1:443')).toMatch(/^AWS does not answer \(ETIMEDOUT\): check the network/);
-  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS is called too often/);
+  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS throttles the calls/);
   expect(awsErrorText(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
     /does not answer at ::1/,
   );

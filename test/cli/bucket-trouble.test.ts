@@ -21,7 +21,7 @@ test.for([
   [
     'NoSuchBucket',
     404,
-    /^The bucket of the deployment is gone \(NoSuchBucket: refused\): restore it under its old name, or make the deployment again \(docs\/runbook\.md, StorageDenied\)\.$/,
+    /^The bucket of the deployment is missing \(NoSuchBucket: refused\): restore it under its old name, or deploy again \(docs\/runbook\.md, StorageDenied\)\.$/,
   ],
 ] as const)(
   '%s by the bucket is trouble of the surroundings, told by what to do about it',

@@ -168,7 +168,7 @@ test('rights that are lost while a run is followed say nothing about the run, an
   const { code, stderr } = await cli('follow', NAME);
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npx --no -- crm-export follow/,
+    /^The AWS credentials have expired .*\nThe run is not affected\. To follow again: npx --no -- crm-export follow/,
   );
 });
 
@@ -215,7 +215,7 @@ test('a start of all leaves out what the configuration has switched off, and sta
     ...['leads', 'agent-numbers', 'workflows', 'customers', 'employers'],
     'meetings',
   ]);
-  expect(all.stderr).toContain('Not started, for the configuration has switched them off: contacts, meetings.');
+  expect(all.stderr).toContain('Not started, because they are disabled in the configuration: contacts, meetings.');
 });
 
 test('a start of all where all are switched off starts nothing', async () => {
@@ -224,7 +224,7 @@ test('a start of all where all are switched off starts nothing', async () => {
 
   expect(await cli('start', '--all')).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/^The configuration has switched off all entities: name those to be started\./),
+    stderr: expect.stringMatching(/^All entities are disabled in the configuration\./),
   });
   expect(started).toEqual([]);
 });
@@ -247,7 +247,7 @@ test('whatever ends a pause of several, those that were switched off are reporte
   expect(stdout).toMatch(/^leads: switched off .*\n\S+: switched off .*\n$/);
 });
 
-test('pause switches rules off, and resume says what a deploy would switch off again', async () => {
+test('pause switches rules off, and resume reports what a deployment would switch off again', async () => {
   const { cli, asked } = await aws(RULES_ON, configured({ entities: { contacts: { enabled: false } } }));
 
   const paused = await cli('pause', 'leads');
@@ -255,8 +255,10 @@ test('pause switches rules off, and resume says what a deploy would switch off a
 
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
-  expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
-  expect(resumed.stderr).toMatch(/\nThe records of today: .* start leads contacts .*--deployment test\n/);
+  expect(resumed.stderr).toMatch(
+    /^The configuration has switched off contacts: .*\nMissed nights are not exported later/,
+  );
+  expect(resumed.stderr).toMatch(/\nTo export the current records: .* start leads contacts .*--deployment test\n/);
   expect((await cli('resume', '--all')).stderr).toMatch(/ start --all .*\n/);
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
@@ -283,7 +285,9 @@ describe('at noon UTC of 2026-11-20', () => {
     const { code, stderr } = await cli('start', 'leads', 'contacts', '--date', date, '--same-data');
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
     if (!taken)
-      expect(stderr).toMatch(new RegExp(`^${date} is no date for an export: they go from 2000-01-01 to today`));
+      expect(stderr).toMatch(
+        new RegExp(`^${date} is not a valid date for an export: dates go from 2000-01-01 to today`),
+      );
   });
 
   const dated = (...entities: Entity[]) =>
@@ -331,7 +335,7 @@ describe('at noon UTC of 2026-11-20', () => {
     expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(
-        /^\S+ is no date for an export: .*\nTo export the records of today: npx --no -- crm-export start leads /,
+        /^\S+ is not a valid date for an export: .*\nTo export the current records: npx --no -- crm-export start leads /,
       );
   });
 
@@ -354,6 +358,6 @@ describe('at noon UTC of 2026-11-20', () => {
       '--endpoint-url',
       'http://127.0.0.1:9',
     );
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('still to come') });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('is in the future') });
   });
 });

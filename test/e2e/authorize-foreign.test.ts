@@ -169,5 +169,5 @@ test('scopes that the CRM leaves out are named', async () => {
   const done = await authorize(places.target, { crm, ...CLIENT, onUrl: person() });
 
   // This CRM omits unknown scopes and reports so in its answer.
-  expect(done.notes).toEqual(['The CRM did not give all scopes: global:everything is lacking.']);
+  expect(done.notes).toEqual(['The CRM did not grant all requested scopes. Missing: global:everything.']);
 });

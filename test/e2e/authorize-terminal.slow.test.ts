@@ -104,7 +104,7 @@ test('secret and address are requested and never shown, and the outcome holds no
 
   expect(await ended, shown()).toBe(0);
   expect(shown()).toMatch(
-    /^Authorized\. Stored in \S+; VersionId: \S+; scopes: openid profile global:export; the access token lives until \S+; refresh token: yes\.\r?$/m,
+    /^Authorized\. Stored in \S+; VersionId: \S+; scopes: openid profile global:export; the access token expires at \S+; refresh token: yes\.\r?$/m,
   );
   const code = new URL(address).searchParams.get('code') ?? '';
   for (const secret of [sandbox.clientSecret, address, code, 'what now', 'at_', 'rt_']) {

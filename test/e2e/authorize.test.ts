@@ -360,8 +360,8 @@ describe('a CRM that does not give what is needed', () => {
       scope: '',
       notes: [
         expect.stringContaining('token_type'),
-        expect.stringContaining('openid, global:export is lacking'),
-        expect.stringContaining('5 minutes only'),
+        expect.stringContaining('Missing: openid, global:export'),
+        expect.stringContaining('only 5 minutes'),
       ],
     });
   });
@@ -441,7 +441,7 @@ describe('a person without a browser on this machine', () => {
     };
     await go({ paste: input, onUrl, redirectUri: 'https://localhost:8443/elsewhere' });
     expect((await places.tokens()).refreshToken).toBeTruthy();
-    expect(said.join('')).toMatch(/belongs to another authorization/);
+    expect(said.join('')).toMatch(/belongs to a different authorization/);
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
@@ -477,7 +477,7 @@ describe('a person without a browser on this machine', () => {
     await go({ paste: one.input });
     expect((await places.tokens()).refreshToken).toBeTruthy();
     const elsewhere = { redirectUri: 'https://crm.example/elsewhere', onUrl: () => undefined };
-    await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('Nothing was pasted');
+    await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('No answer was pasted');
     await expect(go(elsewhere)).rejects.toMatchObject({ exitCode: 2 });
   });
 });

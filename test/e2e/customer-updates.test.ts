@@ -269,7 +269,7 @@ describe('the command update', () => {
     const before = [...batches.callsSince(since).keys()];
     const resumed = await cli('update', '--resume', 'older', '--over-newer', '--yes', '--json');
 
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('began after older') });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('started after older') });
     expect(refused.stderr).toContain(': newer.');
     expect(before).toEqual([]);
     expect(resumed.code, resumed.stderr).toBe(0);

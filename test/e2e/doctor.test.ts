@@ -123,7 +123,7 @@ it('says of a deployment that was just authorized that no function has refreshed
   expect(code).toBe(0);
   expect(at('grant-stored')).toMatchObject({
     verdict: 'warning',
-    found: expect.stringMatching(/^None has yet, since /),
+    found: expect.stringMatching(/^No function has yet, since /),
   });
   expect(at('grant-stored')?.advice).toMatch(/npx --no -- crm-export start leads --wait .*--deployment doctor\.$/);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
@@ -193,7 +193,7 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
 
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /\nNothing was found that stops a nightly run, but the grant was not tried: add --refresh\.\n$/,
+    /\nNo check found a reason for a nightly run to fail, but the grant was not tried: add --refresh\.\n$/,
   );
   expect(verdicts).toMatchObject({ 'access-token': 'warning', service: 'unknown' });
   expect(at('access-token')?.found).toContain('is stale');

@@ -106,7 +106,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
 
   const stopped = await cli('stop', 'meetings', '--yes');
   expect(stopped, stopped.stderr).toMatchObject({ code: 0, stdout: `${name}: stopped.\n` });
-  expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*named by no pointer: .*ends its step/s);
+  expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*No pointer names .*completes its step/s);
   const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npx --no -- crm-export stop ${name}.` };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
 
@@ -202,7 +202,7 @@ it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, an
   interrupted.child.kill('SIGINT');
   expect(await interrupted.ended).toBe(130);
   expect(interrupted.stderr()).toMatch(
-    /^Stopped: no more runs are started, .* npx --no -- crm-export backfill customers .*--from 2026-03-01 --to 2026-03-12 /m,
+    /^Stopped\. No more runs are started, .* npx --no -- crm-export backfill customers .*--from 2026-03-01 --to 2026-03-12 /m,
   );
   const { document: planned } = await documentOf(...args, '--dry-run');
   const under = ['running', 'running', 'running'];

@@ -218,7 +218,7 @@ it('each failed run is mailed, and the documented rule passes on the ends of exe
     const { subject, text = '' } = sent.find((mail) => mail.text.includes(name)) ?? {};
     expect(subject).toBe(`${system.name}: agent-numbers ended in ExportFailed`);
     expect(text).toContain(
-      ['  Readers have no agent-numbers at all.', `  ${CRM_EXPORT} show ${name} --deployment ${system.name}`].join(
+      ['  Readers have no file of agent-numbers.', `  ${CRM_EXPORT} show ${name} --deployment ${system.name}`].join(
         '\n',
       ),
     );

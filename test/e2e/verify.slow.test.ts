@@ -198,7 +198,7 @@ it('a log line with a field that is not listed does not hold, and the field is n
 
   expect(found).toMatchObject({
     verdict: 'broken',
-    found: 'CheckStatus: the field customer; CheckStatus: a line that is no record',
+    found: 'CheckStatus: the field customer; CheckStatus: a line that is not a JSON record',
   });
   await expect(findingAbout('log-lines', { ...report, run: 'another', askedAt: new Date() })).rejects.toThrow(
     /logged nothing/,
@@ -299,7 +299,9 @@ it('Ctrl-C removes what was made', async () => {
   command.child.kill('SIGINT');
 
   expect(await command.ended).toBe(130);
-  expect(command.stderr()).toMatch(/^Stopped\. What was made for the checks is removed; runs that were started go on/m);
+  expect(command.stderr()).toMatch(
+    /^Stopped\. Everything that was made for the checks is removed\. Runs that were started continue/m,
+  );
   expect(await temporary()).toEqual([]);
 });
 

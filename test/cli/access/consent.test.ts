@@ -179,8 +179,8 @@ describe('a person who pastes', () => {
   });
 
   test.each([
-    ['the address of another authorization', `${BACK}?code=abc&state=another`, /belongs to another authorization/],
-    ['an address without a state', `${BACK}?code=abc`, /belongs to another authorization/],
+    ['the address of another authorization', `${BACK}?code=abc&state=another`, /belongs to a different authorization/],
+    ['an address without a state', `${BACK}?code=abc`, /belongs to a different authorization/],
     ['an address without a code', `${BACK}?state=STATE`, /holds no code/],
     ['the address to open', 'https://crm.example/auth/authorize?code_challenge=x&state=STATE', /address to open/],
     ['an address that is none', 'https://', /address was not understood/],

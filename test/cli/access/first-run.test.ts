@@ -76,7 +76,7 @@ test('--run starts a run of that entity once the grant is stored', async () => {
   expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'meetings' }] });
   expect(stdout).toMatch(/^Authorized\. .*; VersionId: .*\narn:\S+:meetings-\S+\nmeetings of \S+, published/m);
   // No function refreshes the grant in this test.
-  expect(stderr).toMatch(/That run did not refresh the grant, .* start another: .* start meetings --wait /);
+  expect(stderr).toMatch(/The run did not refresh the grant, .* start another run: .* start meetings --wait /);
 });
 
 test('a published run whose functions could not store the refreshed grant is a failure', async () => {

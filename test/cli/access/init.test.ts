@@ -81,7 +81,11 @@ test('with the address of a local cloud, the configuration is for it and may nam
 });
 
 test.for<[what: string, args: string[], sentence: RegExp]>([
-  ['what is needed', [], /^Without a terminal nothing is asked: give --crm-url <url>, --auth-url <url>\. Nothing was/],
+  [
+    'what is needed',
+    [],
+    /^Without a terminal, init asks no questions: give --crm-url <url>, --auth-url <url>\. Nothing was/,
+  ],
   [
     'an address of http',
     ['--crm-url', 'http://c.test/api/v1', '--auth-url', 'https://a.test'],
@@ -109,17 +113,13 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
     [...CRM, '--entities', 'leeds'],
     /^--entities <names>: There is no entity "leeds" \(did you mean "leads"\?\)/,
   ],
-  ['no entity', [...CRM, '--entities', ','], /^--entities <names>: Name one entity at least\. Nothing was written\.$/],
+  ['no entity', [...CRM, '--entities', ','], /^--entities <names>: Name at least one entity\. Nothing was written\.$/],
   [
     'a mail address',
     [...CRM, '--email', 'nobody'],
     /^--email <addresses>: alarms\.email\[0\]: Invalid email address\. /,
   ],
-  [
-    'a name',
-    [...CRM, '--deployment', 'Prod'],
-    /^--deployment <name>: A name begins with a letter, and has at most 31 /,
-  ],
+  ['a name', [...CRM, '--deployment', 'Prod'], /^--deployment <name>: A name starts with a letter and has at most 31 /],
 ])('%s that is wrong or lacks is one sentence with its option, and nothing is written', async ([, args, sentence]) => {
   const { args: begin, files } = place();
 
@@ -162,7 +162,7 @@ test('at a terminal each answer is checked as it comes, and Enter takes the defa
 
   await shows(/Name of the new deployment:/);
   type('Prod\r');
-  await shows(/> A name begins with a letter, and has at most 31 /);
+  await shows(/> A name starts with a letter and has at most 31 /);
   type(`${CLEAR}prod\r`);
   await shows(/ends in \/api\/v1:/);
   type('http://crm.test/api/v1\r');
@@ -174,7 +174,7 @@ test('at a terminal each answer is checked as it comes, and Enter takes the defa
   type('Asia/Jerusalem\r');
   await shows(/Start of the night [^\n]*: \(01:00 UTC\)/);
   type('\r');
-  await shows(/Entities of every night[^\n]*: \(all\)/);
+  await shows(/Entities to export every night[^\n]*: \(all\)/);
   type('leads meetings leeds\r');
   await shows(/> There is no entity "leeds" \(did you mean "leads"\?\)/);
   type(`${CLEAR}all\r`);
@@ -200,7 +200,7 @@ test('at a terminal an option is not asked for', async () => {
 
   await shows(/Start of the night[^\n]*: /);
   type('\r');
-  await shows(/Entities of every night[^\n]*: /);
+  await shows(/Entities to export every night[^\n]*: /);
   type('\r');
 
   expect(await ended, shown()).toBe(0);
@@ -254,7 +254,7 @@ test('a file that came meanwhile stays as it is', async () => {
   await shows(/IANA time zone[^\n]*: /);
   writeFileSync(file, 'of somebody else');
   type('\r');
-  await shows(/Entities of every night[^\n]*: /);
+  await shows(/Entities to export every night[^\n]*: /);
   type('\r');
 
   expect(await ended, shown()).toBe(2);

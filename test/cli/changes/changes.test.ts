@@ -88,7 +88,7 @@ test('where there is no such feed it says so, and where the chain stands', async
   expect(await said('--date', '2026-11-29')).toBe('No feed of changes of leads ends at 2026-11-29.\n');
   expect(await said('--since', '3')).toBe('No feed of changes of leads after 3 is stored: the last one was 3.\n');
   expect(await said('--since', '9')).toMatch(
-    / after 9 is stored: the last one was 3\. If the chain has begun anew, .* --since 0\.$/m,
+    / after 9 is stored: the last one was 3\. If the chain was started again, .* --since 0\.$/m,
   );
   for (const place of [1, 2, 3]) lose(place, true);
   expect(await said()).toMatch(/^No feed of changes of leads after 0 is stored: the last one was 3\./);

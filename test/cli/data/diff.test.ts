@@ -121,9 +121,9 @@ test.each<[string, Side, number, RegExp]>([
     'is published unread',
     { content: 'PK', file: { format: 'xls' } },
     1,
-    /^The leads of 2026-11-21 are a file of the kind xls, which nothing looks into: download gets/,
+    /^The leads of 2026-11-21 are a file of the kind xls, which the command cannot read/,
   ],
-  ['is malformed', { content: 'id,name\n1,"Ann\n' }, 1, /ends inside quotation marks: download gets/],
+  ['is malformed', { content: 'id,name\n1,"Ann\n' }, 1, /ends inside quotation marks/],
   [
     'has another encoding',
     { content: Buffer.from([0x69, 0x64, 10, 0xe0, 10]), file: { header: ['id'] } },
@@ -135,7 +135,7 @@ test.each<[string, Side, number, RegExp]>([
     'has no known header',
     { content: '1\n', file: { header: null } },
     1,
-    /^The header of the leads of 2026-11-21 is not known/,
+    /^The header of the leads of 2026-11-21 is unknown/,
   ],
   [
     'lacks the column',
@@ -156,7 +156,7 @@ test('a date without a published file is refused before either is read', async (
   const { diff, asked, keys } = await between({ content: OLD }, { content: OLD });
   expect(await diff('--to', '2026-11-25')).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^Nothing of leads is published for 2026-11-25; the nearest: 2026-11-21\.\n$/),
+    stderr: expect.stringMatching(/^No export of leads is published for 2026-11-25; the nearest: 2026-11-21\.\n$/),
   });
   expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
 });
@@ -190,8 +190,8 @@ test('rows without a key are counted and told, not compared; of rows that repeat
   expect(stderr).toBe(
     [
       'Warning: 1 row of 2026-11-20 repeat a id of an earlier row: it does not identify a row there.',
-      'Warning: 2 rows of 2026-11-20 have no id: they are not compared.',
-      'Warning: 1 row of 2026-11-21 have no id: they are not compared.\n',
+      'Warning: 2 rows of 2026-11-20 have no id and are not compared.',
+      'Warning: 1 row of 2026-11-21 have no id and are not compared.\n',
     ].join('\n'),
   );
   expect(JSON.parse((await diff('--json')).stdout).keys).toMatchObject({
@@ -216,7 +216,7 @@ test('files without a column id are compared by columns, rows and bytes, unless 
   );
   const { code, stdout } = await diff();
   expect(code).toBe(0);
-  expect(stdout).toContain('keys: not compared: not both files have a column id; name another with --key\n');
+  expect(stdout).toContain('keys: not compared, because one file has no column id; name another column with --key\n');
   expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
   expect((await diff('--key', 'mail')).stdout).toContain('keys by mail: 1 added, 1 removed, 0 in both');
 });
@@ -257,7 +257,7 @@ describe('without dates', () => {
       expect(stdout.split('\n')[0]).toBe(
         `leads: 2026-11-20 (leads-2026-11-20) to ${date} (stopped-${date}, quarantined)`,
       );
-      expect(stderr).toMatch(/^Warning: A guard stopped this file/);
+      expect(stderr).toMatch(/^Warning: A check stopped this file/);
     }
   });
 
@@ -265,7 +265,7 @@ describe('without dates', () => {
     const { diff } = await nights();
     expect(await diff('--to', '2026-11-18')).toMatchObject({
       ...{ code: 1, stdout: '' },
-      stderr: 'Nothing of leads is published before 2026-11-18: there is nothing to compare it with.\n',
+      stderr: 'No export of leads is published before 2026-11-18, so there is none to compare it with.\n',
     });
   });
 });

@@ -48,7 +48,7 @@ test('an entity that lacks the date is named, the others are downloaded, and the
   const { directory, all } = await setting();
   const { code, stdout, stderr } = await all('--date', '2026-11-20', '--json');
   expect(code).toBe(1);
-  const error = 'Nothing of contacts is published for 2026-11-20; the nearest: 2026-11-19.';
+  const error = 'No export of contacts is published for 2026-11-20; the nearest: 2026-11-19.';
   expect(stderr).toBe(`${error}\n`);
   expect(JSON.parse(stdout)).toEqual({
     files: [expect.objectContaining({ entity: 'leads', date: '2026-11-20', whole: true })],
@@ -93,7 +93,7 @@ test('nothing is written where a place is taken, or a file is of another format 
   await writeFile(join(directory, 'leads-2026-11-20.csv'), 'mine');
   expect(await all()).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/leads-2026-11-20\.csv is there already/),
+    stderr: expect.stringMatching(/leads-2026-11-20\.csv already exists/),
   });
   publish({ date: '2026-11-20', manifest: { file: { ...newest.file, format: 'xls' } } });
   expect(await all('--excel')).toMatchObject({
@@ -106,13 +106,13 @@ test('nothing is written where a place is taken, or a file is of another format 
 test('where nothing is published it says so in one sentence', async () => {
   const { cli } = await aws();
   const { code, stdout, stderr } = await cli('download', '--all');
-  expect([code, stdout, stderr]).toEqual([1, '', 'Nothing is published here yet: start a run first.\n']);
+  expect([code, stdout, stderr]).toEqual([1, '', 'No export is published yet: start a run first.\n']);
 });
 
 test.each([
   [[], /^Name one entity, or else --all\.$/],
   [['leads', '--all'], /^Name one entity, or else --all\.$/],
-  [['--all', '--run', 'x'], /^A run is of one entity/],
+  [['--all', '--run', 'x'], /^A run belongs to one entity/],
   [['--all', '-o', '-'], /^Standard output takes one file as it is/],
   [['leads', '--excel', '-o', '-'], /^Standard output takes one file as it is/],
 ])('download %s is a contradiction', async (args, sentence) => {

@@ -62,7 +62,7 @@ test('a disk that takes nothing at all is left without a lock', async () => {
 test('standard output that goes into a file is not called whole where the disk does not take it', async () => {
   const { args, path } = await setting();
   const { code, stderr } = await onFullDisk([...args, '-o', '-'], { output: path });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: standard output took no more (EFBIG).\n' });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: writing to standard output failed (EFBIG).\n' });
 });
 
 test('of a part that lost bytes on the disk no file is made', async () => {
@@ -89,7 +89,7 @@ test('of two downloads to one place the second is refused while the first is und
   expect(await errorOf(download())).toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(
-      /leads\.csv\.part is being written by process \d+ on \S+: wait for its end, .* If that process is dead, remove .*\.part\.lock, then start again\.$/,
+      /leads\.csv\.part is being written by process \d+ on \S+\. Wait until it ends, .* If that process has died, remove .*\.part\.lock and start again\.$/,
     ),
   });
   go();
@@ -103,7 +103,7 @@ test('the lock of a process that was killed is reported, and once it is removed 
   await writeFile(`${path}.part.lock`, 'process 1 on another\u001b[31m');
   expect(await errorOf(download())).toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('another process:'),
+    message: expect.stringContaining('another process.'),
   });
   await rm(`${path}.part.lock`);
   expect(await download()).toEqual({ resumedAt: 0 });
@@ -136,7 +136,7 @@ test('Ctrl-C ends a download at once, with its document; what came stays, and no
   await waitUntil(arrived, { withinMs: 20_000 });
   command.child.kill('SIGINT');
   expect(await command.ended, command.stderr()).toBe(130);
-  const error = 'Stopped. What is here stays in leads.csv.part: the same command goes on with it.';
+  const error = 'Stopped. The part that was downloaded is in leads.csv.part: the same command continues from there.';
   expect(JSON.parse(command.stdout())).toEqual({ ok: false, error });
   expect(command.stderr()).toBe(`${error}\n`);
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv.part']);

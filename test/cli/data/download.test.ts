@@ -132,7 +132,7 @@ test('what is at the place is replaced only by force', async () => {
   await writeFile(path, 'mine');
   expect(await endOf(download())).toMatchObject({
     exitCode: 2,
-    message: `${path} is there already: name another file, or add --force.`,
+    message: `${path} already exists: name another file, or add --force.`,
   });
   expect(await readFile(path, 'utf8')).toBe('mine');
   await downloadTo(target, manifest, path, { ...options, force: true });
@@ -140,7 +140,7 @@ test('what is at the place is replaced only by force', async () => {
 });
 
 test.each([
-  ['no directory', 'nowhere/leads.csv', /^There is no directory .*nowhere: make it first\.$/],
+  ['no directory', 'nowhere/leads.csv', /^There is no directory .*nowhere: create it first\.$/],
   ['a directory', '.', / is a directory: name a file in it\.$/],
 ])('where there is %s nothing is fetched', async (_, name, sentence) => {
   const { target, manifest, gets } = await setting();
@@ -186,7 +186,7 @@ test('a stream that got other bytes, or was closed early, is reported not to be 
   const { target, manifest, objects } = await setting();
   expect(await endOf(downloadInto(target, manifest, sink(10_000).stream))).toMatchObject({
     exitCode: 1,
-    message: 'Not whole: whoever read the file stopped before its end.',
+    message: 'Not whole: the program that read the file stopped before the end.',
   });
   objects.set(FILE, Buffer.alloc(CONTENT.length, 'z'));
   expect(await endOf(downloadInto(target, manifest, sink().stream))).toMatchObject({
@@ -225,18 +225,18 @@ test('what is not there is reported in one sentence, with what is nearest', asyn
       () => '',
       ({ message, exitCode }) => `${exitCode} ${message}`,
     );
-  expect(await said({})).toMatch(/^1 Nothing of leads is published here yet: start a run/);
+  expect(await said({})).toMatch(/^1 No export of leads is published yet/);
   publish({ date: '2026-11-18', execution: 'a' });
   publish({ date: '2026-11-21', execution: 'b' });
   expect(await said({ date: '2026-11-19' })).toBe(
-    '1 Nothing of leads is published for 2026-11-19; the nearest: 2026-11-18 and 2026-11-21.',
+    '1 No export of leads is published for 2026-11-19; the nearest: 2026-11-18 and 2026-11-21.',
   );
   expect(await said({ date: '2026-11-30' })).toMatch(/the nearest: 2026-11-21\.$/);
   expect(await said({ run: 'leads-nobody' })).toMatch(/^1 The run "leads-nobody" stored no file of leads/);
   objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('<html>'));
-  expect(await said({ date: '2026-11-18' })).toMatch(/^1 The object published\/.* does not hold what it should/);
+  expect(await said({ date: '2026-11-18' })).toMatch(/^1 The object published\/.* has unexpected content/);
   objects.delete('runs/entity=leads/run=b/_manifest.json');
-  expect(await said({})).toMatch(/^1 The leads of 2026-11-21 are published, but the manifest .* is gone/);
+  expect(await said({})).toMatch(/^1 The leads of 2026-11-21 are published, but the manifest .* is missing/);
 });
 
 test('a file whose time is over has expired; one that should still be there is gone', async () => {
@@ -249,6 +249,6 @@ test('a file whose time is over has expired; one that should still be there is g
     message: 'The leads of 2026-11-20 have expired: they were kept until 2026-01-01.',
   });
   expect(goneText({ entity: 'leads', date: '2026-11-20', keptUntil: '2027-01-01' }, 'its file', '2026-12-01')).toMatch(
-    /its file is gone, though/,
+    /its file is missing, although/,
   );
 });

@@ -57,7 +57,7 @@ test('telephone numbers, zeros and what begins like a formula are texts as they 
   const { code, stdout } = await excel();
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /size and CRC-32 as the manifest .* says; for spreadsheets: a workbook, every cell a text\.\n$/,
+    /size and CRC-32 as the manifest .* says; a workbook for spreadsheets, every cell as text\.\n$/,
   );
   expect(await records()).toEqual([['id', 'name'], ...cells.map((cell, row) => [String(row), cell])]);
   expect((await readFile(path)).includes('docProps')).toBe(false);
@@ -125,7 +125,7 @@ test('a cell has up to 32,767 UTF-16 units; a longer one is refused by row and c
   const { code, stdout, stderr } = await refused();
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toBe(
-    'The file is too much for a spreadsheet: row 3, column B has 32,768 characters, and a cell has 32,767. download gets the file as it is.\n',
+    'The file is too large for a spreadsheet: row 3, column B has 32,768 characters, and a cell has 32,767. Download it without --excel.\n',
   );
   expect(await readdir(directory)).toEqual([]);
 });
@@ -142,7 +142,7 @@ test('a sheet has 1,048,576 rows with the header, and 16,384 columns; what is mo
   };
   expect(await endOf(rows(1_048_576))).toContain('<row r="1048576"></row></sheetData>');
   await expect(endOf(rows(1_048_577))).rejects.toMatchObject({
-    ...{ exitCode: 1, message: expect.stringContaining('row 1,048,577 is one more than a sheet has') },
+    ...{ exitCode: 1, message: expect.stringContaining('row 1,048,577 is one more than a sheet can have') },
   });
   const wide = (columns: number) => streamed([Array.from({ length: columns }, () => 'a')]);
   expect(await endOf(wide(16_384))).toContain(
@@ -170,7 +170,7 @@ test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
     'is published unread',
     'PK',
     { format: 'xls' },
-    /^The leads of 2026-11-20 are a file of the kind xls, which nothing looks into: download gets/,
+    /^The leads of 2026-11-20 are a file of the kind xls, which the command cannot read/,
   ],
   ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b\n`, {}, /ends inside quotation marks/],
   ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],

@@ -71,7 +71,7 @@ test('a file without a known header is shown from its first record, and its colu
   const { cli } = await setting('1,a\n2,b\n', { header: null });
   const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  (1)  (2)\n  1    a\n  2    b\n');
-  expect(stderr).toContain('these are the requested columns');
+  expect(stderr).toContain('These are the requested columns');
 });
 
 test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
@@ -82,7 +82,7 @@ test('a file that has no header, by the configuration, is shown from its first r
   );
   const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
-  expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
+  expect(stderr).toBe('Warning: The file has no header. These are the requested columns, in the requested order.\n');
 });
 
 test.each<[string, (content: Buffer) => Buffer, string | null]>([
@@ -114,7 +114,7 @@ test('a damaged spreadsheet is one sentence', async () => {
   const { cli } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
   const { code, stdout, stderr } = await cli('peek', 'leads');
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^The file runs\/\S+ .*: download gets the file as it is\.\n$/);
+  expect(stderr).toMatch(/^The file runs\/\S+ .*\. Download it instead\.\n$/);
 });
 
 test('a column without a name is none of the columns', async () => {
@@ -130,7 +130,7 @@ test.each([
   const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(
-    new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
+    new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which the command cannot read. .*\\.\n$`),
   );
 });
 
@@ -156,7 +156,7 @@ test.each([[[]], [['--columns']]])('peek %j says in one sentence that nothing is
   const { cli } = await aws();
   const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^Nothing of leads is published here yet: [^\n]*\n$/);
+  expect(stderr).toMatch(/^No export of leads is published yet\. [^\n]*\n$/);
 });
 
 test('rows are no wider than the terminal: long cells are cut, columns without room counted', () => {
@@ -165,6 +165,6 @@ test('rows are no wider than the terminal: long cells are cut, columns without r
     `First 1 row:\n  id  name${' '.repeat(22)}note\n  1   ${'a'.repeat(23)}…  b c`,
   );
   expect(rowsText(['id', 'name', 'note'], rows, 20)).toBe(
-    'First 1 row:\n  id\n  1\nNo room for 2 more columns: a wider terminal shows them.',
+    'First 1 row:\n  id\n  1\nNot shown: 2 more columns. Use a wider terminal.',
   );
 });

@@ -69,17 +69,17 @@ const empty = { ...manifest, file: { ...manifest.file, bytes: 0, crc32: crc32Tex
 
 test.each<[what: string, changes: Record<string, unknown>, why: RegExp]>([
   ['a missing manifest', { [MANIFEST]: undefined }, /there is no manifest runs/],
-  ['a manifest of another shape', { [MANIFEST]: { entity: 'leads' } }, /_manifest\.json does not hold what it should/],
+  ['a manifest of another shape', { [MANIFEST]: { entity: 'leads' } }, /_manifest\.json has unexpected content/],
   ['a missing pointer', { [POINTER]: undefined }, /there is no pointer for 2026-11-20/],
-  ['a pointer of another shape', { [POINTER]: [] }, /date=2026-11-20\.json does not hold what it should/],
+  ['a pointer of another shape', { [POINTER]: [] }, /date=2026-11-20\.json has unexpected content/],
   ['a pointer to another run that is not later', { [POINTER]: { ...later, startedAt } }, /2026-11-20 names runs.later/],
   [
     'a newest pointer that stayed behind',
     { [LATEST]: { ...pointer, date: '2026-11-19', manifestKey: 'runs/old/_manifest.json' } },
     /the pointer for latest names runs.old/,
   ],
-  ['a missing file', { [FILE]: undefined }, /leads\.csv is gone|have expired/],
-  ['a missing file that was empty', { [FILE]: undefined, [MANIFEST]: empty }, /leads\.csv is gone|have expired/],
+  ['a missing file', { [FILE]: undefined }, /leads\.csv is missing|have expired/],
+  ['a missing file that was empty', { [FILE]: undefined, [MANIFEST]: empty }, /leads\.csv is missing|have expired/],
   ['a file cut short', { [FILE]: content.slice(1) }, /is corrupt: it has 17 bytes/],
   ['a file with another byte', { [FILE]: content.replace('a', 'b') }, /is corrupt: its CRC-32 is/],
 ])('%s is found', async (_, changes, why) => {

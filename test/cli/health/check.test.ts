@@ -87,8 +87,8 @@ test.each<[string, unknown, Partial<Finding>]>([
 });
 
 test('an error that nobody expected is named, and nothing of it quoted', async () => {
-  expect((await failing(new TypeError('secret-canary')))?.found).toBe('this could not be looked at (TypeError)');
-  expect((await failing('secret-canary'))?.found).toBe('this could not be looked at (an unknown error)');
+  expect((await failing(new TypeError('secret-canary')))?.found).toBe('this could not be checked (TypeError)');
+  expect((await failing('secret-canary'))?.found).toBe('this could not be checked (an unknown error)');
 });
 
 test.each([

@@ -87,7 +87,7 @@ test('no file, or a broken one, is no obstacle where the stack tells', async () 
   const missing = configured({ deployment: 'missing' }, deployed);
   expect(missing).toMatchObject({ deployment: { crm }, file: undefined, changed: [], unknown: ['leads'] });
   expect(missing.finding).toMatchObject({ verdict: 'warning' });
-  expect(missing.finding.found).toMatch(/missing\.json does not exist; .* What is deployed is looked at here/);
+  expect(missing.finding.found).toMatch(/missing\.json does not exist; .* The deployed configuration is checked here/);
   const broken = await configuredBy({ crm: { ...crm, baseUrl: 'nowhere' } });
   expect(broken.finding).toMatchObject({ verdict: 'warning', found: expect.stringContaining('crm.baseUrl') });
 });
@@ -111,7 +111,9 @@ test('an entity that is not deployed yet is judged by the file, after a word on 
 
   expect(code).toBe(2);
   const advice = `AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test`;
-  expect(stdout).toMatch(/^✗ configuration: .*: deploy this release\. Until then the file is looked at here\.$/m);
-  expect(stdout).toContain(`looked at here.\n    -> ${advice}\n`);
-  expect(stdout).toMatch(/^\? service: .* for lack of a grant\.$/m);
+  expect(stdout).toMatch(
+    /^✗ configuration: .*: deploy this release\. Until then, the configuration file is checked here\.$/m,
+  );
+  expect(stdout).toContain(`checked here.\n    -> ${advice}\n`);
+  expect(stdout).toMatch(/^\? service: .* missing: a grant\.$/m);
 });

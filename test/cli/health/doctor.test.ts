@@ -75,7 +75,7 @@ describe('when a function last stored a refreshed grant', () => {
       { functionStoredAt: null },
       {
         verdict: 'warning',
-        found: 'None has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
+        found: 'No function has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
         advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait\.$/),
       },
     ],
@@ -87,7 +87,7 @@ describe('when a function last stored a refreshed grant', () => {
     const untried = { ...checkedAs('grant-stored', warning('None has yet.', 'Start a run.')) };
 
     expect(linesOf([untried, checkedAs('service', holds('It answers.'))]).at(-1)).toBe(
-      'Nothing was found that stops a nightly run, but no function has refreshed the grant yet: see grant-stored.',
+      'No check found a reason for a nightly run to fail, but no function has refreshed the grant yet: see grant-stored.',
     );
   });
 });
@@ -128,13 +128,13 @@ describe('checks', () => {
 
     expect(lastLine(grant, service)).toBe('A nightly run would work.');
     expect(lastLine(grant, untried)).toBe(
-      'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
+      'No check found a reason for a nightly run to fail, but the grant was not tried: add --refresh.',
     );
     expect(lastLine(checkedAs('refresh', holds('Done.')), untried)).toBe(
-      'Nothing was found that stops a nightly run, but the grant was not tried at the CRM.',
+      'No check found a reason for a nightly run to fail, but the grant was not tried at the CRM.',
     );
     expect(lastLine(service, checkedAs('columns', unknown('Not known.')))).toBe(
-      'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.',
+      'No check found a reason for a nightly run to fail, but not all deployed columns were checked.',
     );
     expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
       'doctor could not find out whether a nightly run would work: see ?.',
@@ -147,7 +147,7 @@ describe('checks', () => {
       linesOf([checkedAs('rules', finding), service]).at(-1),
     );
 
-    const unseen = 'Nothing was found that stops a nightly run, but not every night may come: see rules.';
+    const unseen = 'No check found a reason for a nightly run to fail, but some nights may not start: see rules.';
     expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✗ (1).', unseen, unseen]);
     const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
     expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
@@ -199,7 +199,7 @@ describe('the grant', () => {
       verdict: 'holds',
       found: `Generation v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
     });
-    expect(look(old).found).toContain('its end is unknown');
+    expect(look(old).found).toContain('its expiry is unknown');
     expect(look(old, one)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
     expect(look(generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) }))).toMatchObject({
       verdict: 'broken',
@@ -223,7 +223,7 @@ describe('the grant', () => {
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
     ['unclaimed', undefined, 'holds', /is not claimed/],
     ['given back', item({ deadline: 0 }), 'holds', /given back unspent/],
-    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
+    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /is under way/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
     [
       'left alone, for the CRM does not answer',
@@ -232,19 +232,19 @@ describe('the grant', () => {
       /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
     ],
     [
-      'refused by a word that is not known',
+      'refused with an unrecognised error code',
       item({ deadline: NOW.getTime() + 1_500_000, refusals: 3, reason: 'The token endpoint answered 400.' }),
       'broken',
-      /^3 refreshes .* not known; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
+      /^3 refreshes .* unrecognised error code; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
     ],
-    ['left behind', item(passed), 'warning', /never ended\.$/],
+    ['left behind', item(passed), 'warning', /has not ended\.$/],
     [
       'unanswered, and free again',
       item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
       'warning',
       /^No refresh .* \(9 tried\)\.$/,
     ],
-    ['being authorized', item({ state: 'AUTHORIZED', authorizedAt: minutes(0) }), 'warning', /somebody refreshes it/],
+    ['being authorized', item({ state: 'AUTHORIZED', authorizedAt: minutes(0) }), 'warning', /is under way/],
     [
       'authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
@@ -255,15 +255,15 @@ describe('the grant', () => {
       'dead, and given back by a command that could not store',
       item({ deadline: 0, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
-      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new grant was given, but never stored\.$/,
     ],
     [
       'dead, and authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
-      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new grant was given, but never stored\.$/,
     ],
-    ['followed by nothing', item({ state: 'STORED' }), 'broken', /not to be seen/],
+    ['followed by nothing', item({ state: 'STORED' }), 'broken', /a successor .* not in the secret/],
     [
       'dead',
       item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
@@ -296,7 +296,7 @@ describe('the grant', () => {
   });
 
   it.each<[string, Partial<Tokens>, string, RegExp]>([
-    ['lives', {}, 'holds', /^It lives for 1 h and has 50 min left\.$/],
+    ['lives', {}, 'holds', /^It is valid for 1 h and has 50 min left\.$/],
     ['lives for 20 minutes', { expiresAt: minutes(10) }, 'holds', /20 min/],
     ['is stale', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
     ['lives too short', { expiresAt: minutes(9) }, 'warning', /19 min; .* 100 a day/],
@@ -392,7 +392,7 @@ describe('the configuration', () => {
   });
 });
 
-it('stops at a stack that is only half there', async () => {
+it('stops at a stack that is only partly deployed', async () => {
   const { cli } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
   const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
@@ -403,6 +403,6 @@ it('stops at a stack that is only half there', async () => {
   expect(code).toBe(3);
   expect(JSON.parse(stdout).checks).toMatchObject([
     { id: 'configuration', verdict: 'holds' },
-    { id: 'stack', verdict: 'broken', found: expect.stringContaining('is only half deployed (ROLLBACK_COMPLETE)') },
+    { id: 'stack', verdict: 'broken', found: expect.stringContaining('is only partly deployed (ROLLBACK_COMPLETE)') },
   ]);
 });

@@ -77,7 +77,7 @@ test.each<[string, Part, string, RegExp]>([
     'a route to an internet gateway is none',
     routes(OWN, IGW),
     'broken',
-    /An internet gateway is none, .*endpoint for S3/,
+    /An internet gateway is no way out, .*endpoint for S3/,
   ],
   [
     'no route is no way out',
@@ -129,7 +129,7 @@ test('a security group of another VPC is named; endpoints are not enough for a C
 
 test('a network that is not deployed yet fails no night', async () => {
   expect(await look({}, { planned: true })).toMatchObject([
-    { verdict: 'warning', exitCode: 0, found: expect.stringMatching(/So it would be after the next deployment\.$/) },
+    { verdict: 'warning', exitCode: 0, found: expect.stringMatching(/This would hold after the next deployment\.$/) },
   ]);
 });
 
@@ -155,6 +155,6 @@ test('before a first deployment the network of the configuration is looked at', 
     `network.${subnet} warning`,
   ]);
   expect(checks[2]?.found).toMatch(
-    /has no way out: no route to a NAT gateway\..* So it would be after the next deployment\.$/,
+    /has no way out: no route to a NAT gateway\..* This would hold after the next deployment\.$/,
   );
 });

@@ -13,7 +13,7 @@ async function found(entities: object, ...parts: Part[]) {
 }
 
 const OFF = { enabled: false };
-const RESUME = 'If these nights are wanted: npx --no -- crm-export resume leads meetings --deployment test';
+const RESUME = 'To switch these rules on: npx --no -- crm-export resume leads meetings --deployment test';
 const RESTORE = expect.stringContaining('npx cdk deploy --revert-drift');
 const ALL_OFF = Object.fromEntries(ENTITIES.map((entity) => [entity, OFF]));
 
@@ -31,7 +31,7 @@ test.each<[string, object, Part, object]>([
     rules({ paused: [...ENTITIES] }),
     {
       verdict: 'warning',
-      advice: expect.stringMatching(/^Set entities\.NAME\.enabled in the configuration and deploy/),
+      advice: expect.stringMatching(/ set entities\.NAME\.enabled in the configuration and deploy/),
     },
   ],
   [
@@ -67,7 +67,7 @@ test.each<[string, object, Part, object]>([
     {
       verdict: 'broken',
       found: expect.stringContaining(
-        'the rule of leads does not start the machine alone; the rule of leads lacks its queue',
+        'the state machine is not the only target of the rule of leads; the rule of leads lacks its queue',
       ),
       advice: RESTORE,
     },
@@ -78,7 +78,7 @@ test.each<[string, object, Part, object]>([
     rules(),
     {
       verdict: 'broken',
-      found: expect.stringMatching(/^6 of 7 .*; the rule of leads is on, and is deployed as off$/),
+      found: expect.stringMatching(/^6 of 7 .*; the rule of leads is on, but was deployed as off$/),
       advice: RESTORE,
     },
   ],

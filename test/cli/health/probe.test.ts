@@ -83,7 +83,7 @@ test('the transcript has a line for each call, and the table one for each point;
     '✗ file-host              otherwise: Files come from files.crm.example, which is not listed. Setting: crm.fileHosts.',
     '- link-lifetime          not seen: The address does not say how long it is valid.',
     ...['file-format    ', 'csv-dialect    ', 'header-texts   '].map(
-      (id) => `- ${id}        not seen: The probe did not get that far.`,
+      (id) => `- ${id}        not seen: The probe ended before this point.`,
     ),
   ]);
   expect(code).toBe(1);
@@ -150,7 +150,7 @@ test('extra keys that no file of this machine has are told of, and are not sent'
 
   expect(code).toBe(0);
   expect(stdout.split('\n')[1]).toMatch(
-    /^The deployed filters or extra keys of leads are not known here, and are not sent\. .*--configuration FILE/,
+    /^The deployed filters or extra keys of leads are unknown here, so they are not sent\. .*--configuration FILE/,
   );
   expect(stdout).not.toContain(CANARY);
 });
@@ -176,7 +176,7 @@ test('a grant that no function has refreshed is used and not refreshed, and refu
 
   expect(late).toMatchObject({ code: 1, stdout: '' });
   expect(late.stderr).toMatch(
-    /^The access token has ended \(20.*Z\), and no function has refreshed the grant yet\. Nothing was asked of the CRM\. Start a run, which refreshes it: npx --no -- crm-export start leads --wait .*--deployment test\n$/,
+    /^The access token has expired \(20.*Z\), and no function has refreshed the grant yet\. The CRM was not called\. Start a run, which refreshes it: npx --no -- crm-export start leads --wait .*--deployment test\n$/,
   );
   expect({ code: used.code, ended: JSON.parse(used.stdout).ended }).toEqual({ code: 0, ended: null });
   expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
@@ -216,7 +216,7 @@ test('Ctrl-C ends the probe at once with what was seen, and nothing more is aske
   process.emit('SIGINT');
   const { code, stdout, stderr } = await ended;
 
-  expect({ code, stderr }).toEqual({ code: 130, stderr: 'Interrupted: nothing more was asked.\n' });
+  expect({ code, stderr }).toEqual({ code: 130, stderr: 'Interrupted. The probe made no further calls.\n' });
   expect(stdout).toContain('✓ export-id-field        as assumed: It is in id.');
   expect(sandbox.ledger.count({ kind: 'status' })).toBe(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
@@ -283,7 +283,7 @@ test('a token that no header can hold is never sent, and is in no message', asyn
   const { code, stdout, stderr } = await (await deployedFor(sandbox, { accessToken: 'to\u05d0ken' })).cli('probe');
 
   expect(code).toBe(1);
-  expect(stderr).toContain('has a character that no header can hold');
+  expect(stderr).toContain('has a character that is not allowed in a header');
   expect(stdout + stderr).not.toContain('to\u05d0ken');
   expect(sandbox.ledger.count()).toBe(0);
 });

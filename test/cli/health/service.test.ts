@@ -61,12 +61,12 @@ test('a plan of which not all is known fails no night, and that it is not known 
   expect(checks.find(({ of }) => of === 'leads')).toMatchObject({
     ...{
       verdict: 'warning',
-      found: expect.stringMatching(/"idd".* \(Its deployed filters or extra keys are not known/),
+      found: expect.stringMatching(/"idd".* \(Its deployed filters or extra keys are unknown/),
     },
   });
   expect(checks.at(-1)).toMatchObject({
     verdict: 'unknown',
-    found: expect.stringContaining('is not known for leads: the file does not have them'),
+    found: expect.stringContaining('of leads are unknown, because'),
   });
 });
 

@@ -85,12 +85,12 @@ test.for([
   [
     'throttling',
     refused('Throttling', 'Rate exceeded'),
-    { verdict: 'unknown', found: expect.stringMatching(/^AWS is called too often/) },
+    { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles the calls/) },
   ],
   [
     'unknown operation',
     refused('InvalidAction'),
-    { verdict: 'unknown', found: expect.stringMatching(/^this cloud does not have it/) },
+    { verdict: 'unknown', found: expect.stringMatching(/^this cloud does not support it/) },
   ],
   [
     'missing part',

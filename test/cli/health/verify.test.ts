@@ -18,10 +18,10 @@ async function verify(status: string, ...args: string[]) {
 test.for([
   [
     'UPDATE_IN_PROGRESS',
-    /^The stack crm-export-test is only half updated \(UPDATE_IN_PROGRESS\): wait until it has ended\. Nothing was made\.$/m,
+    /^The stack crm-export-test is only partly updated \(UPDATE_IN_PROGRESS\): wait until the deployment has ended\. verify made no changes\.$/m,
   ],
-  ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until it has ended\. Nothing was made\.$/m],
-  ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. Nothing was made\.$/m],
+  ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until the deployment has ended\. verify made no changes\.$/m],
+  ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. verify made no changes\.$/m],
 ] as const)('a stack that is %s is refused in one sentence, before anything is made', async ([status, sentence]) => {
   const { code, stdout, stderr, calls } = await verify(status);
 

@@ -57,7 +57,7 @@ test('of twenty deployments each has one line, the worst first; those that do no
   ]);
   expect(lines.slice(2, 5)).toEqual([
     expect.stringMatching(/^\? denied: not known: AWS denies access \(AccessDenied\)/),
-    '? half: not known: The stack crm-export-half is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
+    '? half: not known: The stack crm-export-half is only partly deployed (ROLLBACK_COMPLETE): deploy it again.',
     expect.stringMatching(/^\? silent: not known: .*does not answer/),
   ]);
   expect(lines).toContain(`✓ agency-07: Last night: ${COUNT} of ${COUNT} published`);
@@ -79,7 +79,7 @@ test('the document has what status says of each, and why one is not known', asyn
     ok: false,
     deployments: [
       { deployment: 'good', why: null, ok: true, night: { complete: true, revision: 3 } },
-      { deployment: 'half', why: expect.stringContaining('only half deployed') },
+      { deployment: 'half', why: expect.stringContaining('only partly deployed') },
       { deployment: 'off', why: null, ok: false, alarms: ['A'] },
     ],
   });
@@ -116,7 +116,7 @@ test('of one that is half updated the document says so, and what its night is', 
   const [{ ok, warnings }] = JSON.parse(stdout).deployments;
   expect(ok).toBe(true);
   expect(warnings).toContain(
-    'The stack crm-export-one is in UPDATE_ROLLBACK_FAILED: a deployment goes on, or was not finished. Until one has ended well, functions may have another configuration than the template says.',
+    'The stack crm-export-one is in UPDATE_ROLLBACK_FAILED: a deployment is under way or failed. Until one succeeds, functions may have another configuration than the template.',
   );
 });
 
@@ -124,7 +124,9 @@ test('an account without any deployment is no answer', async () => {
   const { code, stderr } = await statusOfAll(fleet([{ name: 'gone', trouble: 'deleted' }]));
 
   expect(code).toBe(3);
-  expect(stderr).toBe('There is no deployment here: check --profile and --region (this is us-east-1).\n');
+  expect(stderr).toBe(
+    'There is no deployment in this account and region: check --profile and --region (this is us-east-1).\n',
+  );
 });
 
 test('a deployment and all of them is a contradiction', async () => {

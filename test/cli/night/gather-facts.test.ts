@@ -53,8 +53,8 @@ test('an object that cannot be read costs its own cell, not the page', async () 
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
   expect(facts.published.map(({ manifest }) => manifest.run.date).sort()).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
-    expect.stringMatching(/^The object published\/entity=leads\/date=2026-11-18\.json does not hold/),
-    expect.stringMatching(/^The object runs\/entity=leads\/run=run-2026-11-19\/_manifest\.json does not hold/),
+    expect.stringMatching(/^The object published\/entity=leads\/date=2026-11-18\.json has unexpected content/),
+    expect.stringMatching(/^The object runs\/entity=leads\/run=run-2026-11-19\/_manifest\.json has unexpected content/),
   ]);
 });
 
@@ -100,8 +100,8 @@ test('what may not be read is reported, and left out', async () => {
   });
   expect(facts).toMatchObject({ published: [], attempts: [], rules: { employers: 'off', leads: 'on' } });
   expect(said.sort()).toEqual([
-    'A published file has no manifest any more: runs/entity=leads/run=leads-night/_manifest.json.',
     expect.stringMatching(/^Runs that failed are not shown: .*AccessDenied/),
+    'The manifest of a published file is missing: runs/entity=leads/run=leads-night/_manifest.json.',
     expect.stringMatching(/^Whether rules are paused is taken from the configuration/),
   ]);
 });

@@ -153,7 +153,7 @@ test.each<[string, number, boolean | null, typeof whole, ...string[]]>([
 
   const status: Status = JSON.parse(stdout);
   expect({ code, ok: status.ok }).toEqual({ code: exitCode, ok });
-  expect([...status.warnings, stderr].join('\n')).toMatch(/could not be read|not known/);
+  expect([...status.warnings, stderr].join('\n')).toMatch(/could not be read|is unknown/);
 });
 
 test('where executions cannot be read, no start is advised: a run may be under way', async () => {
@@ -177,7 +177,7 @@ test('where nothing is certain but what is published, the headline says of what 
   const { code, stdout } = await cli('status');
 
   expect(code).toBe(3);
-  expect(stdout).toContain('is whole. Last night: not known of leads (test)\n');
+  expect(stdout).toContain('is complete. Last night: not known of leads (test)\n');
 });
 
 test('a stack that is not there cannot be told of, in one sentence', async () => {
@@ -211,7 +211,7 @@ describe('of a date', () => {
     const { code, stdout } = await cli('status', '--date', '2026-11-21');
 
     expect(code).toBe(0);
-    expect(stdout).toBe('… Nothing of 2026-11-21 is due yet: that date is still to come (test).\n');
+    expect(stdout).toBe('… No run of 2026-11-21 is due yet: the date is in the future (test).\n');
   });
 });
 

@@ -140,7 +140,7 @@ describe('by the rules that are deployed', () => {
     const { code, stdout, stderr } = await planned(denied('DescribeRule'));
 
     expect(code).toBe(0);
-    expect(stderr).toMatch(/^The rules were not looked at: AWS denies access .*\n$/);
+    expect(stderr).toMatch(/^The rules were not read: AWS denies access .*\n$/);
     expect(stdout).toContain('Asia/Jerusalem (');
   });
 });

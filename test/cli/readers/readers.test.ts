@@ -227,7 +227,7 @@ describe('--tag after a column was left out', () => {
       { fields, file: { header: null, content: counted && { ...counted, headed: null } } },
       'may have',
     ],
-    ['is opaque', { fields, file: { format: 'xls', header: null, content: null } }, 'nothing in it was looked at'],
+    ['is opaque', { fields, file: { format: 'xls', header: null, content: null } }, 'its content was not read'],
   ])('a file that %s is named and loses its tag', async (_, manifest, why) => {
     const { stdout, stderr, tags } = await withheldOf(manifest);
 

@@ -19,7 +19,7 @@ const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document
 
 test.each([
   ['download', ['leads', '--date', '2026-11-20', '--run', 'x'], /cannot be used with option '--run/],
-  ['download', ['leads', '-o', '-', '--json'], /the file or the document, not both/],
+  ['download', ['leads', '-o', '-', '--json'], /the file or the JSON document, not both/],
   ['download', ['leads', '--date', 'yesterday'], /A date that exists/],
   ['report', ['--nights', '0'], /A whole number from 1 to 400/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],

@@ -60,7 +60,7 @@ test('a date that is still to come is refused, and nothing is started', async ()
   const { code, stderr } = await cli('backfill', ...args);
 
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^2999-01-01 is no date for an export: .* in Asia\/Jerusalem\.\n$/);
+  expect(stderr).toMatch(/^2999-01-01 is not a valid date for an export: .* in Asia\/Jerusalem\.\n$/);
   expect(asked).toEqual([]);
 });
 
@@ -146,7 +146,7 @@ test('a date that another command publishes while this one starts its run gets n
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
-test('a refusal of AWS ends it at once, and says how to go on', async () => {
+test('a refusal of AWS ends it at once, and says how to continue', async () => {
   const cloud = await aws(denied('StartExecution'));
   const args = [...MARCH, '--same-data', '--concurrency', '1'];
 
@@ -157,7 +157,7 @@ test('a refusal of AWS ends it at once, and says how to go on', async () => {
   const document = { ok: false, entity: 'leads', error: expect.stringContaining('AWS denies access') };
   expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
   expect(stderr).toMatch(
-    / Runs that are under way go on\. To go on: npx --no -- crm-export backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
+    / Runs that are under way continue\. To continue: npx --no -- crm-export backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
   );
 });
 

@@ -123,7 +123,7 @@ test('an entity with a date means its newest run for that date', async () => {
   await expect(nameOf('2026-11-16')).rejects.toThrow(
     'There is no run of leads for 2026-11-16: npx --no -- crm-export list leads.',
   );
-  await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date goes with an entity');
+  await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date needs an entity');
 });
 
 describe('a command that takes a run', () => {
@@ -145,7 +145,7 @@ describe('a command that takes a run', () => {
     const dated = await cli(command, 'leads-a-c03f3a', '--date', '2026-11-20', ...more);
 
     expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('2 runs end in "c03f3a"') });
-    expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('--date goes with an entity') });
+    expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('--date needs an entity') });
   });
 
   test.each(COMMANDS.slice(2).filter(([command]) => command !== 'stop'))(

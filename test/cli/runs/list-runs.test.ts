@@ -125,8 +125,8 @@ test('an object that is no manifest is left out, and reported', async () => {
   const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
   expect(told.sort()).toEqual([
-    expect.stringMatching(/^The object published\/entity=leads\/latest\.json does not hold what it should/),
-    expect.stringMatching(/^The object runs\/entity=leads\/run=x\/_manifest\.json does not hold what it should/),
+    expect.stringMatching(/^The object published\/entity=leads\/latest\.json has unexpected content/),
+    expect.stringMatching(/^The object runs\/entity=leads\/run=x\/_manifest\.json has unexpected content/),
   ]);
 });
 
@@ -140,7 +140,7 @@ test('what an earlier release published counts as none, and is reported once', a
   const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
   expect(told.sort()).toEqual([
-    'Runs of leads whose manifests an earlier release wrote count as none: 2.',
+    'Runs of leads with a manifest of an earlier release are not counted: 2.',
     `${earlierText('published/entity=leads/latest.json')}: ${ERRORS.EarlierRelease.advice}`,
   ]);
 });
@@ -258,8 +258,8 @@ async function aNight() {
 
 test('what a narrow terminal has no room for is named', () => {
   const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
-  expect(shown(40)).toMatch(/\nNo room for: took, standing, date, bytes, rows; --json has all\.$/);
-  expect(shown(200)).not.toContain('No room');
+  expect(shown(40)).toMatch(/\nColumns that do not fit: took, standing, date, bytes, rows; --json has all\.$/);
+  expect(shown(200)).not.toContain('do not fit');
 });
 
 test('with running, only runs under way are listed', async () => {

@@ -126,7 +126,7 @@ test('show suggests no release of a file that nobody can release', async () => {
   const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];
   cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
 
-  expect(await textOf(cloud, NIGHT)).toContain('To make it up: start leads\n');
+  expect(await textOf(cloud, NIGHT)).toContain('To export it again: start leads\n');
 });
 
 test('show tells who released a file, and why; of the release, whose file it is', async () => {
@@ -135,9 +135,9 @@ test('show tells who released a file, and why; of the release, whose file it is'
   const shown = await textOf(cloud, NIGHT);
   expect(shown).toContain('leads of 2026-11-20, released, 1 row, 12 B, the latest');
   expect(shown).toContain(
-    `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". Guards compare with this file`,
+    `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". From then on, checks compare only with this file`,
   );
-  expect(shown).not.toContain('To make it up');
+  expect(shown).not.toContain('To export it again');
 
   const release = await textOf(cloud, RELEASE);
   expect(release).toContain(`leads of 2026-11-20, release of ${NIGHT}, 1 row, 12 B, the latest`);
@@ -148,7 +148,7 @@ test('show does not call published what is stored for no reader', async () => {
   const shown = await textOf(await cloudWith({ released: false }), 'leads-some');
 
   expect(shown).toContain('leads of 2026-11-20, stored, 1 row, 12 B\n');
-  expect(shown).toContain('No reader gets this file: its plan is another than the configured one (filters).');
+  expect(shown).toContain('Readers do not get this file: its plan differs from the configured one (filters).');
   expect(shown).toMatch(/Stored, 5.0 s after the start/);
 });
 
@@ -159,7 +159,7 @@ test('download gives a quarantined file by the name of its run, and says what it
   const { code, stderr } = await cloud.cli('download', 'leads', '--run', NIGHT, '-o', output);
 
   expect(code, stderr).toBe(0);
-  expect(stderr).toContain('Warning: A guard stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
+  expect(stderr).toContain('Warning: A check stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
 });
 
 async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {

@@ -85,7 +85,7 @@ test('what cannot be compared is released nevertheless, and it says why it was n
   const { code, stderr } = await release('leads-night', '--reason', 'The first night');
 
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^Not compared: Nothing of leads is published before 2026-11-20: there is nothing to compare/);
+  expect(stderr).toMatch(/^Not compared: No export of leads is published before 2026-11-20/);
 });
 
 test('with --new-normal the input says so; a run is found by its entity as well', async () => {
@@ -127,9 +127,9 @@ type Refusal = [what: string, manifest: Partial<Manifest> | null, execution: Par
 test.each<Refusal>([
   ['is under way', null, { status: 'RUNNING' }, /^leads-night is under way: npx --no -- crm-export follow leads-night/],
   ['stored no file', null, {}, /cannot be released: it has stored no file/],
-  ['is published', {}, {}, /cannot be released: no guard has stopped its file, which is published/],
-  ['was stored for no reader', { state: 'unpublished' }, {}, /no guard has stopped it/],
-  ['holds a column that is left out', stopped('excepted'), {}, /holds what the configuration leaves out/],
+  ['is published', {}, {}, /cannot be released: no check has stopped its file, which is published/],
+  ['was stored for no reader', { state: 'unpublished' }, {}, /and no check has stopped it/],
+  ['holds a column that is left out', stopped('excepted'), {}, /has a column that the configuration leaves out/],
   ['names no entity', null, { input: {} }, /names no entity/],
 ])('a run that %s is refused in one sentence, and nothing is started', async (_, manifest, execution, says) => {
   const { release, started } = await cloudWith(manifest, execution);

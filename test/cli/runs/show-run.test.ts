@@ -234,11 +234,14 @@ test('a run whose manifest or pointer cannot be read is reported as far as it is
   cloud.publish();
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
-  expect(shown).toMatchObject({ standing: 'current', warnings: [expect.stringMatching(/latest\.json does not hold/)] });
+  expect(shown).toMatchObject({
+    standing: 'current',
+    warnings: [expect.stringMatching(/latest\.json has unexpected content/)],
+  });
   cloud.objects.set(LEADS_MANIFEST, Buffer.from('{"schemaVersion":9}'));
   const without = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(without).toMatchObject({ standing: null, rows: 240, status: 'SUCCEEDED' });
-  expect(shownText(without, {})).toMatch(/Warning: The object \S+_manifest\.json does not hold what it should/);
+  expect(shownText(without, {})).toMatch(/Warning: The object \S+_manifest\.json has unexpected content/);
 });
 
 const failed: Execution = {
@@ -304,7 +307,7 @@ test('a failed run is shown also where the bucket is gone, which may be why it f
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
   expect(shown.warnings).toEqual([
-    expect.stringMatching(/^What readers have, .* are not known: the bucket could not be read\. .*gone/),
+    expect.stringMatching(/^The published files .* are unknown: the bucket could not be read\. .*missing/),
   ]);
 });
 

@@ -12,7 +12,7 @@ test.each([
     'npx --no -- crm-export start leads; npx --no -- crm-export list',
     `npx --no -- crm-export start leads ${OURS}; npx --no -- crm-export list ${OURS}`,
   ],
-  [`To go on: npx --no -- crm-export show x ${OURS}.`, `To go on: npx --no -- crm-export show x ${OURS}.`],
+  [`To continue: npx --no -- crm-export show x ${OURS}.`, `To continue: npx --no -- crm-export show x ${OURS}.`],
   [
     'Deploy: npx cdk deploy --revert-drift.',
     'Deploy: npx cdk deploy -c deployment=prod --revert-drift --profile exports --region eu-central-1.',
@@ -83,7 +83,7 @@ test('each command has a line of its own, with nothing else on it', () => {
   expect(adviceLines('npx --no -- crm-export release x --reason "…"')).toEqual([
     'npx --no -- crm-export release x --reason "…"',
   ]);
-  expect(adviceLines('Look again in a minute.')).toEqual(['Look again in a minute.']);
+  expect(adviceLines('Run the command again in a minute.')).toEqual(['Run the command again in a minute.']);
 });
 
 test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its sentence does', (_, { advice }) => {

@@ -54,7 +54,7 @@ test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPD
     expect(said).toEqual([expect.stringMatching(`is in ${status}: .* functions may have another configuration`)]);
     const [paused, doctor] = await Promise.all([cli('pause', 'leads'), cli('doctor')]);
     expect(paused).toMatchObject({ code: 0, stderr: expect.stringContaining(said[0] ?? '') });
-    expect(doctor.stdout).toContain(`! stack: Is the stack there? ${said[0]}`);
+    expect(doctor.stdout).toContain(`! stack: Does the stack exist? ${said[0]}`);
   },
 );
 

@@ -36,7 +36,7 @@ test('of a stack of another release it says so in one sentence', async () => {
   expect(await endOf(connect({ deployment: 'prod', ...other }))).toMatchObject({
     exitCode: 3,
     message:
-      'The stack crm-export-prod lacks what commands find it by, for another release has deployed it: deploy this release.',
+      'The stack crm-export-prod lacks outputs that the commands need, because another release deployed it. Deploy this release.',
   });
 });
 
@@ -55,7 +55,7 @@ test('a profile beside a loopback address is refused, for its credentials would 
   ).toMatchObject({
     exitCode: 2,
     message:
-      'No real credentials are sent to a local cloud (http://127.0.0.1:4566): leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL.',
+      'The command sends no real credentials to a local cloud (http://127.0.0.1:4566): leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL.',
   });
 });
 

@@ -84,7 +84,7 @@ test.each([
 test.each<[string, string[], string, RegExp]>([
   ['a run that is not known', ['leads-nite'], 'leads', /There is no run "leads-nite"/],
   ['a date that is not published', ['leads', '--date', '2026-11-01'], 'leads', /No file of leads is published for/],
-  ['a date beside a run', [NIGHT, '--date', DATE], 'leads', /--date goes with an entity/],
+  ['a date beside a run', [NIGHT, '--date', DATE], 'leads', /--date needs an entity/],
   ['an entity without tables', ['leads'], '', /no `tables` for leads/],
 ])('%s is refused before anything is started', async (_, args, tables, says) => {
   const { cli, started } = await cloudWith([lacking], tables);
@@ -121,7 +121,7 @@ test('list, show and follow know it as published without its table', async () =>
   expect(shown.stdout).toContain('leads of 2026-11-20, published, no table, ');
   expect(shown.stdout).toContain('The table is not written; the file is published.');
   expect(shown.stdout).toMatch(/Runbook: docs\/runbook\.md#tablenotwritten/);
-  expect(shown.stdout).toContain('To make it up: npx --no -- crm-export table leads-night');
+  expect(shown.stdout).toContain('To export it again: npx --no -- crm-export table leads-night');
   expect(await cli('follow', NIGHT)).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });
 

@@ -85,7 +85,7 @@ test('where everything is of the settings of today, that is said and nothing is 
   const { cli, started } = await cloudWith({ '2026-11-19': TODAY });
 
   expect((await cli('leads', '--outdated')).stdout).toBe(
-    'Everything of leads was written under the column settings of today.\n',
+    'Everything of leads was written under the current column settings.\n',
   );
   expect(started).toEqual([]);
 });
@@ -201,7 +201,7 @@ test('a table whose date has nothing published any more is named, and nothing is
 });
 
 test.each<[string, string[], RegExp]>([
-  ['a run', ['leads-night', '--outdated'], /--outdated goes with an entity/],
+  ['a run', ['leads-night', '--outdated'], /--outdated needs an entity/],
   ['an entity without tables', ['contacts', '--outdated'], /no `tables` for contacts/],
   ['a date', ['leads', '--outdated', '--date', '2026-11-20'], /cannot be used with option/],
   ['--dry-run without it', ['leads', '--dry-run'], /--dry-run goes with --outdated/],

@@ -100,6 +100,8 @@ test('one update with all 57 fields goes from a file to the CRM as it is written
   expect(call).toMatchObject({ applied: true, fieldNames: documentedFields().map(({ name }) => name) });
   expect(said.mock.calls.map(([text]) => text)).toEqual([
     expect.stringContaining('"customFields" is deprecated; 1 record'),
-    expect.stringContaining('"kupatHolimComplementary" is a plan of another fund than kupatHolim names; 1 record'),
+    expect.stringContaining(
+      '"kupatHolimComplementary" is a plan of a different fund than the one in kupatHolim; 1 record',
+    ),
   ]);
 });

@@ -32,7 +32,7 @@ test('a batch after which another began is not resumed: the command lists the la
   const { code, stderr } = await resume();
 
   expect(code).toBe(2);
-  expect(stderr).toContain(`Batches that began after ${first} may have changed the same customers: ${second}.`);
+  expect(stderr).toContain(`Batches that started after ${first} may have changed the same customers: ${second}.`);
   expect(stderr).toMatch(new RegExp(`update-status ${first} --failed-to FILE.jsonl `));
   expect(stderr).toMatch(/add --over-newer\. Nothing was sent\.\n$/);
   expect(batches.size).toBe(2);
@@ -84,7 +84,7 @@ test('where the execution of the batch is forgotten, the later batches are not k
   const { code, stderr } = await resume();
 
   expect(code).toBe(2);
-  expect(stderr).toContain(`Step Functions keeps no execution of ${first} any more`);
+  expect(stderr).toContain(`Step Functions no longer has the execution of ${first}`);
   expect(sent()).toBeUndefined();
 });
 

@@ -50,7 +50,7 @@ test('update-status lists the last batches, and shows one', async () => {
     ),
   );
   const unknown = await cli('update-status', 'nope');
-  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope in this deployment.\n' });
 });
 
 test('update-status of a batch that was resumed names the batch that has the rest', async () => {
@@ -88,7 +88,7 @@ test('--failed-to writes what was not applied, for its owner only, and never ove
   expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const over = await cli('update-status', batch, '--failed-to', file);
-  expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
+  expect(over).toMatchObject({ code: 2, stderr: `${file} already exists and is not overwritten.\n` });
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 

@@ -54,7 +54,7 @@ test('Ctrl-C while it follows, in a terminal without a size, leaves the batch al
   type('\x03');
   expect(await ended, shown()).toBe(130);
   expect(shown()).toMatch(
-    /No longer following; the batch update-\S+ goes on\. Look at it: npx --no -- crm-export update-status/,
+    /Stopped following\. The batch update-\S+ continues\. To look at it: npx --no -- crm-export update-status/,
   );
   expect(asked).not.toContain('StopExecution');
 });
@@ -75,7 +75,7 @@ test('what another batch changes while a person is asked whether to resume, is n
 
   expect(await ended).toBe(2);
   expect(shown()).toMatch(
-    /Batches that began after \S+ may have changed the same customers: later\. .* Nothing was sent\./,
+    /Batches that started after \S+ may have changed the same customers: later\. .* Nothing was sent\./,
   );
   expect([...batches.keys()]).toEqual([first, 'later']);
 });

@@ -57,7 +57,7 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
     'an unknown column',
     'a.csv',
     `id,city,citty\n${idOf(1)},a,b\n`,
-    /line 1, citty: is no field .* \(did you mean "city"\?\)\./,
+    /line 1, citty: is not a field .* \(did you mean "city"\?\)\./,
   ],
   ['a missing column id', 'a.csv', 'city\nHaifa\n', /line 1, id: is missing: the first line names the columns/],
   ['a record without an id', 'a.jsonl', '{"city":"Haifa"}\n', /line 1, id: is missing\./],
@@ -107,7 +107,7 @@ test('a file that is not there, and a directory, are refused', async () => {
   });
   expect(folder).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/folder\.csv is no file\. Nothing was sent\.\n$/),
+    stderr: expect.stringMatching(/folder\.csv is not a file\. Nothing was sent\.\n$/),
   });
 });
 
@@ -152,7 +152,7 @@ test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
 
 test('a file of failures needs a batch', async () => {
   const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
-  expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch whose lines --failed-to is to write.\n' });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch for --failed-to.\n' });
 });
 
 test('more than one customer is not changed unless somebody says so', async () => {
@@ -271,7 +271,7 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(await running.ended, running.stderr()).toBe(130);
   const [batch = ''] = [...batches.keys()];
   expect(running.stderr()).toContain(
-    `No longer following; the batch ${batch} goes on. Look at it: npx --no -- crm-export update-status ${batch} --endpoint-url`,
+    `Stopped following. The batch ${batch} continues. To look at it: npx --no -- crm-export update-status ${batch} --endpoint-url`,
   );
   expect(asked).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');
@@ -386,7 +386,7 @@ test('two who resume one batch at once make one batch, and a third gets its name
   const loser = /UpdateAlreadyStarted: |was resumed already/;
   expect(both.map(({ code, stderr }) => code === 0 || loser.test(stderr))).toEqual([true, true]);
   expect(asked).toContain(`PutObject updates/${first}-r2/input.jsonl`);
-  const told = `The batch ${first} was resumed already, as ${first}-r2: `;
+  const told = `The batch ${first} was already resumed as ${first}-r2. `;
   expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
 });
 
@@ -410,7 +410,7 @@ test.each<[what: string, standing: string]>([
   const { code, stderr } = await cli('update', '--resume', first, '--yes');
 
   expect(code).toBe(1);
-  expect(stderr).toContain(`Other lines than are to be sent again stand at updates/${first}-r2/input.jsonl`);
+  expect(stderr).toContain(`The object updates/${first}-r2/input.jsonl has other lines`);
   expect([...batches.keys()]).toEqual([first]);
 });
 
