@@ -75,7 +75,6 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
     ...(rows === null
       ? ['  keys: not compared, because one file has no column id; name another column with --key']
       : rowsText(rows)),
-    ...(rows?.keys ? keysText(rows.keys) : []),
   ];
 }
 
@@ -83,19 +82,16 @@ function sideText({ execution, state, run }: Manifest): string {
   return `${run.date} (${plainLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
 }
 
-function rowsText({ key, added, removed, kept, changed, columns }: RowChanges): string[] {
+function rowsText({ keys, changed, addedKeys = [], removedKeys = [], changedKeys = [] }: RowChanges): string[] {
   const many = (count: number) => count.toLocaleString('en-US');
-  const most = Object.entries(columns).sort(([, one], [, other]) => other - one);
+  const most = Object.entries(changed.columns).sort(([, one], [, other]) => other - one);
   const where = most.map(([name, count]) => `${name} ${many(count)}`).join(', ');
+  const lines = (mark: string, shown: string[]) => shown.map((key) => `${mark} ${plainLine(key)}`);
   return [
-    `  keys by ${plainLine(key)}: ${many(added)} added, ${many(removed)} removed, ${many(kept)} in both`,
-    `  changed: ${manyText(changed, 'row')}${plainLine(where === '' ? '' : `: ${where}`)}`,
+    `  keys by ${plainLine(keys.column)}: ${many(keys.added)} added, ${many(keys.removed)} removed, ${many(keys.kept)} in both`,
+    `  changed: ${manyText(changed.rows, 'row')}${plainLine(where === '' ? '' : `: ${where}`)}`,
+    ...[...lines('+', addedKeys), ...lines('-', removedKeys), ...lines('~', changedKeys)],
   ];
-}
-
-function keysText({ added, removed, changed }: NonNullable<RowChanges['keys']>): string[] {
-  const lines = (mark: string, keys: string[]) => keys.map((key) => `${mark} ${plainLine(key)}`);
-  return [...lines('+', added), ...lines('-', removed), ...lines('~', changed)];
 }
 
 function columnsChanged({ added, removed, retyped, relabelled }: Changes): string {
@@ -115,8 +111,8 @@ function rowsOf({ file }: Manifest): string {
 /** Warnings about rows that were counted but not compared. */
 export function keyWarnings({ before, after, rows }: Difference): string[] {
   if (rows === null) return [];
-  const { repeated, empty } = rows;
-  const key = plainLine(rows.key);
+  const { column, repeated, empty } = rows.keys;
+  const key = plainLine(column);
   return [
     { date: before.run.date, repeats: repeated.before, lacks: empty.before },
     { date: after.run.date, repeats: repeated.after, lacks: empty.after },
@@ -133,15 +129,8 @@ function diffDocument({ before, after, columns, rows }: Difference) {
   const side = ({ execution, state, file, run }: Manifest) => ({
     ...{ date: run.date, run: execution, state, rows: file.rows, bytes: file.bytes },
   });
-  return { entity: after.run.entity, from: side(before), to: side(after), columns, ...rowsDocument(rows) };
+  return { entity: after.run.entity, from: side(before), to: side(after), columns, ...(rows ?? NO_ROWS) };
 }
 
-function rowsDocument(rows: RowChanges | null) {
-  if (rows === null) return { keys: null, changed: null };
-  const { key, added, removed, kept, repeated, empty, changed, columns, keys } = rows;
-  return {
-    keys: { column: key, added, removed, kept, repeated, empty },
-    changed: { rows: changed, columns },
-    ...(keys && { addedKeys: keys.added, removedKeys: keys.removed, changedKeys: keys.changed }),
-  };
-}
+/** The rows of files that were not read. */
+const NO_ROWS = { keys: null, changed: null };

@@ -33,20 +33,22 @@ interface PerFile {
 
 /** How the rows of two files differ, by a key. If rows share a key, only the first one counts. */
 export interface RowChanges {
-  key: string;
-  added: number;
-  removed: number;
-  /** Number of keys that both files have. */
-  kept: number;
-  /** Number of kept keys whose rows differ in a column that both files have. */
-  changed: number;
-  /** Number of rows in which each column differs; only columns that differ. */
-  columns: Record<string, number>;
-  /** Rows that repeat an earlier key of their file (`repeated`) or have no key (`empty`); they are not compared. */
-  repeated: PerFile;
-  empty: PerFile;
+  keys: {
+    column: string;
+    added: number;
+    removed: number;
+    /** Number of keys that both files have. */
+    kept: number;
+    /** Rows that repeat an earlier key of their file (`repeated`) or have no key (`empty`); they are not compared. */
+    repeated: PerFile;
+    empty: PerFile;
+  };
+  /** Kept keys whose rows differ in a column that both files have, and the number of rows for each such column. */
+  changed: { rows: number; columns: Record<string, number> };
   /** The keys themselves, if requested. */
-  keys: Record<'added' | 'removed' | 'changed', string[]> | null;
+  addedKeys?: string[];
+  removedKeys?: string[];
+  changedKeys?: string[];
 }
 
 interface Wanted {
@@ -85,10 +87,10 @@ export async function difference(
       const sides = { old: await staged(before, old, 'old'), recent: await staged(after, current, 'recent') };
       const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
       const onProgress = () => signal.throwIfAborted();
-      return withEngine({ ...limits, onProgress }, (query) => compare(query, sides, common, showKeys));
+      return withEngine({ ...limits, onProgress }, (query) => compare(query, sides, compared, showKeys));
     }).catch(refuseTooLarge),
   );
-  return { before, after, columns, rows: { key: identifies, ...rows } };
+  return { before, after, columns, rows };
 }
 
 /**
@@ -158,9 +160,9 @@ const COMPARED_AT_ONCE = 64;
 async function compare(
   query: Query,
   sides: Record<'old' | 'recent', string>,
-  common: readonly string[],
+  [column = '', ...common]: readonly string[],
   showKeys: boolean,
-): Promise<Omit<RowChanges, 'key'>> {
+): Promise<RowChanges> {
   const names = ['k', ...common.map((_, at) => `c${at}`)];
   const texts = names.map((name, at) => `coalesce(c${at}, '') AS ${name}`);
   for (const [name, rows] of Object.entries(sides)) {
@@ -198,15 +200,16 @@ async function compare(
   const [[changed] = []] = await query('SELECT count(DISTINCT place) FROM changed');
   const keysOf = async (sql: string) => (await query(`SELECT k FROM ${sql} ORDER BY place`)).map(([key]) => key ?? '');
   return {
-    ...{ added: are - kept, removed: were - kept, kept, changed: Number(changed), columns },
-    repeated: { before: repeatedBefore, after: repeatedAfter },
-    empty: { before: emptyBefore, after: emptyAfter },
-    keys: showKeys
-      ? {
-          added: await keysOf('recent_keys ANTI JOIN old_keys USING (k)'),
-          removed: await keysOf('old_keys ANTI JOIN recent_keys USING (k)'),
-          changed: await keysOf('recent_keys SEMI JOIN changed USING (place)'),
-        }
-      : null,
+    keys: {
+      ...{ column, added: are - kept, removed: were - kept, kept },
+      repeated: { before: repeatedBefore, after: repeatedAfter },
+      empty: { before: emptyBefore, after: emptyAfter },
+    },
+    changed: { rows: Number(changed), columns },
+    ...(showKeys && {
+      addedKeys: await keysOf('recent_keys ANTI JOIN old_keys USING (k)'),
+      removedKeys: await keysOf('old_keys ANTI JOIN recent_keys USING (k)'),
+      changedKeys: await keysOf('recent_keys SEMI JOIN changed USING (place)'),
+    }),
   };
 }

@@ -31,18 +31,6 @@ test('a key that the file does not have any more is an error by its name, and th
   expect(again.feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
 });
 
-test('rows that all have the same key are told as deleted and inserted, and counted', async () => {
-  const world = await publishedRuns();
-  const same = (name: string) => `id,name\n${Array.from({ length: 50 }, (_, place) => `1,${name}${place}\n`).join('')}`;
-  await night(world, 'night-1', '2026-11-20', same('a'));
-
-  const { feed } = await night(world, 'night-2', '2026-11-21', `${same('a')}1,b\n`);
-
-  expect(feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 1, deletes: 0, updates: 0 });
-  const record = world.store.object('changes/entity=leads/date=2026-11-21/run=night-2/_feed.json')?.body;
-  expect(JSON.parse(String(record))).toMatchObject({ keys: 1, gone: 0, unmatched: 101 });
-});
-
 test('a table that is no table is an error by its name, and is told once it is written again', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
@@ -59,23 +47,6 @@ test('a table that is no table is an error by its name, and is told once it is w
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const answer = await writeChanges(stateOf('night-2'), depsOn(world));
   expect(answer.feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
-});
-
-test('a first table that is no table leaves the head where it was', async () => {
-  const world = await publishedRuns();
-  await publish(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
-  const Key = 'tables/entity=leads/date=2026-11-20/leads.parquet';
-  const whole = world.store.object(Key)?.body ?? Buffer.alloc(0);
-  // The footer at its end is intact; the rows are not.
-  const garbage = Buffer.concat([Buffer.alloc(40, 'x'), whole.subarray(40)]);
-  await world.client.send(
-    new PutObjectCommand({ Bucket: 'exports', Key, Body: garbage, Metadata: { run: 'night-1' } }),
-  );
-
-  const error = await failureOf(writeChanges(stateOf('night-1'), depsOn(world)), 'ChangesNotWritten');
-
-  expect(error.message).toMatch(/cannot be read/);
-  expect(headOf(world)).toMatchObject({ sequence: 0, pair: null, end: null });
 });
 
 test.each([

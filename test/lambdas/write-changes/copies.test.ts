@@ -18,16 +18,6 @@ function holding(deps: ReturnType<typeof depsOn>) {
   return { held: { ...deps, bucket: { ...deps.bucket, putParquet } }, reached, letGo };
 }
 
-test('without the copy of the table before, the feed is of all rows', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
-  await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
-
-  const answer = await night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
-
-  expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 1 });
-});
-
 test('a table that is written again before it is told is told as it is now', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
