@@ -1,6 +1,6 @@
-import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { type Attributes, expiryOf, expressionValues, ledgerUnavailable } from '../oauth/ledger.ts';
+import { type Attributes, expiryOf, setIf } from '../oauth/ledger.ts';
 
 /** The export of a run at the CRM, and the request that it was made for. */
 const recordSchema = z.object({
@@ -27,43 +27,22 @@ export interface ExportRecords {
   ): Promise<ExportRecord | { refused: string }>;
 }
 
-const NAMES = { '#date': 'date' };
-
-export function createExportRecords(client: DynamoDBClient, TableName: string): ExportRecords {
-  const keyOf = (execution: string): Attributes => ({ pk: { S: `export-of#${execution}` } });
+export function createExportRecords(client: DynamoDBClient, table: string): ExportRecords {
+  const keyOf = (execution: string) => `export-of#${execution}`;
   return {
     keep: async (execution, record, now) => {
-      const ttl = expiryOf(now.getTime());
-      const command = new UpdateItemCommand({
-        TableName,
-        Key: keyOf(execution),
-        UpdateExpression:
-          'SET exportId = :exportId, createdAt = :createdAt, fingerprint = :fingerprint, #date = :date, #ttl = :ttl',
-        ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl' },
-        ExpressionAttributeValues: expressionValues({ ...record, ttl }),
-      });
-      await client.send(command).catch((error: unknown) => {
-        throw ledgerUnavailable(TableName, error);
-      });
+      await setIf(client, table, keyOf(execution), { ...record, ttl: expiryOf(now.getTime()) });
     },
     adopt: async (execution, { fingerprint, date }, adopter) => {
-      // A refused write returns the item, so the function does not need permission to read the table.
-      const command = new UpdateItemCommand({
-        TableName,
-        Key: keyOf(execution),
-        ConditionExpression: 'fingerprint = :fingerprint AND #date = :date',
-        UpdateExpression: 'SET adoptedBy = :adopter',
-        ExpressionAttributeNames: NAMES,
-        ExpressionAttributeValues: expressionValues({ fingerprint, date, adopter }),
-        ReturnValues: 'ALL_NEW',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      });
-      try {
-        return parseRecord((await client.send(command)).Attributes);
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);
-        return { refused: error.Item ? 'it was for another request or date' : 'that run has no recorded export' };
-      }
+      const { isSet, item } = await setIf(
+        client,
+        table,
+        keyOf(execution),
+        { adoptedBy: adopter },
+        { condition: '#fingerprint = :fingerprint AND #date = :date', more: { fingerprint, date } },
+      );
+      if (isSet) return parseRecord(item);
+      return { refused: item ? 'it was for another request or date' : 'that run has no recorded export' };
     },
   };
 }

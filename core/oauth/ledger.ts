@@ -35,7 +35,7 @@ export type LedgerItem = z.infer<typeof itemSchema>;
 export type Attributes = Record<string, AttributeValue>;
 
 /** The values of a DynamoDB expression: `{ now: 7 }` becomes `{ ':now': { N: '7' } }`. */
-export function expressionValues(plain: Record<string, string | number>): Attributes {
+function expressionValues(plain: Record<string, string | number>): Attributes {
   const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
   return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
 }
@@ -98,32 +98,15 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
   const unavailable = (error: unknown): never => {
     throw ledgerUnavailable(table, error);
   };
-  /** A command that sets these values if the condition holds. @param more further values in the condition */
-  const setting = (versionId: string, set: Values, ConditionExpression: string, more: Values) =>
-    new UpdateItemCommand({
-      ...at(versionId),
-      ConditionExpression,
-      UpdateExpression: `SET ${Object.keys(set)
-        .map((name) => `#${name} = :${name}`)
-        .join(', ')}`,
-      ExpressionAttributeNames: Object.fromEntries(['state', 'owner', ...Object.keys(set)].map((n) => [`#${n}`, n])),
-      ExpressionAttributeValues: expressionValues({ ...set, ...more }),
-      ReturnValues: 'ALL_NEW',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    });
-  const claimIf = async (condition: string, versionId: string, now: number, set: Values, more: Values) => {
+  const set = (versionId: string, values: Values, condition: string, more: Values) =>
+    setIf(client, table, `${scope}#${versionId}`, values, { condition, more });
+  const claimIf = async (condition: string, versionId: string, now: number, claim: Values, more: Values) => {
     const deadline = now + LEASE_MS;
-    const command = setting(versionId, { ...set, deadline, ttl: expiryOf(now) }, condition, more);
-    const won = (item: LedgerItem): ClaimAnswer => ({ won: true, claim: { versionId, ...item } });
-    try {
-      return won(parseItem((await client.send(command)).Attributes));
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) return unavailable(error);
-      const item = parseItem(error.Item);
-      // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
-      const isOurs = item.owner === set.owner && item.deadline === deadline;
-      return isOurs ? won(item) : { won: false as const, item };
-    }
+    const { isSet, item: found } = await set(versionId, { ...claim, deadline, ttl: expiryOf(now) }, condition, more);
+    const item = parseItem(found);
+    // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
+    const isOurs = isSet || (item.owner === claim.owner && item.deadline === deadline);
+    return isOurs ? { won: true as const, claim: { versionId, ...item } } : { won: false as const, item };
   };
   /** The counter of authorizations has no `ttl`, because it must outlive every grant. */
   const addTo = async (more: number) => {
@@ -141,15 +124,12 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
     claim: (versionId, owner, now) =>
       claimIf(FREE, versionId, now, { state: 'CLAIMED', owner }, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', now }),
     claimObserved: (versionId, owner, now, seen) => {
-      const set = { state: 'AUTHORIZED', owner, authorizedAt: new Date(now).toISOString() };
+      const claim = { state: 'AUTHORIZED', owner, authorizedAt: new Date(now).toISOString() };
       const more: Values = seen ? { seenState: seen.state, seenOwner: seen.owner } : {};
-      return claimIf(seen ? OBSERVED : ABSENT, versionId, now, set, more);
+      return claimIf(seen ? OBSERVED : ABSENT, versionId, now, claim, more);
     },
     end: async ({ versionId, owner }, changes) => {
-      const states = { claimed: 'CLAIMED', authorized: 'AUTHORIZED', ours: owner };
-      await client.send(setting(versionId, changes, OURS, states)).catch((error: unknown) => {
-        if (!(error instanceof ConditionalCheckFailedException)) unavailable(error);
-      });
+      await set(versionId, changes, OURS, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', ours: owner });
     },
     read: async (versionId) => {
       const get = new GetItemCommand({ ...at(versionId), ConsistentRead: true });
@@ -163,8 +143,43 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
   };
 }
 
+/**
+ * Sets values of an item, if its condition holds. A refused write returns the item, so the function does not need
+ * permission to read the table.
+ * @param more further values in the condition
+ * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
+ */
+export async function setIf(
+  client: DynamoDBClient,
+  TableName: string,
+  pk: string,
+  values: Values,
+  { condition, more = {} }: { condition?: string; more?: Values } = {},
+): Promise<{ isSet: boolean; item: Attributes | undefined }> {
+  const UpdateExpression = `SET ${Object.keys(values)
+    .map((name) => `#${name} = :${name}`)
+    .join(', ')}`;
+  const names = `${UpdateExpression} ${condition}`.match(/#\w+/g) ?? [];
+  const command = new UpdateItemCommand({
+    TableName,
+    Key: { pk: { S: pk } },
+    ...(condition && { ConditionExpression: condition }),
+    UpdateExpression,
+    ExpressionAttributeNames: Object.fromEntries(names.map((name) => [name, name.slice(1)])),
+    ExpressionAttributeValues: expressionValues({ ...values, ...more }),
+    ReturnValues: 'ALL_NEW',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  });
+  try {
+    return { isSet: true, item: (await client.send(command)).Attributes };
+  } catch (error) {
+    if (error instanceof ConditionalCheckFailedException) return { isSet: false, item: error.Item };
+    throw ledgerUnavailable(TableName, error);
+  }
+}
+
 /** The error if the ledger cannot be used. In this case the token is not spent. */
-export function ledgerUnavailable(table: string, error: unknown): RunError {
+function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
   if (name === 'AccessDeniedException') return accessDenied(`There is no permission to use the table ${table}`, error);
   const what = `The ledger of the OAuth grant could not be used (${name}).`;

@@ -1,4 +1,4 @@
-import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
@@ -7,7 +7,7 @@ import { RunError } from '../../core/errors.ts';
 import { type ExportInput, isOfRule } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import type { Plan } from '../../core/export/plan.ts';
-import { expiryOf, expressionValues, ledgerUnavailable } from '../../core/oauth/ledger.ts';
+import { expiryOf, setIf } from '../../core/oauth/ledger.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
@@ -84,22 +84,10 @@ export type ClaimSlot = (slot: { entity: Entity; at: Date }, execution: string) 
  */
 export function createClaimSlot(client: DynamoDBClient, TableName: string, now: () => Date): ClaimSlot {
   return async ({ entity, at }, execution) => {
-    const ttl = expiryOf(now().getTime());
-    const command = new UpdateItemCommand({
-      TableName,
-      Key: { pk: { S: `slot#${entity}#${at.toISOString().slice(0, 16)}Z` } },
-      ConditionExpression: 'attribute_not_exists(pk) OR #owner = :owner',
-      UpdateExpression: 'SET #owner = :owner, #ttl = :ttl',
-      ExpressionAttributeNames: { '#owner': 'owner', '#ttl': 'ttl' },
-      ExpressionAttributeValues: expressionValues({ owner: execution, ttl }),
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    });
-    try {
-      await client.send(command);
-      return undefined;
-    } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return error.Item?.owner?.S ?? 'another execution';
-      throw ledgerUnavailable(TableName, error);
-    }
+    const pk = `slot#${entity}#${at.toISOString().slice(0, 16)}Z`;
+    const claim = { owner: execution, ttl: expiryOf(now().getTime()) };
+    const condition = 'attribute_not_exists(pk) OR #owner = :owner';
+    const { isSet, item } = await setIf(client, TableName, pk, claim, { condition });
+    return isSet ? undefined : (item?.owner?.S ?? 'another execution');
   };
 }
