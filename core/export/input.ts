@@ -52,27 +52,19 @@ export function parseInput(input: unknown): ExportInput {
 export function inputOf<T extends z.core.$ZodShape>(schema: z.ZodMiniObject<T>, input: unknown) {
   const parsed = schema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
-  const problem =
-    objectProblem(input) ??
-    parsed.error.issues
-      .slice(0, MOST_PROBLEMS)
-      .map((issue) => issueText(issue, input, Object.keys(schema.shape)))
-      .join('; ');
+  const problem = parsed.error.issues
+    .slice(0, MOST_PROBLEMS)
+    .map((issue) => issueText(issue, input, Object.keys(schema.shape)))
+    .join('; ');
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`;
   throw new RunError('InvalidInput', `${sentence}. Known entities: ${ENTITIES.join(', ')}.`);
-}
-
-function objectProblem(input: unknown): string | undefined {
-  if (Array.isArray(input)) return 'the input is an array, not an object';
-  if (typeof input !== 'object' || input === null)
-    return `the input is ${input === null ? 'null' : `a ${typeof input}`}, not an object`;
-  return undefined;
 }
 
 function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): string {
   if (issue.code === 'unrecognized_keys') {
     return `unknown: ${quotedNames(issue.keys, known)}`;
   }
+  if (issue.path.length === 0) return `the input is wrong (${issue.message})`;
   if (issue.path[0] === 'entity') return entityText(input);
   return `"${issue.path.slice(0, 8).map(shownKey).join('.')}" is wrong (${issue.message})`;
 }

