@@ -21,8 +21,8 @@ import { fetchFile } from './strategies/fetch-file.ts';
  *
  *  ranged   GET ══part══part══part══▶      n long GETs, If-Match; an idle connection takes half of the longest remaining
  *           GET ══part══part══part══▶      segment; each byte is checksummed (CRC-32) and sent on at once
- *  single   GET ══part══part══part══▶ …    read from the start again after a break: known bytes are skipped and must have
- *                                          the same checksum; of unknown length, parts are buffered in memory first
+ *  single   GET ──[part]──[part]──▶ …      each part is sent from memory; after a break the file is read from its start:
+ *                                          known bytes are skipped and must have the same checksum
  * ```
  *
  * A transfer ends in one of three ways, or starts over:

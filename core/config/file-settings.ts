@@ -6,7 +6,7 @@ import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
 
 const GIB = 1024 ** 3;
 /** The largest file that one invocation of PublishFile can read: about 70 MiB a second for 15 minutes. */
-const LARGEST_FILE_BYTES = 50 * GIB;
+export const LARGEST_FILE_BYTES = 50 * GIB;
 
 const fileHost = z.string().max(254).regex(HOST_PATTERN, {
   error:

@@ -23,7 +23,7 @@ export const LIMITS = {
   smallBytes: 16 * MIB,
   smallestPartBytes: 8 * MIB,
   largestPartBytes: 64 * MIB,
-  /** Parts of a file of unknown size, which have to be kept in memory; they grow (`parts.ts`). */
+  /** Parts of a file that comes in one piece, which are kept in memory until they are sent. */
   bufferedPartBytes: 16 * MIB,
   /** From this size on, `transfer` returns once the upload exists: its caller records it before hours of work. */
   recordFromBytes: 2048 * MIB,

@@ -1,23 +1,16 @@
 import type { Limits } from './limits.ts';
 
 const MIB = 1024 * 1024;
-/** The limits of S3. */
+/** A limit of S3. */
 export const S3_MOST_PARTS = 10_000;
-const S3_LARGEST_PART_BYTES = 5 * 1024 * MIB;
-/** The planned number of parts, which leaves spare ones. A file of more than 43 TiB needs nearly all 10,000. */
-const PLANNED_PARTS = 9_000;
 /** Two parts for every connection keep all connections busy to the end. More parts cost more requests. */
 const PARTS_PER_CONNECTION = 2;
-/** Parts of a file of unknown size double after every 1,000 parts, three times at most: memory holds two of them. */
-const DOUBLES_AFTER = 1_000;
-const DOUBLINGS = 3;
 
-/** The part size for a file of known size. */
+/** The part size for a file of known size. With 64 MiB at most, 10,000 parts hold 625 GiB. */
 export function partBytesFor(size: number, connections: number, limits: Limits): number {
   const wanted = Math.ceil(size / (PARTS_PER_CONNECTION * connections));
   const bounded = Math.min(Math.max(wanted, limits.smallestPartBytes), limits.largestPartBytes);
-  const enough = Math.min(Math.max(bounded, Math.ceil(size / PLANNED_PARTS)), S3_LARGEST_PART_BYTES);
-  return enough >= MIB ? Math.ceil(enough / MIB) * MIB : enough;
+  return bounded >= MIB ? Math.ceil(bounded / MIB) * MIB : bounded;
 }
 
 /** Bytes from `from` up to, not including, `to`. */
@@ -34,11 +27,6 @@ export function partsOf(size: number, partBytes: number): Part[] {
     from: index * partBytes,
     to: Math.min((index + 1) * partBytes, size),
   }));
-}
-
-/** The size of a part of a file of unknown size: with 16 MiB at first, 10,000 parts reach 980 GiB. */
-export function growingPartBytes(number: number, first: number): number {
-  return first * 2 ** Math.min(Math.floor((number - 1) / DOUBLES_AFTER), DOUBLINGS);
 }
 
 /** A part that the store holds. */

@@ -89,15 +89,8 @@ export class Attempt {
 /**
  * Streams one part from a reader to the store. After trouble at the origin the reader recovers and the part continues.
  * After trouble at the store the part is read and sent again.
- * @param onSending called with the part in progress, and with `undefined` after its end
  */
-export async function movePart(
-  attempt: Attempt,
-  upload: Resume,
-  reader: Reader,
-  part: Part,
-  onSending?: (sent: PartUpload | undefined) => void,
-): Promise<StoredPart> {
+export async function movePart(attempt: Attempt, upload: Resume, reader: Reader, part: Part): Promise<StoredPart> {
   const began = performance.now();
   const budget = new RetryBudget(attempt.context);
   for (;;) {
@@ -105,7 +98,6 @@ export async function movePart(
       // The store ends a silent request, and opening the file may take long: the part begins with its first bytes.
       const first = await reader.read(part.to - part.from);
       const sent = await attempt.store.beginPart(upload, { number: part.number, length: part.to - part.from });
-      onSending?.(sent);
       const stored = await stream(attempt, reader, part, sent, first);
       attempt.took((performance.now() - began) / 1000);
       attempt.stored(stored.bytes, upload.size);
@@ -114,8 +106,6 @@ export async function movePart(
       if (!(error instanceof RetryableError)) throw error;
       await budget.waitAfter(error);
       reader.rewind(part.from);
-    } finally {
-      onSending?.(undefined);
     }
   }
 }

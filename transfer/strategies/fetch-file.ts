@@ -1,24 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { combineCrc32, crc32Of } from '../base/crc32.ts';
-import {
-  bytesOf,
-  growingPartBytes,
-  partBytesFor,
-  partsOf,
-  prefixOf,
-  S3_MOST_PARTS,
-  type StoredPart,
-} from '../base/parts.ts';
+import { crc32Of } from '../base/crc32.ts';
+import { bytesOf, partBytesFor, prefixOf, S3_MOST_PARTS, type StoredPart } from '../base/parts.ts';
 import { RetryBudget, withRetries } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { NamedObject, Resume, Stored, Unfinished } from '../base/types.ts';
 import type { Body } from '../source/body.ts';
 import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
 import { type Reader, wholeReader } from '../source/reader.ts';
-import type { Measured, PartUpload } from '../store/store.ts';
+import type { Measured } from '../store/store.ts';
 import { KeyExists, NoSuchUpload } from '../store/store-errors.ts';
-import { type Attempt, movePart } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 import { fetchRanged } from './ranged.ts';
 
 /** One try at a file. The first response, or the upload to continue, decides the strategy. */
@@ -29,16 +21,19 @@ export async function fetchFile(attempt: Attempt): Promise<Stored | Unfinished> 
 async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
   const first = await requestFirst(attempt);
   try {
-    const { head, ranged, etag } = first;
+    const { object, ranged, etag } = first;
     const { limits } = attempt.context;
-    const size = head.length;
-    if (size === null) return await storeUnsized(attempt, first.object, null, [], first);
-    if (size <= limits.smallBytes) return await storeSmall(attempt, first, size);
-    const partBytes = partBytesFor(size, attempt.options.connections.most, limits);
-    const upload = await attempt.createUpload({ ...first.object, etag: ranged ? etag : null, size, partBytes });
+    const size = first.head.length;
+    const byRanges = ranged && etag !== null && size !== null && size > limits.smallBytes;
+    const large = size !== null && size >= limits.recordFromBytes;
+    if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
+    const partBytes = byRanges
+      ? partBytesFor(size, attempt.options.connections.most, limits)
+      : limits.bufferedPartBytes;
+    const upload = await attempt.createUpload({ ...object, etag: byRanges ? etag : null, size, partBytes });
     // Returns so that the upload is recorded before hours of work. A killed process would leave an unknown upload.
-    if (size >= limits.recordFromBytes) return { done: false, resume: upload };
-    return await storeSized(attempt, { ...upload, size }, [], first);
+    if (large) return { done: false, resume: upload };
+    return await storeRanges(attempt, upload, [], first);
   } finally {
     first.body.close();
   }
@@ -54,15 +49,16 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
     throw error;
   }
   const { size } = upload;
-  if (size !== null) return storeSized(attempt, { ...upload, size }, before);
-  if (before.some(({ number }) => number === 1)) return storeUnsized(attempt, upload, upload, before);
+  if (upload.etag !== null) return storeRanges(attempt, upload, before);
+  if (size !== null || before.some(({ number }) => number === 1))
+    return storeWhole(attempt, { object: upload, size }, upload, before);
   // The store holds no part to compare with, so the file is treated as a new one.
   const first = await requestFirst(attempt);
   try {
     if (first.head.length !== null || first.object.key !== upload.key) {
       throw new StartOver('The file at the origin is another than before.');
     }
-    return await storeUnsized(attempt, first.object, upload, [], first);
+    return await storeWhole(attempt, { object: first.object, size }, upload, [], first);
   } finally {
     first.body.close();
   }
@@ -77,22 +73,18 @@ async function completedBefore({ store, options }: Attempt, upload: Resume): Pro
   return { done: true, key, contentType, ...found, strategy: etag === null ? 'single' : 'ranged', undeclaredEnd };
 }
 
-async function storeSized(
+/** Stores a file that the origin gives in ranges. */
+async function storeRanges(
   attempt: Attempt,
-  upload: Resume & { size: number },
+  upload: Resume,
   before: readonly StoredPart[],
   first?: FirstResponse,
 ): Promise<Stored | Unfinished> {
   const { etag, size } = upload;
-  const stored =
-    etag === null
-      ? await fetchSingle(attempt, upload, before, first)
-      : await fetchRanged(attempt, { ...upload, etag }, before, first);
+  if (etag === null || size === null) throw new Error('An upload by ranges has an ETag and a size.');
+  const stored = await fetchRanged(attempt, { ...upload, etag, size }, before, first);
   if (bytesOf(stored) < size) return { done: false, resume: upload };
-  return commitParts(attempt, upload, stored, {
-    strategy: etag === null ? 'single' : 'ranged',
-    undeclaredEnd: false,
-  });
+  return commitParts(attempt, upload, stored, { strategy: 'ranged', undeclaredEnd: false });
 }
 
 /** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
@@ -151,125 +143,111 @@ function tooLarge(most: number): TransferError {
   return new TransferError('too-large', message);
 }
 
-/**
- * Fetches a file of known size with one GET, cut into parts that stream through.
- * @returns the parts in the store: all of them, unless time was up
- */
-async function fetchSingle(
+/** Stores a file from one GET: a small one in one request, others in parts. */
+async function storeWhole(
   attempt: Attempt,
-  upload: Resume & { size: number },
-  before: readonly StoredPart[],
-  first?: Opened,
-): Promise<StoredPart[]> {
-  const parts = partsOf(upload.size, upload.partBytes);
-  const stored = prefixOf(before).filter(({ number, bytes }) => {
-    const part = parts[number - 1];
-    return part && bytes === part.to - part.from;
-  });
-  attempt.stored(bytesOf(stored), upload.size);
-  let sending: PartUpload | undefined;
-  const crc32Before = () => {
-    const { crc32 = 0, bytes = 0 } = sending ?? {};
-    return combineCrc32(crc32Of(stored), crc32, bytes);
-  };
-  const reader = wholeReader(attempt.source, upload.size, crc32Before, { offset: bytesOf(stored), first });
-  try {
-    for (const part of parts.slice(stored.length)) {
-      if (!attempt.mayBegin()) break;
-      const moved = await movePart(attempt, upload, reader, part, (sent) => {
-        sending = sent;
-      });
-      stored.push(moved);
-    }
-    if (stored.length === parts.length) await reader.finish();
-    return stored;
-  } finally {
-    reader.close();
-  }
-}
-
-/** Reads until the buffer is full or the file ends. Returns the number of bytes. */
-async function fill(
-  { source }: Attempt,
-  reader: Reader,
-  buffer: Buffer,
-  onChunk: (chunk: Buffer) => void,
-): Promise<number> {
-  let filled = 0;
-  while (filled < buffer.length) {
-    const chunk = await reader.read(buffer.length - filled);
-    if (!chunk) break;
-    chunk.copy(buffer, filled);
-    onChunk(chunk);
-    filled += chunk.length;
-    source.blocks.release(chunk);
-  }
-  return filled;
-}
-
-/** Stores a small file of known size in one request. */
-async function storeSmall(attempt: Attempt, first: FirstResponse, length: number): Promise<Stored> {
-  const buffer = Buffer.allocUnsafe(length);
-  let checksum = 0;
-  const reader = wholeReader(attempt.source, length, () => checksum, { offset: 0, first });
-  const filled = await fill(attempt, reader, buffer, (chunk) => {
-    checksum = crc32(chunk, checksum);
-  });
-  if (filled !== length) throw new TransferError('incomplete', `The file ended after ${filled} of ${length} bytes.`);
-  await reader.finish();
-  return commitSmall(attempt, first.object, buffer, checksum, { strategy: 'small', undeclaredEnd: false });
-}
-
-/** Stores a file of unknown size from one GET. S3 needs the length of a part first, so parts are kept in memory. */
-async function storeUnsized(
-  attempt: Attempt,
-  object: NamedObject,
+  { object, size }: { object: NamedObject; size: number | null },
   upload: Resume | null,
   before: readonly StoredPart[],
   first?: FirstResponse,
 ): Promise<Stored | Unfinished> {
-  const { bufferedPartBytes: partBytes } = attempt.context.limits;
-  const stored = prefixOf(before);
-  let checksum = crc32Of(stored);
-  let total = bytesOf(stored);
-  attempt.stored(total, null);
-  const reader = wholeReader(attempt.source, null, () => checksum, { offset: total, first });
-  // One part is sent while the next is read.
-  let sending: Promise<StoredPart> | undefined;
-  const sent = async () => {
-    if (sending !== undefined) stored.push(await sending);
-    sending = undefined;
-  };
+  const { smallBytes, bufferedPartBytes } = attempt.context.limits;
+  const small = upload === null && size !== null && size <= smallBytes;
+  const partBytes = upload?.partBytes ?? (small ? smallBytes : bufferedPartBytes);
+  const parts = new PartsInMemory(attempt, { size, partBytes }, before);
+  const reader = wholeReader(attempt.source, size, () => parts.crc32, { offset: parts.bytes, first });
+  const outcome = () => ({ strategy: small ? 'small' : 'single', undeclaredEnd: reader.undeclaredEnd }) as const;
   try {
     let open = upload;
-    for (let number = stored.length + 1; attempt.mayBegin(); number += 1) {
-      const buffer = Buffer.allocUnsafe(growingPartBytes(number, partBytes));
-      const filled = await fill(attempt, reader, buffer, (chunk) => {
-        checksum = crc32(chunk, checksum);
-        attempt.moved += chunk.length;
-      });
-      total += filled;
-      if (total > attempt.options.maxBytes || number > S3_MOST_PARTS) throw tooLarge(attempt.options.maxBytes);
-      const body = buffer.subarray(0, filled);
-      const whole = filled < buffer.length;
-      const outcome = { strategy: 'single', undeclaredEnd: reader.undeclaredEnd } as const;
-      if (!open && whole) return await commitSmall(attempt, object, body, checksum, outcome);
-      open ??= await attempt.createUpload({ ...object, etag: null, size: null, partBytes });
-      await sent();
-      if (filled > 0) {
-        sending = attempt.store.putPart(open, number, body);
-        // `sent` throws the failure when it is awaited. Until then, no code waits for the promise.
-        sending.catch(() => undefined);
-      }
-      attempt.stored(filled, null);
-      if (!whole) continue;
-      await sent();
-      return await commitParts(attempt, open, stored, outcome);
+    while (attempt.mayBegin()) {
+      const { body, last } = await parts.read(reader);
+      if (!open && last) return await commitSmall(attempt, object, body, parts.crc32, outcome());
+      open ??= await attempt.createUpload({ ...object, etag: null, size, partBytes });
+      await parts.send(open, body);
+      if (last) return await commitParts(attempt, open, await parts.stored(), outcome());
     }
-    await sent();
+    await parts.stored();
     return { done: false, resume: open };
   } finally {
     reader.close();
+  }
+}
+
+/**
+ * The parts of a file that comes in one piece. S3 needs the length of a part first, so each part is kept in memory
+ * until it is sent. One part is sent while the next is read.
+ */
+class PartsInMemory {
+  readonly #attempt: Attempt;
+  readonly #size: number | null;
+  readonly #partBytes: number;
+  readonly #stored: StoredPart[];
+  #sending: Promise<StoredPart> | undefined;
+  #number: number;
+  /** Length and CRC-32 of all bytes that were read, in this or an earlier process. */
+  bytes: number;
+  crc32: number;
+
+  /** @param before parts in the store. They are used up to the first that has another size and cannot end the file. */
+  constructor(
+    attempt: Attempt,
+    { size, partBytes }: { size: number | null; partBytes: number },
+    before: readonly StoredPart[],
+  ) {
+    const parts = prefixOf(before);
+    const mayEnd = (bytes: number, at: number) => bytes < partBytes && [null, at * partBytes + bytes].includes(size);
+    const other = parts.findIndex(({ bytes }, at) => bytes !== partBytes && !mayEnd(bytes, at));
+    this.#stored = other < 0 ? parts : parts.slice(0, other);
+    this.#attempt = attempt;
+    this.#size = size;
+    this.#partBytes = partBytes;
+    this.#number = this.#stored.length;
+    this.bytes = bytesOf(this.#stored);
+    this.crc32 = crc32Of(this.#stored);
+    attempt.stored(this.bytes, size);
+  }
+
+  /** Reads the next part. `last`: the file ends with it. */
+  async read(reader: Reader): Promise<{ body: Buffer; last: boolean }> {
+    const { source, options } = this.#attempt;
+    const wanted = this.#size === null ? this.#partBytes : Math.min(this.#partBytes, this.#size - this.bytes);
+    const buffer = Buffer.allocUnsafe(wanted);
+    let filled = 0;
+    while (filled < wanted) {
+      const chunk = await reader.read(wanted - filled);
+      if (!chunk) break;
+      chunk.copy(buffer, filled);
+      filled += chunk.length;
+      this.crc32 = crc32(chunk, this.crc32);
+      this.#attempt.moved += chunk.length;
+      source.blocks.release(chunk);
+    }
+    this.bytes += filled;
+    this.#number += 1;
+    if (this.bytes > options.maxBytes || this.#number > S3_MOST_PARTS) throw tooLarge(options.maxBytes);
+    const last = this.#size === null ? filled < wanted : this.bytes === this.#size;
+    if (last && this.#size !== null) await reader.finish();
+    return { body: buffer.subarray(0, filled), last };
+  }
+
+  /** Begins to send the part that was read last, once the one before it is stored. */
+  async send(upload: Resume, body: Buffer): Promise<void> {
+    await this.stored();
+    if (body.length === 0) return;
+    this.#sending = this.#attempt.store.putPart(upload, this.#number, body);
+    // `stored` throws the failure. Until then, no code waits for the promise.
+    this.#sending.catch(() => undefined);
+  }
+
+  /** Waits for the part in transit. @returns all stored parts */
+  async stored(): Promise<StoredPart[]> {
+    if (this.#sending !== undefined) {
+      const part = await this.#sending;
+      this.#sending = undefined;
+      this.#stored.push(part);
+      this.#attempt.stored(part.bytes, this.#size);
+    }
+    return this.#stored;
   }
 }
 
