@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { createScreen } from '../../local/screen.ts';
 import { terminal } from './support/terminal.ts';
@@ -18,12 +19,15 @@ test('without a terminal every step is one plain line with its result', async ()
   expect(withoutTimes(raw().split('\n'))).toEqual(['✓ First N s gave 7', '  within', '✓ Second N s', '']);
 });
 
-test('on a terminal a line during a step stays, whole, above the step', async () => {
-  const { stream, seen } = terminal(true);
+test('on a terminal a line during a step is written whole between two showings of the step', async () => {
+  const { stream, raw } = terminal(true);
   const screen = createScreen(stream);
-  await screen.step('Authorization', async () => {
-    screen.line('Open: http://127.0.0.1/authorize?x=1');
-    expect(seen()).toEqual(['Open: http://127.0.0.1/authorize?x=1', '… Authorization', '']);
-  });
-  expect(withoutTimes(seen())).toEqual(['Open: http://127.0.0.1/authorize?x=1', '✓ Authorization N s', '']);
+  await screen.step('Authorization', async () => screen.line('Open: http://127.0.0.1/authorize?x=1'));
+  const shown = stripVTControlCharacters(raw()).split('\n').filter(Boolean);
+  expect(withoutTimes(shown)).toEqual([
+    '… Authorization',
+    'Open: http://127.0.0.1/authorize?x=1',
+    '… Authorization',
+    '✓ Authorization N s',
+  ]);
 });
