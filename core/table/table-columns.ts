@@ -36,21 +36,18 @@ export function tableColumnName(field: string): string {
 }
 
 /**
- * The columns of the table of a file, in the order of its fields. Settings match a field in any spelling: both names
- * are compared as names of table columns. A field without a name becomes no column.
- * @param covered columns that the entries of the settings name under other names
+ * The columns of the table of a file, in the order of its fields. Names of columns match in any spelling: both are
+ * compared as names of table columns. A field without a name becomes no column.
  * @throws TableError if two columns would have the same name, or no column is left
  */
 export function tableColumns(
   fields: readonly string[],
-  settings: Pick<TableSettings, 'columns' | 'except' | 'hash'>,
-  covered: Covered = NOTHING,
+  { columns: typed }: Pick<TableSettings, 'columns'>,
+  covered: Covered,
 ): TableColumn[] {
-  const namesOf = (listed: readonly string[] = [], meant: ReadonlySet<string>) =>
-    new Set([...listed, ...meant].map(tableColumnName));
-  const left = namesOf(settings.except, covered.left);
-  const hashed = namesOf(settings.hash, covered.hashed);
-  const types = new Map(Object.entries(settings.columns).map(([field, type]) => [tableColumnName(field), type]));
+  const left = new Set([...covered.left].map(tableColumnName));
+  const hashed = new Set([...covered.hashed].map(tableColumnName));
+  const types = new Map(Object.entries(typed).map(([field, type]) => [tableColumnName(field), type]));
   const columns = fields
     .map((field, place) => ({ field, place, name: tableColumnName(field) }))
     .filter(({ name }) => name !== '' && !left.has(name))

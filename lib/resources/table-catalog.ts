@@ -122,7 +122,7 @@ function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): T
   const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
   try {
-    return tableColumns(named, settings);
+    return tableColumns(named, settings, { left: new Set(settings.except), hashed: new Set(settings.hash) });
   } catch (error) {
     if (!(error instanceof TableError)) throw error;
     throw new ConfigurationError(`entities.${entity}.tables: ${error.message}`);

@@ -9,7 +9,7 @@ import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { type EngineLimits, inFolder } from '../../../core/table/engine.ts';
-import { type Covered, NOTHING } from '../../../core/table/table-columns.ts';
+import type { Covered } from '../../../core/table/table-columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 
@@ -43,7 +43,7 @@ export function inputOf({
   content,
   file,
   settings,
-  covered = NOTHING,
+  covered = { left: new Set(settings?.except), hashed: new Set(settings?.hash) },
   hashKey = null,
   identity = 'abcdefabcdefabcd',
   chunk = 64 * 1024,

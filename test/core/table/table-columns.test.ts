@@ -3,8 +3,6 @@ import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { missingFields, tableColumnName, tableColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
-const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
-
 test.each([
   ['firstName', 'firstname'],
   [' Full name ', 'full_name'],
@@ -17,17 +15,20 @@ test.each([
   expect(tableColumnName(field)).toBe(name);
 });
 
+const columnsOf = (fields: string[], { columns = {}, except, hash }: Partial<TableSettings> = {}) =>
+  tableColumns(fields, { columns }, { left: new Set(except), hashed: new Set(hash) });
+
 it('has every field as text, in the order of the file', () => {
-  expect(tableColumns(['id', 'Name'], SETTINGS)).toEqual([
+  expect(columnsOf(['id', 'Name'])).toEqual([
     { name: 'id', place: 0, type: 'text', hashed: false },
     { name: 'name', place: 1, type: 'text', hashed: false },
   ]);
 });
 
-it('leaves out, hashes and types what the settings name, however they spell it', () => {
-  const settings: TableSettings = { ...SETTINGS, columns: { Total: 'integer' }, except: ['NOTES'], hash: ['idnumber'] };
+it('leaves out, hashes and types what the settings name, in any letter case', () => {
+  const settings = { columns: { Total: 'integer' as const }, except: ['NOTES'], hash: ['idnumber'] };
 
-  expect(tableColumns(['notes', 'idNumber', 'total'], settings)).toEqual([
+  expect(columnsOf(['notes', 'idNumber', 'total'], settings)).toEqual([
     { name: 'idnumber', place: 1, type: 'text', hashed: true },
     { name: 'total', place: 2, type: 'integer', hashed: false },
   ]);
@@ -39,27 +40,18 @@ test.each<[string, string[], Partial<TableSettings>, RegExp]>([
   ['nothing that is left', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
   ['a hash with a type', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
 ])('%s is refused', (_, fields, settings, message) => {
-  const columns = () => tableColumns(fields, { ...SETTINGS, ...settings });
+  const columns = () => columnsOf(fields, settings);
 
   expect(columns).toThrow(TableError);
   expect(columns).toThrow(message);
 });
 
 it('may leave out one of two fields of one name, for both are left out', () => {
-  expect(tableColumns(['id', 'Name', 'name'], { ...SETTINGS, except: ['name'] })).toHaveLength(1);
+  expect(columnsOf(['id', 'Name', 'name'], { except: ['name'] })).toHaveLength(1);
 });
 
 it('has no column where the header of the file has no name', () => {
-  expect(tableColumns(['', 'id', ' '], SETTINGS)).toMatchObject([{ name: 'id', place: 1 }]);
-});
-
-it('leaves out and hashes what the settings mean of the file besides their own words', () => {
-  const covered = { left: new Set(['phone']), hashed: new Set(['idNumber']) };
-
-  expect(tableColumns(['phone', 'idNumber', 'id'], SETTINGS, covered)).toMatchObject([
-    { name: 'idnumber', hashed: true },
-    { name: 'id', hashed: false },
-  ]);
+  expect(columnsOf(['', 'id', ' '])).toMatchObject([{ name: 'id', place: 1 }]);
 });
 
 it('tells which names of the settings no field has', () => {
