@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { ReadingBudget } from './reading-limits.ts';
 
 /** The bytes of a stored file. They can be read from any position, any number of times. */
@@ -53,6 +54,34 @@ export function fileSource(path: string, size: number): ByteSource {
 
 /** The first two records of a CSV file must end within this number of bytes. */
 const START_BYTES = 1024 * 1024;
+
+/** Size and CRC-32 of the stored bytes. */
+export interface StoredBytes {
+  bytes: number;
+  crc32: number;
+}
+
+/**
+ * Reads all bytes of a source and hashes them. `finish` reads the bytes that the reader of `chunks` did not read.
+ * @returns `finish` returns size and CRC-32 of all bytes
+ */
+export function hashing(source: ByteSource) {
+  const read: StoredBytes = { bytes: 0, crc32: 0 };
+  let ended = false;
+  async function* chunks() {
+    for await (const chunk of source.read(read.bytes, source.size)) {
+      read.crc32 = crc32(chunk, read.crc32);
+      read.bytes += chunk.length;
+      yield chunk;
+    }
+    ended = true;
+  }
+  const finish = async () => {
+    if (!ended) for await (const _ of chunks());
+    return read;
+  };
+  return { chunks: chunks(), finish };
+}
 
 /** The beginning of a stream. */
 export interface Start {

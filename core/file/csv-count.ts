@@ -89,12 +89,12 @@ export class CsvCount {
     const { header, separatorProven, rowsAbove, encoding } = this.#csv;
     const { headed } = header.counts;
     const { strayBreaks, strayBreaksBeforeQuote, endMarkInside, emptyLines, strayQuotes, endsWithBreak } = this.scanner;
-    const { repeated, other, leftOut } = this.#headers;
+    const { counts } = this.#headers;
     const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
     return {
       ...UNSEEN,
       ...header.counts,
-      rows: doubts > 0 || headed === null ? null : this.records - (headed ? 1 + repeated : 0),
+      rows: doubts > 0 || headed === null ? null : this.records - (headed ? 1 + counts.repeatedHeaders : 0),
       doubts,
       emptyRows: this.#emptyRows,
       unnamed: this.#valued.size,
@@ -108,9 +108,7 @@ export class CsvCount {
         separatorProven || this.#width === 1
           ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }
           : null,
-      repeatedHeaders: repeated,
-      otherHeaders: other,
-      leftOutHeaders: leftOut,
+      ...counts,
       strayQuotes,
       nulRun: this.text.nulRun,
       broken: this.#broken,

@@ -53,9 +53,8 @@ export function hasControls(text: string): boolean {
 
 /** Decodes whole records. */
 export function decoded(bytes: Buffer, decoder: Decoder): string {
-  return decoder === 'windows-1255'
-    ? WINDOWS_1255.decode(bytes)
-    : bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
+  if (decoder === 'windows-1255') return WINDOWS_1255.decode(bytes);
+  return bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
 }
 
 const WINDOWS_1255 = new TextDecoder('windows-1255');

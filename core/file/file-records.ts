@@ -1,12 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { crc32 } from 'node:zlib';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { visible } from '../folded.ts';
 import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, behind, putAside, startOf } from './byte-source.ts';
+import { type ByteSource, behind, hashing, putAside, startOf } from './byte-source.ts';
 import { bytesAbove } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
@@ -90,24 +89,14 @@ export async function* provenRecords(
   file: Manifest['file'],
   { limits, refuse }: Proof,
 ): AsyncGenerator<string[]> {
-  let crc = 0;
-  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
-    for await (const chunk of source.read(from, to)) {
-      crc = crc32(chunk, crc);
-      yield chunk;
-    }
-  };
   const empty = isEmptyFile(file);
-  const inOrder = !empty && isReadInOrder(file);
-  if (inOrder) yield* fileRecords({ size: source.size, read }, file, limits);
-  else for await (const _ of read(0, source.size));
+  // Spreadsheets and zip archives are not read from beginning to end.
+  const inOrder = !empty && file.format !== 'xlsx' && file.compression !== 'zip';
+  const { chunks, finish } = hashing(source);
+  if (inOrder) yield* fileRecords({ size: source.size, read: () => chunks }, file, limits);
+  const { crc32: crc } = await finish();
   if (crc32Text(crc) !== file.crc32) throw refuse(crc);
   if (!empty && !inOrder) yield* fileRecords(source, file, limits);
-}
-
-/** Whether a file is read from beginning to end. Spreadsheets and zip archives are not. */
-function isReadInOrder({ format, compression }: Pick<Manifest['file'], 'format' | 'compression'>): boolean {
-  return format !== 'xlsx' && compression !== 'zip';
 }
 
 /** Why a file cannot be read, to follow "The file …", without quoting the file; `undefined` for any other error. */

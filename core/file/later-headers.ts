@@ -28,11 +28,8 @@ const MOST_KEPT = 1000;
  * different fields and at least one of them is such a column.
  */
 export class LaterHeaders {
-  repeated = 0;
-  /** Headers with other columns, or with another order of columns. */
-  other = 0;
-  /** Headers that name a left-out column. They are also counted in `other`. */
-  leftOut = 0;
+  /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
+  readonly counts = { repeatedHeaders: 0, otherHeaders: 0, leftOutHeaders: 0 };
   readonly filter: NameFilter;
   readonly #index: FieldIndex;
   readonly #cells: readonly string[];
@@ -87,9 +84,9 @@ export class LaterHeaders {
     const { record, column } = this.#judged.has(key) ? { record: [], column: 0 } : read();
     const found = this.#judged.get(key) ?? this.#judge(record, column);
     if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
-    if (found === 'repeated') this.repeated += 1;
-    else if (found !== 'none') this.other += 1;
-    if (found === 'leftOut') this.leftOut += 1;
+    if (found === 'repeated') this.counts.repeatedHeaders += 1;
+    else if (found !== 'none') this.counts.otherHeaders += 1;
+    if (found === 'leftOut') this.counts.leftOutHeaders += 1;
   }
 
   #judge(record: readonly string[], column: number): Verdict {

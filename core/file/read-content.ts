@@ -1,11 +1,10 @@
-import { crc32 } from 'node:zlib';
 import { RunError } from '../errors.ts';
 import type { Facts } from '../gate/facts.ts';
 import { countText } from '../gate/report.ts';
 import { isKnownName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, putAside, type Start, startOf } from './byte-source.ts';
+import { type ByteSource, hashing, putAside, type Start, type StoredBytes, startOf } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
@@ -33,12 +32,6 @@ export interface Reading {
 export interface Known {
   facts: Facts;
   remarks: string[];
-}
-
-/** Size and CRC-32 of the stored bytes. */
-export interface StoredBytes {
-  bytes: number;
-  crc32: number;
 }
 
 /**
@@ -74,28 +67,6 @@ function errorOf(error: unknown, { what }: Reading): unknown {
   return error.tooLarge
     ? new RunError('DownloadTooLarge', `${what} ${error.message}, the most that files.maxBytes allows.`)
     : new RunError('CheckUnfinished', `${what} was not read to its end: it ${error.message}.`);
-}
-
-/**
- * Reads all bytes of a source and hashes them. `finish` reads the bytes that the reader of `chunks` did not read.
- * @returns `finish` returns size and CRC-32 of all bytes
- */
-function hashing(source: ByteSource) {
-  const read = { bytes: 0, crc32: 0 };
-  let ended = false;
-  async function* chunks() {
-    for await (const chunk of source.read(read.bytes, source.size)) {
-      read.crc32 = crc32(chunk, read.crc32);
-      read.bytes += chunk.length;
-      yield chunk;
-    }
-    ended = true;
-  }
-  const finish = async () => {
-    if (!ended) for await (const _ of chunks());
-    return read;
-  };
-  return { chunks: chunks(), finish };
 }
 
 type Content = Omit<Facts, 'bytes'> & { remarks: string[] };

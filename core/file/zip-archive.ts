@@ -18,6 +18,8 @@ export interface ZipEntry {
   name: string;
   /** Size of the content in bytes, by the directory. */
   size: number;
+  /** The entry of the directory. */
+  listed: Entry;
 }
 
 export interface ZipArchive {
@@ -48,14 +50,10 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   const bytes = new ZipBytes(source);
   const { zip, listed } = await directoryOf(bytes, source.size);
   const directory = await directoryStart(zip, listed, source.size, bytes);
+  const entries = listed.map((entry) => ({ name: nameOf(entry), size: entry.uncompressedSize, listed: entry }));
   const extents = new Map<Entry, Extent>();
-  const whole = new Set<ZipEntry>();
-  const found = new Map<ZipEntry, Entry>(
-    listed.map((entry) => [{ name: nameOf(entry), size: entry.uncompressedSize }, entry]),
-  );
-  async function* read(place: ZipEntry): AsyncGenerator<Uint8Array> {
-    const entry = found.get(place);
-    if (!entry) throw new Error('an entry of another archive');
+  const whole = new Set<Entry>();
+  async function* read({ listed: entry }: ZipEntry): AsyncGenerator<Uint8Array> {
     if (!entry.canDecodeFileData()) throw new UnreadableFile('has an entry that is encrypted or packed in a rare way');
     const header = await localHeader(zip, entry, bytes);
     const from = header.fileDataStart;
@@ -64,13 +62,13 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     const texts = holdsText(header.extraField, entry) ? 1 : 0;
     extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: to + descriptor, texts });
     yield* contentOf(entry, bytes.range(from, to), budget);
-    whole.add(place);
+    whole.add(entry);
   }
   return {
-    entries: [...found.keys()].filter(({ name, size }) => !name.endsWith('/') || size > 0),
+    entries: entries.filter(({ name, size }) => !name.endsWith('/') || size > 0),
     read,
     verify: async () => {
-      for (const place of found.keys()) if (!whole.has(place)) for await (const _ of read(place));
+      for (const entry of entries) if (!whole.has(entry.listed)) for await (const _ of read(entry));
     },
     unlisted: () => unlistedBytes([...extents.values()], directory),
     texts: () => textsOf(zip, listed) + [...extents.values()].reduce((sum, { texts }) => sum + texts, 0),

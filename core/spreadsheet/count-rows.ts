@@ -86,8 +86,8 @@ export class RowCounter {
 
   result(): RowCount {
     const { counts } = this.header.header;
-    const { repeated, other, leftOut } = this.later;
-    const behind = (counts.headed === false ? this.records : this.records - 1) - repeated;
+    const later = this.later.counts;
+    const behind = (counts.headed === false ? this.records : this.records - 1) - later.repeatedHeaders;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     const content: Content = {
       ...UNSEEN,
@@ -100,9 +100,7 @@ export class RowCounter {
       irregular: this.irregular,
       ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
       endsThin: this.endsThin(behind),
-      repeatedHeaders: repeated,
-      otherHeaders: other,
-      leftOutHeaders: leftOut,
+      ...later,
       fullSheet: this.lastNumber === LAST_ROW,
     };
     return { content, recordsAbove: this.recordsAbove };

@@ -1,7 +1,7 @@
 import { RunError } from '../../core/errors.ts';
-import type { ByteSource } from '../../core/file/byte-source.ts';
+import type { ByteSource, StoredBytes } from '../../core/file/byte-source.ts';
 import { expectedOf } from '../../core/file/expected.ts';
-import { type Known, readContent, type StoredBytes } from '../../core/file/read-content.ts';
+import { type Known, readContent } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
