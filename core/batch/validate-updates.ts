@@ -30,14 +30,18 @@ const OTHER_FUND = 'is a plan of a different fund than the one in kupatHolim';
 
 const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
 
-/** Reads a whole file of updates and reports its problems. The report has field names, but no customer data. */
+/**
+ * Reads a whole file of updates and reports its problems. The report has field names, but no customer data.
+ * @param fileBytes size of a file that is cut into chunks
+ */
 export async function validateUpdates(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
+  fileBytes = 0,
 ): Promise<Validation> {
   const measure = { bytes: 0, crc32: 0 };
-  const tally = new Tally();
+  const tally = new Tally(fileBytes);
   let lines = 0;
   for await (const block of readUpdateBlocks(reader, measured(bytes, measure), rules)) {
     for (const entry of block.entries) tally.add(entry);
@@ -52,7 +56,11 @@ class Tally {
   records = 0;
   readonly problems = new Problems();
   readonly warnings = new Map<string, Warning>();
-  readonly index = new ChunkIndex();
+  readonly index: ChunkIndex;
+
+  constructor(fileBytes: number) {
+    this.index = new ChunkIndex(fileBytes);
+  }
 
   add(entry: UpdateEntry): void {
     if (isProblem(entry)) {
@@ -108,58 +116,40 @@ export class Problems {
   }
 }
 
-/** The fewest lines for which a chunk is worth a child execution. */
+/** The fewest records for which a chunk is worth a child execution. */
 const SMALLEST_CHUNK = 100;
-/** With this many starts, the sizes of chunks differ by at most an eighth. */
-const MOST_STARTS = 16 * MOST_CHUNKS;
 
-interface Start {
-  line: number;
-  from: number;
-  records: number;
-}
-
-/** Cuts a file into chunks while it is read once: it notes groups of records, and merges them if there are too many. */
+/**
+ * Cuts a file into chunks while it is read. Each has at least 100 records and a thousandth of the file's bytes, so that
+ * there are at most `MOST_CHUNKS`. The last one may be smaller.
+ */
 export class ChunkIndex {
-  #starts: Start[] = [];
-  #groupSize = SMALLEST_CHUNK;
+  readonly #leastBytes: number;
+  readonly #chunks: Chunk[] = [];
+
+  constructor(fileBytes: number) {
+    this.#leastBytes = fileBytes / MOST_CHUNKS;
+  }
 
   /** Adds a record: its line, and the byte at which it begins. Lines come in order. */
   add(line: number, from: number): void {
-    const open = this.#starts.at(-1);
-    if (open && open.records < this.#groupSize) {
+    const open = this.#chunks.at(-1);
+    if (open && (open.records < SMALLEST_CHUNK || from - open.from < this.#leastBytes)) {
       open.records += 1;
       return;
     }
-    if (this.#starts.length === MOST_STARTS) this.#halve();
+    if (open) Object.assign(open, { to: from, lastLine: line - 1 });
     // The first chunk begins at the start of the file, even if its first record comes later.
-    this.#starts.push(open ? { line, from, records: 1 } : { line: 1, from: 0, records: 1 });
-  }
-
-  #halve(): void {
-    const all = this.#starts;
-    const first = all.filter((_, index) => index % 2 === 0);
-    this.#starts = first.map((start, at) => ({ ...start, records: start.records + (all[2 * at + 1]?.records ?? 0) }));
-    this.#groupSize *= 2;
+    const [begin, firstLine] = open ? [from, line] : [0, 1];
+    const chunk = this.#chunks.length + 1;
+    this.#chunks.push({ chunk, from: begin, to: from, firstLine, lastLine: line, records: 1 });
   }
 
   /** The chunks, which together cover the whole file. */
   chunks(lines: number, bytes: number): Chunk[] {
-    const count = Math.min(this.#starts.length, MOST_CHUNKS);
-    const cut = (chunk: number) => Math.floor((chunk * this.#starts.length) / count);
-    return Array.from({ length: count }, (_, index) => {
-      const groups = this.#starts.slice(cut(index), cut(index + 1));
-      const first = groups[0];
-      const next = this.#starts[cut(index + 1)];
-      return {
-        chunk: index + 1,
-        from: first?.from ?? 0,
-        to: next?.from ?? bytes,
-        firstLine: first?.line ?? 1,
-        lastLine: next ? next.line - 1 : lines,
-        records: groups.reduce((sum, group) => sum + group.records, 0),
-      };
-    });
+    const last = this.#chunks.at(-1);
+    if (last) Object.assign(last, { to: bytes, lastLine: lines });
+    return this.#chunks;
   }
 }
 

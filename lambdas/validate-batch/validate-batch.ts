@@ -31,10 +31,12 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
   const keys = keysOf(input.batch);
   const file = await openInput(keys.input, deps.store);
-  const validation =
+  const { updates: rules } = deps.deployment;
+  const [reader, lines] =
     input.resumes === null
-      ? await validateUpdates(JSONL, file.chunks, deps.deployment.updates)
-      : await validateUpdates(VALIDATED_JSONL, resumedLines(file.chunks, deps.store, keys.input, input.resumes));
+      ? [JSONL, file.chunks]
+      : [VALIDATED_JSONL, resumedLines(file.chunks, deps.store, keys.input, input.resumes)];
+  const validation = await validateUpdates(reader, lines, rules, file.bytes);
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 

@@ -5,10 +5,11 @@ import { ChunkIndex, chunksText } from '../../../core/batch/validate-updates.ts'
 
 /** Records on every `gap`-th line, 10 bytes each, then `tail` lines without a record. */
 function chunksOf(records: number, gap = 1, tail = 0): { chunks: Chunk[]; lines: number; bytes: number } {
-  const index = new ChunkIndex();
+  const bytes = (records * gap + tail) * 10;
+  const index = new ChunkIndex(bytes);
   for (let n = 1; n <= records; n += 1) index.add(n * gap, (n * gap - 1) * 10);
   const lines = records * gap + tail;
-  return { chunks: index.chunks(lines, lines * 10), lines, bytes: lines * 10 };
+  return { chunks: index.chunks(lines, bytes), lines, bytes };
 }
 
 function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, records: number): void {
@@ -30,7 +31,8 @@ test('whatever the number of records, every line is in exactly one of at most 1,
       const cut = chunksOf(records, gap, tail);
 
       expectWhole(cut, records);
-      expect(cut.chunks.length).toBe(Math.min(1000, Math.ceil(records / 100)));
+      expect(cut.chunks.length).toBeLessThanOrEqual(1000);
+      for (const chunk of cut.chunks.slice(0, -1)) expect(chunk.records).toBeGreaterThanOrEqual(100);
     }),
     { numRuns: 40 },
   );
@@ -38,10 +40,9 @@ test('whatever the number of records, every line is in exactly one of at most 1,
 
 test.each([
   [99_999, 100],
-  [100_001, 200],
+  [100_001, 101],
   [1_000_000, 1000],
-  [1_600_001, 1800],
-  [3_300_000, 3600],
+  [3_300_000, 3300],
 ])('%i records are cut into chunks of at most %i', (records, most) => {
   const cut = chunksOf(records);
 
@@ -50,7 +51,7 @@ test.each([
 });
 
 test('without records there are no chunks', () => {
-  expect(new ChunkIndex().chunks(5, 5)).toEqual([]);
+  expect(new ChunkIndex(5).chunks(5, 5)).toEqual([]);
 });
 
 test('the index has a line for each chunk, and nothing of a customer', () => {
