@@ -117,21 +117,19 @@ function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
 /** Differences in format between the file and the last published one, if both are known. */
 function changesOfForm(now: Facts, before: Facts | undefined): string[] {
   if (!before || isEmptyFile(before) || isEmptyFile(now)) return [];
-  const known = (value: string | null | undefined) => value ?? undefined;
-  const bothText = now.format === 'csv' && before.format === 'csv';
   // A file of ASCII characters fits every encoding.
-  const encoded = bothText && now.content?.ascii === false && before.content?.ascii === false;
-  const parts: [what: string, now: string | undefined, before: string | undefined][] = [
-    ['format', known(now.format), known(before.format)],
-    ['compression', now.compression ?? 'none', before.compression ?? 'none'],
-    ['encoding', encoded ? known(now.dialect?.encoding) : undefined, known(before.dialect?.encoding)],
-    ['separator', known(now.dialect?.separator), known(before.dialect?.separator)],
-  ];
-  return parts.flatMap(([what, is, was]) =>
-    is === undefined || was === undefined || is === was
-      ? []
-      : [`The ${what} of the file has changed since the last published file, from ${named(was)} to ${named(is)}.`],
-  );
+  const isEncoded = [now, before].every(({ format, content }) => format === 'csv' && content?.ascii === false);
+  const parts: Record<string, (facts: Facts) => string | null | undefined> = {
+    format: ({ format }) => format,
+    compression: ({ compression }) => compression ?? 'none',
+    encoding: ({ dialect }) => (isEncoded ? dialect?.encoding : null),
+    separator: ({ dialect }) => dialect?.separator,
+  };
+  return Object.entries(parts).flatMap(([what, partOf]) => {
+    const [is, was] = [partOf(now), partOf(before)];
+    if (!is || !was || is === was) return [];
+    return [`The ${what} of the file has changed since the last published file, from ${named(was)} to ${named(is)}.`];
+  });
 }
 
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };

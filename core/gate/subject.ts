@@ -82,8 +82,9 @@ export function columnChanges(
 ): { added: number; removed: number } | null {
   const named = columnsOf({ header });
   if (named) {
-    const added = named.filter((name) => !requested.includes(name)).length + (content?.unnamed ?? 0);
-    return { added, removed: requested.filter((name) => !named.includes(name)).length };
+    const [present, wanted] = [new Set(named), new Set(requested)];
+    const added = named.filter((name) => !wanted.has(name)).length + (content?.unnamed ?? 0);
+    return { added, removed: requested.filter((name) => !present.has(name)).length };
   }
   if (content?.headed !== false || content.width === null) return null;
   const wider = content.width - requested.length;
