@@ -5,7 +5,7 @@ import { ALL_CHECKS } from '../cli/health/verify.ts';
 import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
-import { code, markdownTable } from './document-tables.ts';
+import { code } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */
 
@@ -141,15 +141,15 @@ function merged(rights: Right[]): Right[] {
   );
 }
 
-/** A table with one row for all rights that the same commands need. */
-export function rightsTable(): string {
+/** A list with one line for all rights that the same commands need. */
+export function rightsList(): string {
   const same = Map.groupBy(COMMAND_RIGHTS, ({ commands }) => commandsText(commands));
-  const rows = [...same].map(([commands, rights]) => {
+  const lines = [...same].map(([commands, rights]) => {
     const things = Map.groupBy(rights, ({ on }) => on);
     const texts = [...things].map(([on, of]) => `${of.map(({ action }) => code(action)).join(', ')} on ${on}`);
-    return [commands, texts.join('; ')];
+    return `- ${commands}: ${texts.join('; ')}`;
   });
-  return markdownTable(['Commands', 'Rights'], rows);
+  return lines.join('\n');
 }
 
 /** Names the commands. A group that is complete gets one common name, which the page explains once. */

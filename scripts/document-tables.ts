@@ -100,7 +100,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-export function markdownTable(head: string[], rows: string[][]): string {
+function markdownTable(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -13,7 +13,7 @@ import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
 import { nightSchema } from '../core/night/marker.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
-import { commandList, rightsTable } from './command-tables.ts';
+import { commandList, rightsList } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
 import { checkTable, configurationTable, entityNames, entityStarts, withAdvice } from './document-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
@@ -55,7 +55,7 @@ export const GENERATED: Record<string, Text> = {
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityStarts }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandList }),
-  'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
+  'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsList }),
   'docs/runbook.md': () => withAdvice(readFileSync('docs/runbook.md', 'utf8')),
 };
 
