@@ -6,11 +6,12 @@ import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { oneOf, textOf } from './support/template.ts';
 
-/** The resources that hold data: how they are encrypted, closed, kept and emptied. */
+/** The resources that hold or describe data: how they are encrypted, closed, kept and emptied, and what Athena sees. */
 
 const SCREEN = join(import.meta.dirname, '../screens/kept-resources.txt');
 const json = synthesise(fullDeployment({ retentionDays: 12, updates: { retentionDays: 11 }, logRetentionDays: 3 }));
-const HOLDING_DATA = /^AWS::(S3::Bucket|KMS::Key|SecretsManager::Secret|DynamoDB::GlobalTable|SNS::Topic|SQS::Queue)$/;
+const HOLDING_DATA =
+  /^AWS::(S3::Bucket|KMS::Key|SecretsManager::Secret|DynamoDB::GlobalTable|SNS::Topic|SQS::Queue|Glue::\w+)$/;
 /** The policy is in `rights.txt`. */
 const ELSEWHERE = ['KeyPolicy'];
 
