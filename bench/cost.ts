@@ -44,7 +44,7 @@ async function nightOf(session: Session): Promise<Night> {
 
 async function runAll({ target }: Session, each: (executionArn: string) => unknown): Promise<void> {
   for (const entity of ENTITIES) {
-    const executionArn = await startRun(target, entity, {});
+    const { executionArn } = await startRun(target, entity, {});
     const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
     if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
     await each(executionArn);

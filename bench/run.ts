@@ -43,7 +43,8 @@ await benchmark((kit) =>
 );
 
 async function secondsOf({ target }: Session, entity: Entity): Promise<number> {
-  const report = await followRun(target.sfn, entity, await startRun(target, entity, {}), { everyMs: 200 });
+  const { executionArn } = await startRun(target, entity, {});
+  const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
   if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
   return report.seconds;
 }
@@ -72,7 +73,7 @@ async function transfer(session: Session, dir: string, file: (typeof FILES)[numb
   let last = '';
   const timings: Awaited<ReturnType<typeof timingsOf>>[] = [];
   for (let round = 0; round <= rounds; round += 1) {
-    const arn = await startRun(session.target, 'leads', {});
+    const { executionArn: arn } = await startRun(session.target, 'leads', {});
     await followRun(session.target.sfn, 'leads', arn, { everyMs: 200 });
     last = arn;
     timings.push(await timingsOf(session, arn));

@@ -76,13 +76,14 @@ async function runAll(session: Session, entities: Entity[], daysAgo: number): Pr
   const { target, screen, interrupt } = session;
   // All runs have one date. `scheduledFor` would claim the start of a rule.
   const input = { date: dateAfter(dateIn(target.TimeZone, new Date()), -daysAgo) };
-  const runs = entities.map(async (entity) =>
-    followRun(target.sfn, entity, await startRun(target, entity, input), {
+  const runs = entities.map(async (entity) => {
+    const { executionArn } = await startRun(target, entity, input);
+    return followRun(target.sfn, entity, executionArn, {
       everyMs: LOOK_AT_RUN_EVERY_MS,
       signal: interrupt.signal,
-      onProgress: progressLines(screen.line),
-    }),
-  );
+      onProgress: progressLines(entity, screen.line),
+    });
+  });
   const reports = await Promise.all(runs);
   return Promise.all(reports.map((report) => readBack(session, report)));
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { isLoopback } from '../../core/config/configuration.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -12,6 +11,7 @@ import { newestOf } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/stored-file.ts';
 import { grantPlaces } from '../deployment-state.ts';
+import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
@@ -119,9 +119,7 @@ function isPublished({ outcome, manifestKey }: Run): boolean {
 export async function makeExport({ target, entity, pace, id, signal, runs }: Verifying): Promise<Made> {
   const name = `${entity}-verify-${id}-0`;
   const askedAt = new Date();
-  const input = JSON.stringify({ entity });
-  const start = new StartExecutionCommand({ stateMachineArn: target.StateMachineArn, name, input });
-  const { executionArn = '' } = await target.sfn.send(start);
+  const { executionArn } = await startRun(target, entity, {}, name);
   runs.push(name);
   const limit = AbortSignal.timeout(pace.runMs);
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
@@ -129,16 +127,8 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
     if (!limit.aborted || signal.aborted) throw error;
     throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
-  return { ...run, askedAt, steps: await stepsOf(target, executionArn) };
-}
-
-/** The steps whose functions a run called. */
-async function stepsOf({ sfn: client }: Pick<Target, 'sfn'>, executionArn: string): Promise<string[]> {
-  const entered = new Set<string | undefined>();
-  for await (const { events = [] } of paginateGetExecutionHistory({ client }, { executionArn })) {
-    for (const { stateEnteredEventDetails: details } of events) entered.add(details?.name);
-  }
-  return Object.keys(STEPS).filter((step) => entered.has(step));
+  const entered = (await historyOf(target.sfn, executionArn)).map((seen) => seen.name);
+  return { ...run, askedAt, steps: Object.keys(STEPS).filter((step) => entered.includes(step)) };
 }
 
 /** Checks of one export, from its start to its readers. */

@@ -7,13 +7,13 @@ import {
   RemoveTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
 import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
-import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
 import { paginateListSubscriptionsByTopic, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ListQueuesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { alarmsOf } from '../deployment-state.ts';
+import { executionsOf } from '../runs/find-run.ts';
 import { REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
 import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './check.ts';
@@ -159,22 +159,16 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   await target.events.send(new PutRuleCommand({ Name, ...every }));
   const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
   if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
-  const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
+  const run = await lookUntil(() => startedBy(verifying, since), Boolean, verifying);
   if (run) runs.push(run);
   if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
   const should = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
   return broken(`${Name} started no run`, should);
 }
 
-/** The name of the run with this input. */
-async function startedBy({ target }: Verifying, input: string, since: Date): Promise<string | undefined> {
-  const look = { stateMachineArn: target.StateMachineArn, maxResults: 50 };
-  const { executions = [] } = await target.sfn.send(new ListExecutionsCommand(look));
-  for (const { executionArn, name, startDate } of executions) {
-    if (!startDate || startDate < since) continue;
-    const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
-    if (execution.input === input) return name;
-  }
+/** The name of the run that the temporary rule started. */
+async function startedBy({ target, id }: Verifying, since: Date): Promise<string | undefined> {
+  for await (const { name, input } of executionsOf(target, { since })) if (input.given.verify === id) return name;
   return undefined;
 }
 

@@ -1,6 +1,5 @@
 import { RULE_WORDS } from '../deployment-state.ts';
 import { CELLS, completenessText } from '../report/night-words.ts';
-import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -31,21 +30,13 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
 export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good' | 'bad' | 'open' | 'unknown' {
   if (ok === null) return 'unknown';
   if (!ok) return 'bad';
-  const tones = entities.map(({ state }) => TONES[state]);
+  const tones = entities.map(({ state }) => CELLS[state].tone);
   return tones.includes('open') || tones.every((tone) => tone === undefined) ? 'open' : 'good';
 }
 
-/** The colour of a row without missing data. */
-const TONES: Partial<Record<StatusRow['state'], Tone>> = {
-  published: 'good',
-  warned: 'warned',
-  running: 'open',
-  due: 'open',
-};
-
 /** A table with missing dates first, each with its command below it. */
 function tableLines(entities: StatusRow[], stream: Stream): string[] {
-  const place = (row: StatusRow) => (row.missing || row.failedSince ? 0 : TONES[row.state] === 'open' ? 1 : 2);
+  const place = (row: StatusRow) => (row.missing || row.failedSince ? 0 : CELLS[row.state].tone === 'open' ? 1 : 2);
   const alike = ({ state, advice }: StatusRow) => `${state} ${advice}`;
   const rows = entities.toSorted((a, b) => place(a) - place(b) || (a.missing ? alike(a).localeCompare(alike(b)) : 0));
   const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
@@ -70,7 +61,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   return lines.flatMap((line, index) => {
     const row = rows[index - 1];
     if (!row) return [line];
-    const tone = row.missing || row.failedSince ? 'bad' : TONES[row.state];
+    const tone = row.missing || row.failedSince ? 'bad' : CELLS[row.state].tone;
     return [
       tone ? paint(tone)(line) : line,
       ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${plainLine(row.advice)}`] : []),

@@ -3,21 +3,21 @@ import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { type Cell, type EntityNights, isOpen, isPublished, type NightOutcome, type Nights } from '../night/night.ts';
-import { OUTCOMES } from '../runs/run.ts';
+import { OUTCOMES, type Tone } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 
-/** Sign and word of each outcome, so that the colour alone never carries the meaning. */
-export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
-  published: { sign: SIGNS.good, word: OUTCOMES.published.word },
-  warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning` },
+/** Sign, word and colour of each outcome: the colour alone never carries the meaning. A missing date is always red. */
+export const CELLS: Record<NightOutcome, { sign: string; word: string; tone?: Tone }> = {
+  published: { sign: SIGNS.good, word: OUTCOMES.published.word, tone: 'good' },
+  warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning`, tone: 'warned' },
   failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word },
   withoutTable: { sign: SIGNS.bad, word: `${OUTCOMES.published.word}, ${OUTCOMES.withoutTable.word}` },
   quarantined: { sign: SIGNS.bad, word: 'quarantined' },
   notStarted: { sign: SIGNS.unknown, word: 'not started' },
   late: { sign: SIGNS.unknown, word: 'late' },
-  running: { sign: SIGNS.open, word: OUTCOMES.running.word },
-  due: { sign: '◦', word: 'still to come' },
+  running: { sign: SIGNS.open, word: OUTCOMES.running.word, tone: 'open' },
+  due: { sign: '◦', word: 'still to come', tone: 'open' },
   paused: { sign: '‖', word: RULE_WORDS.paused },
   withoutRule: { sign: '‖', word: RULE_WORDS.withoutRule },
   off: { sign: '‖', word: RULE_WORDS.off },
@@ -159,34 +159,15 @@ export function tookText({ published }: Cell): string {
   return durationText(Math.max(0, Date.parse(file.storedAt) - Date.parse(startedAt)) / 1000);
 }
 
-const FORMAT = new Intl.DateTimeFormat('en', {
-  timeZone: 'UTC',
-  calendar: 'gregory',
-  numberingSystem: 'latn',
-  weekday: 'long',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-});
-
-/** Joins the parts itself, because their order and punctuation in a locale may change. */
-function inWords(date: string, ...wanted: Intl.DateTimeFormatPartTypes[]): string {
-  const parts = new Map(FORMAT.formatToParts(new Date(date)).map(({ type, value }) => [type, value]));
-  return wanted.map((type) => parts.get(type)).join(' ');
+function dateText(parts: Intl.DateTimeFormatOptions): (date: string) => string {
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...parts });
+  return (date) => format.format(new Date(date)).replace(',', '');
 }
 
 /** `Friday 20 November 2026` for a YYYY-MM-DD. */
-export function longDate(date: string): string {
-  return inWords(date, 'weekday', 'day', 'month', 'year');
-}
-
-export function shortDate(date: string): string {
-  return inWords(date, 'day', 'month');
-}
-
-export function monthOf(date: string): string {
-  return inWords(date, 'month');
-}
+export const longDate = dateText({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+export const shortDate = dateText({ day: 'numeric', month: 'long' });
+export const monthOf = dateText({ month: 'long' });
 
 /** `2026-11-20 01:00:05 UTC` for a time from a manifest. */
 export function timeText(time: string): string {

@@ -14,7 +14,7 @@ import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
-import { executionOf, OUTCOMES, type Run, runOf } from './run.ts';
+import { OUTCOMES, type Run, runOf } from './run.ts';
 import { outcomeWord } from './run-words.ts';
 
 interface BackfillOptions extends TargetOptions {
@@ -170,8 +170,7 @@ async function startOf(
 ): Promise<Run | undefined> {
   signal.throwIfAborted();
   try {
-    const executionArn = await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
-    return runOf(executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, date }) }));
+    return await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
   } catch (error) {
     if (error instanceof Error && error.name === 'ExecutionAlreadyExists') return undefined;
     throw error;

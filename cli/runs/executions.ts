@@ -8,27 +8,21 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Target } from '../support/target.ts';
-import { parseState } from './run.ts';
+import { executionOf, type NamedRun, parseState, runOf } from './run.ts';
 import type { Seen } from './waiting.ts';
 
 /**
  * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`, `leads-table-…`.
- * @returns the ARN of the execution
  */
 export async function startRun(
-  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  { sfn, StateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entity: Entity,
-  input: object,
-  name = nameOf([entity, ...['release', 'table'].filter((key) => key in input)].join('-')),
-): Promise<string> {
-  const started = await target.sfn.send(
-    new StartExecutionCommand({
-      stateMachineArn: target.StateMachineArn,
-      name,
-      input: JSON.stringify({ entity, ...input }),
-    }),
-  );
-  return started.executionArn ?? '';
+  more: object,
+  name = nameOf([entity, ...['release', 'table'].filter((key) => key in more)].join('-')),
+): Promise<NamedRun> {
+  const input = JSON.stringify({ entity, ...more });
+  const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  return { ...runOf(executionOf({ executionArn, startDate: new Date(), input })), entity, executionArn, seconds: 0 };
 }
 
 function nameOf(beginning: string): string {

@@ -66,7 +66,7 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
   const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    const options = { signal: either, onProgress: progressLines(print), published, timeZone: target.TimeZone };
+    const options = { signal: either, onProgress: progressLines(entity, print), published, timeZone: target.TimeZone };
     return followRun(target.sfn, entity, executionArn, options);
   };
   // If one run cannot be read, the command stops following the others too.
@@ -99,19 +99,11 @@ function failedText(run: Run): string {
   return `${entity}: ${failureText(run)}${have}`;
 }
 
-/** Where a followed run is, and the status of its execution. */
-export interface Progress {
-  entity: Entity;
-  status: string;
-  /** The state that the run entered last. */
-  seen: Seen;
-  seconds: number;
-}
-
 interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
-  onProgress?: (progress: Progress) => void;
+  /** @param seen the state that the run entered last */
+  onProgress?: (status: string, seen: Seen, seconds: number) => void;
   /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;
   /** The time zone for the date of a run that ended before it had a date. */
@@ -135,7 +127,7 @@ export async function followRun(
     const { status, startDate, stopDate } = execution;
     const seen = await lastSeen(sfn, executionArn, look);
     const seconds = secondsBetween(startDate, stopDate ?? new Date());
-    onProgress?.({ entity, status, seen, seconds });
+    onProgress?.(status, seen, seconds);
     if (status !== 'RUNNING') {
       const known = { state: seen.state, timeZone };
       const run = published ? (await published.complete(execution, known)).run : runOf(execution, known);
@@ -149,9 +141,9 @@ export async function followRun(
  * Prints one line for each change of state of a run: `CheckStatus, 1 check (1.2 s)`; for a run that has ended, with its
  * status. The lines are the same in a terminal, a pipe and CI.
  */
-export function progressLines(print: (line: string) => void): (progress: Progress) => void {
+export function progressLines(entity: Entity, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
   let shown = '';
-  return ({ entity, status, seen, seconds }) => {
+  return (status, seen, seconds) => {
     const state = status === 'RUNNING' ? positionText(seen) : plainLine(`${seen.name}, ${status}`);
     if (seen.name === '' || state === shown) return;
     shown = state;

@@ -10,7 +10,7 @@ import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
-import { executionOf, type NamedRun, runOf } from './run.ts';
+import type { NamedRun } from './run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -94,8 +94,7 @@ export async function startNamed(
   input: object,
   { json }: FollowCommandOptions,
 ): Promise<NamedRun> {
-  const executionArn = await startRun(target, entity, input);
-  if (!json) printOut(executionArn);
-  const execution = executionOf({ executionArn, startDate: new Date(), input: JSON.stringify({ entity, ...input }) });
-  return { ...runOf(execution), entity, executionArn, seconds: 0 };
+  const run = await startRun(target, entity, input);
+  if (!json) printOut(run.executionArn);
+  return run;
 }

@@ -155,7 +155,7 @@ async function written(
 ): Promise<Partial<OutdatedDate>> {
   const pointer = await unlessEarlier(createManifests(target).pointer(entity, date), printErr);
   if (!pointer) return { state: 'failed', error: 'NothingPublished' };
-  const executionArn = await startRun(target, entity, { table: { run: pointer.execution } });
+  const { executionArn } = await startRun(target, entity, { table: { run: pointer.execution } });
   const run = await followRun(target.sfn, entity, executionArn, { signal });
   if (run.outcome === 'table') return { state: 'written', run };
   return { state: 'failed', run, error: run.outcome === 'replaced' ? 'Superseded' : outcomeWord(run) };

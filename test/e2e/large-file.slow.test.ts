@@ -133,7 +133,7 @@ it('leaves no manifest where the execution is stopped while its file moves', asy
   const { target, sandbox } = system;
   const { keys, uploads } = bucketTools(target);
   sandbox.faults.add({ path: 'file', entity: 'customers', bytesPerSecond: BYTES_PER_SECOND });
-  const executionArn = await startRun(target, 'customers', {});
+  const { executionArn } = await startRun(target, 'customers', {});
   expect(await waitUntil(async () => (await uploads()).length > 0, { withinMs: 30 * SECONDS })).toBe(true);
 
   await target.sfn.send(new StopExecutionCommand({ executionArn }));

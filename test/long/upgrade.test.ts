@@ -50,7 +50,7 @@ afterAll(() => system?.close());
 afterEach(() => system.sandbox.faults.clear());
 
 const nameOf = (executionArn: string) => executionArn.split(':').at(-1) ?? '';
-const start = (entity: Entity, input: object = {}) => startRun(system.target, entity, input);
+const start = async (entity: Entity, input: object = {}) => (await startRun(system.target, entity, input)).executionArn;
 const end = (entity: Entity, executionArn: string) =>
   followRun(system.target.sfn, entity, executionArn, { everyMs: 200 });
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { startRun } from '../../../cli/runs/executions.ts';
-import { followRun, type Progress, progressLines } from '../../../cli/runs/follow.ts';
+import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
+import type { Seen } from '../../../cli/runs/waiting.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -49,7 +50,7 @@ test('every run has a name that AWS takes, no two the same, and the input of a r
   const { sfn, calls } = await machine([]);
   const target = { sfn, StateMachineArn: 'arn:machine' };
   for (const entity of [...ENTITIES, ...ENTITIES])
-    expect(await startRun(target, entity, { date: '2026-11-20' })).toBe(ARN);
+    expect((await startRun(target, entity, { date: '2026-11-20' })).executionArn).toBe(ARN);
   const names = calls.map(({ input }) => String(input.name));
   expect(new Set(names).size).toBe(2 * ENTITIES.length);
   for (const name of names) expect(name).toMatch(/^[a-z-]+-\d{8}T\d{6}Z-[0-9a-f]{6}$/);
@@ -77,9 +78,10 @@ test('a run is followed from its start to its end', async () => {
       entered: [['ExportPublished', state({ checks: 3, file })]],
     },
   ]);
-  const seen: Progress[] = [];
-  const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress: (progress) => seen.push(progress) });
-  expect(seen.map(({ seen: { name, state }, status }) => [name, status, state?.checks])).toEqual([
+  const seen: [name: string, status: string, checks: number | undefined][] = [];
+  const onProgress = (status: string, { name, state }: Seen) => void seen.push([name, status, state?.checks]);
+  const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress });
+  expect(seen).toEqual([
     ['', 'RUNNING', undefined],
     ['CreateExport', 'RUNNING', 0],
     ['WaitBeforeCheck', 'RUNNING', 2],
@@ -112,11 +114,11 @@ test('a run is followed from its start to its end', async () => {
 
 test('every change of state is one line; a run that waits says why, and one that has ended how', () => {
   const lines: string[] = [];
-  const show = progressLines((line) => lines.push(line));
+  const show = progressLines('leads', (line) => lines.push(line));
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
   const at = new Date('2099-11-20T03:10:00Z');
   const see = (name: string, seconds: number, more: object = {}, status = 'RUNNING') =>
-    show({ entity: 'leads', status, seen: { name, at, state: runState({ run, checks: 1, ...more }) }, seconds });
+    show(status, { name, at, state: runState({ run, checks: 1, ...more }) }, seconds);
 
   see('', 0);
   see('CheckStatus', 1.23);

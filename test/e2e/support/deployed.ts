@@ -171,7 +171,8 @@ export function runnersOn(target: () => Target): Pick<Deployed, 'run' | 'runRaw'
 }
 
 async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {
-  return followRun(target.sfn, entity, await startRun(target, entity, input), { everyMs: 200 });
+  const { executionArn } = await startRun(target, entity, input);
+  return followRun(target.sfn, entity, executionArn, { everyMs: 200 });
 }
 
 async function runRawOn(target: Target, input: unknown): Promise<NamedRun> {

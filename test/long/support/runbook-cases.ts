@@ -151,7 +151,7 @@ async function brokenSecret(system: Deployed): Promise<NamedRun> {
 
 async function abortedRun({ sandbox, target }: Deployed): Promise<NamedRun> {
   sandbox.faults.add({ path: 'status', entity: ENTITY, status: 'PROCESSING' });
-  const executionArn = await startRun(target, ENTITY, {});
+  const { executionArn } = await startRun(target, ENTITY, {});
   await target.sfn.send(new StopExecutionCommand({ executionArn, cause: 'by hand' }));
   return followRun(target.sfn, ENTITY, executionArn);
 }
