@@ -41,7 +41,8 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const unanswered = error.name === 'CreateUnanswered';
-    const wait = unanswered ? waitForSecond(error, state, input.entity, deps) : waitIfTransient(error, state, deps);
+    if (!unanswered && !error.transient) throw error;
+    const wait = unanswered ? waitForSecond(error, state, input.entity, deps) : waitAfter(error, state, deps);
     if (!wait) throw error;
     return { outcome: 'RETRY', date, ...wait };
   }
@@ -78,14 +79,8 @@ async function obtainExport(
   return { exportId, createdAt: deps.now().toISOString(), adopted: null };
 }
 
-type Wait = Partial<Answer<'CreateExport'>> | undefined;
-
-function waitIfTransient(error: RunError, state: RunState, deps: CreateExportDeps): Wait {
-  return error.transient ? waitAfter(error, state, deps) : undefined;
-}
-
 /** The wait before the second create; `undefined` if that failed too, or if the deadline is too near. */
-function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps): Wait {
+function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps) {
   const { polling } = deps.deployment.entities[entity];
   const { unansweredCreates, waits, startedAt } = state;
   const asked = Math.ceil(error.retryAfterSeconds ?? 0);

@@ -175,17 +175,6 @@ test('with --new-normal the next nights are compared with this file, and need no
   expect(manifest.guards?.comparedWith).toEqual([{ date: '2026-11-20', execution: 'night-1', rows: 3 }]);
 });
 
-test('without it a released night is one of seven, and the next is stopped as well', async () => {
-  const { bucket } = await quarantined();
-  await publish(bucket, releaseState());
-
-  const next = storedRun('id,name\n1,a\n2,b\n', { key: 'runs/entity=leads/run=night-2/leads.csv' });
-  for (const key of bucket.keys()) next.bucket.put(key, bucket.text(key) ?? '');
-  const prefix = 'runs/entity=leads/run=night-2/';
-  const night = run({ date: '2026-11-21', prefix, exportId: exportIdOf('2026-11-21') });
-  await failureOf(publish(next.bucket, { ...next.state, execution: 'night-2', run: night }), 'FileQuarantined');
-});
-
 test('where a later date is published, the pointer of the date moves and the latest stays', async () => {
   const { bucket } = await quarantined();
   putPublished(bucket, { date: '2026-11-21', rows: 100 });
