@@ -26,18 +26,7 @@ const INSTALL = ['ci', '--cpu=arm64', '--os=linux', '--libc=glibc', '--ignore-sc
  * `require`, because Lambda puts layers in NODE_PATH. Functions in a local cloud use the binding of this machine.
  */
 export function duckDbLayer(scope: Construct): LayerVersion {
-  const bundling = {
-    // CDK requires an image for bundling in Docker, which is never used.
-    image: DockerImage.fromRegistry('unused'),
-    local: {
-      tryBundle(outputDir: string) {
-        cpSync(installed(), outputDir, { recursive: true });
-        // The umask sets the modes of copied files.
-        makeReadable(outputDir);
-        return true;
-      },
-    },
-  };
+  const bundling = bundledHere((outputDir) => cpSync(installed(), outputDir, { recursive: true }));
   return new LayerVersion(scope, 'DuckDb', {
     description: 'DuckDB for Node.js',
     // The layer is installed again only if the lockfile changes.
@@ -62,7 +51,6 @@ function installed(): string {
     const binding = join(nodejs, 'node_modules', '@duckdb', 'node-bindings-linux-arm64', 'duckdb.node');
     // npm skips an optional package that it cannot install.
     if (!existsSync(binding)) throw new Error(`npm installed no ${binding}.`);
-    makeReadable(unfinished);
     renameSync(unfinished, folder);
     return folder;
   } catch (error) {
@@ -72,6 +60,20 @@ function installed(): string {
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
   }
+}
+
+/**
+ * Options that make an asset in this process instead of in Docker.
+ * @param environment part of the key under which CDK caches the asset
+ */
+export function bundledHere(write: (outputDir: string) => void, environment?: Record<string, string>) {
+  const tryBundle = (outputDir: string) => {
+    write(outputDir);
+    makeReadable(outputDir);
+    return true;
+  };
+  // CDK requires an image for bundling in Docker, which is never used.
+  return { image: DockerImage.fromRegistry('unused'), ...(environment && { environment }), local: { tryBundle } };
 }
 
 /** The archive keeps file modes: with a strict umask Lambda could not read the files. */

@@ -1,6 +1,6 @@
-import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AssetHashType, DockerImage, type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
+import { AssetHashType, type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Alias,
@@ -20,6 +20,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
 import { type FunctionName, MAILER, RECORDER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
+import { bundledHere } from './duckdb-layer.ts';
 import { bundleOfStep, folderOfStep } from './step-bundles.ts';
 
 export interface StepFunctionProps {
@@ -103,30 +104,19 @@ export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof 
   return Object.fromEntries(aliases.map(([name, { alias }]) => [name, alias])) as { [Name in keyof Steps]: Alias };
 }
 
-const READABLE_BY_ALL = 0o644;
-
 /**
  * The code of a step, bundled in this process: CDK's `NodejsFunction` would start npx for each function. The SDK is
  * bundled too, so that the same code runs here and on AWS. The bundle has the configuration with its defaults, so that
  * a function needs no schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
  */
 function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
-  const tryBundle = (outputDir: string) => {
+  // Each deployment has other code.
+  const environment = { DEPLOYMENT: JSON.stringify(deployment) };
+  const bundling = bundledHere((outputDir) => {
     for (const { name, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, name), contents);
     // Rules and functions use the same zone data, from this synthesis.
     const known: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(known, undefined, 2)}\n`);
-    // The archive keeps file modes: with a strict umask Lambda could not read the code.
-    for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
-    chmodSync(outputDir, 0o755);
-    return true;
-  };
-  const bundling = {
-    // CDK requires an image for bundling in Docker, which is never used.
-    image: DockerImage.fromRegistry('unused'),
-    // Part of the cache key of CDK's bundling, because each deployment has other code.
-    environment: { DEPLOYMENT: JSON.stringify(deployment) },
-    local: { tryBundle },
-  };
+  }, environment);
   return Code.fromAsset(folderOfStep(step), { bundling, assetHashType: AssetHashType.OUTPUT });
 }
