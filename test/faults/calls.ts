@@ -142,7 +142,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
     },
   },
   release: {
-    PublishFile: { 'read the manifest': 'object', 'read the release': 'object', 'write the release': 'write' },
+    PublishFile: { 'read the manifest': 'object', 'write the release': 'write' },
   },
   table: {
     WriteTable: {
