@@ -3,9 +3,7 @@ import {
   type BatchManifest,
   batchManifestSchema,
   batchManifestText,
-  batchNameSchema,
   noCounts,
-  OUTCOMES,
   resultLineSchema,
   resultLineText,
 } from '../../../core/batch/batch-results.ts';
@@ -54,14 +52,6 @@ test('a manifest of a later release is read without what this one does not know'
   const more = { schemaVersion: 2, cost: 1, input: { ...input, cost: 1 }, result: { ...result, cost: 1 } };
 
   expect(batchManifestSchema.parse({ ...manifest(), ...more })).toEqual(manifest({ schemaVersion: 2 }));
-});
-
-test('the names that the command gives are names of batches', () => {
-  expect(batchNameSchema.parse('update-20261121T100000-abc123')).toBe('update-20261121T100000-abc123');
-});
-
-test('every outcome has a count', () => {
-  expect(Object.keys(noCounts())).toEqual(Object.keys(OUTCOMES));
 });
 
 test('a result is one line, and holds no other value of a customer than the id', () => {

@@ -116,13 +116,6 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     ]);
   });
 
-  test('lets pass what another release wrote into the state', async () => {
-    const { handler } = answering();
-    const state = { ...begun(), batch: { ...batch(INPUT), region: 'north' }, later: 1 };
-
-    expect(await handler(state, lambdaContext())).toMatchObject({ later: 1, batch: { region: 'north' } });
-  });
-
   test('takes the state of a child as the map makes it', async () => {
     const { handler } = answering();
     const { execution, startedAt } = begun();
@@ -137,10 +130,6 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     };
 
     expect(await handler(child, lambdaContext())).toMatchObject({ outcome: 'FINISHED', place: null, waits: 0 });
-  });
-
-  test('tells of no deadline where it waits, for a batch has none', async () => {
-    expect(await apply(200, DOWN)).not.toHaveProperty('trouble');
   });
 
   test('makes a crash of a state without a batch, for that is a broken definition', () => {

@@ -52,9 +52,10 @@ test.each<[StepName, StepOutcome<StepName>]>([
 ])('%s: a transient error waits as %s and counts as a wait of the run', async (name, outcome) => {
   const { handler } = throwing(name, new RunError('CrmUnavailable', 'Down.'));
 
-  const answer = await handler(runState({ waits: 2 }), lambdaContext());
+  const state = runState({ waits: 2 });
+  const answer = await handler(state, lambdaContext());
 
-  expect(answer).toMatchObject({ outcome, waits: 3, waitSeconds: 23, failure: null });
+  expect(answer).toMatchObject({ outcome, input: state.input, waits: 3, waitSeconds: 23, failure: null });
 });
 
 test('what the CRM requested in Retry-After is waited', async () => {
