@@ -101,7 +101,7 @@ function refuseFewerScopes({ generation, dead }: StandingGrant, { scope }: NewTo
   );
   if (lost.length === 0) return;
   throw new CommandError(
-    `The new grant lacks ${lost.join(' ')}, which the deployment needs, and was not stored. Let an administrator of the CRM give the right to whoever consents, or store it all the same with --replace.`,
+    `The new grant lacks ${lost.join(' ')}, which the deployment needs, and was not stored. Let an administrator of the CRM give these rights to the person who consents, or store it anyway with --replace.`,
     RUN_FAILED,
   );
 }

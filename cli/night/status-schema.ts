@@ -42,7 +42,7 @@ export const statusSchema = z.object({
     .nullable(z.object({ date: z.iso.date(), revision: z.int(), complete: z.boolean(), lacking: z.array(z.string()) }))
     .check(
       z.describe(
-        'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is not known.',
+        'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is unknown.',
       ),
     ),
   alarms: z.nullable(z.array(z.string())).check(z.describe('Those that are raised now; null = not known.')),

@@ -48,8 +48,8 @@ export async function followToTheEnd(
   options: FollowCommandOptions,
 ): Promise<void> {
   const again = runs.map(({ run }) => commandFor(`follow ${quoted(run)}`, options)).join('\n  ');
-  const words = runs.length === 1 ? `the run goes on: ${again}` : `the runs go on:\n  ${again}`;
-  const reports = await untilInterrupted(`Stopped following; ${words}`, async (signal) => {
+  const words = runs.length === 1 ? `The run continues: ${again}` : `The runs continue:\n  ${again}`;
+  const reports = await untilInterrupted(`Stopped following. ${words}`, async (signal) => {
     try {
       return await show(target, runs, options.json, signal);
     } catch (error) {

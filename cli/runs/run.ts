@@ -117,7 +117,7 @@ export const runSchema = z.object({
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
   outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),
-  needsPerson: z.boolean().check(z.describe('Whether somebody has to do something.')),
+  needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
   status: z.nullable(z.string()).check(z.describe('By Step Functions; null = only the manifest is left.')),
   error: z.nullable(z.string()),
   cause: z.nullable(z.string()),
@@ -145,7 +145,9 @@ export const runSchema = z.object({
   changedColumns: z
     .nullable(z.int())
     .check(z.describe('Columns that came, went or have another type since the export before.')),
-  unjudged: z.boolean().check(z.describe('The file was published unread: its columns and rows are not known.')),
+  unjudged: z
+    .boolean()
+    .check(z.describe('The file was published without being checked: its columns and rows are unknown.')),
   table: z.nullable(tableSchema).check(z.describe('The table that was written.')),
 });
 export type Run = z.infer<typeof runSchema>;

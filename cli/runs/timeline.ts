@@ -178,7 +178,7 @@ function unansweredText({ outcome, status, readers, run, of }: Run): string {
     return 'Published: the pointer of the date names this file';
   const isUnknown = status === 'ABORTED' && readers === null;
   return isUnknown
-    ? 'Checked the stored file; the bucket could not be read, so it is not known whether it was published'
+    ? 'Checked the stored file; the bucket could not be read, so it is unknown whether it was published'
     : 'Checked the stored file; it was not published';
 }
 

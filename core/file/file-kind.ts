@@ -71,7 +71,7 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
   const start = textStart(first);
   const begins = start.text.trimStart();
   const [line = ''] = begins.slice(0, LOOKED_AT_FOR_CONTROLS).split(/[\r\n]/, 1);
-  if (hasControls(line)) return refused('binary data of a kind that is not known');
+  if (hasControls(line)) return refused('binary data of an unrecognised kind');
   const csv = expected.formats.includes('csv') ? csvStart(start, complete, expected) : undefined;
   if (csv && !('looks' in csv)) return { result: 'csv', csv };
   if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };

@@ -203,7 +203,7 @@ async function withArchive(
 /** The facts about a file that the configuration publishes without checks. */
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
-  const remark = `Nothing in the file was looked at: it is published as it came, for the setting opaque names ${format}.`;
+  const remark = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
   return { ...NO_CONTENT, format, remarks: [remark] };
 }
 

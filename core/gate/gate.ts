@@ -57,7 +57,7 @@ function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
   const { irregular = 0, headed } = facts.content ?? {};
   const remarks: [holds: boolean, remark: string][] = [
     [rowsOf(facts) === 0, 'The file has no rows.'],
-    [headed === null, 'Rows are not counted: whether the first line names the columns is not known.'],
+    [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnRemarks(subject),
     [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
     [

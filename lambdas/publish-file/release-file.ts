@@ -77,7 +77,7 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
       : undefined;
   const { leftOut, untold } = leftOutToday(entries, { run, header: file.header }, newest?.run);
   if (untold === undefined) return { ...run, publish: true, excepted: leftOut };
-  const what = `no published file tells which column "${untold}" is, which columns.except names: name the column itself there, or release the run when a later one is published`;
+  const what = `no published file shows which column the entry "${untold}" of columns.except means: name the column itself, or release the run when a later one is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }
 

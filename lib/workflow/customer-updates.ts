@@ -148,7 +148,7 @@ class CustomerUpdateWorkflow extends Construct {
   private child(lambdaFunction: IFunction): IChainable {
     const comment = 'Sends the lines of one chunk, and stores the outcome of each';
     const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
-    const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
+    const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk continues in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
     const answer = this.answer('AnswerChunk', 'Returns only the number of the chunk').next(finished);
     connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());

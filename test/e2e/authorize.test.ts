@@ -240,7 +240,8 @@ describe('a grant with fewer scopes', () => {
     for (const replace of [false, true]) {
       sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: less } });
       const end = await go({ replace }).catch((error: Error) => error);
-      if (replace) expect(end).toMatchObject({ scope: 'openid', notes: [expect.stringContaining('global:export is')] });
+      if (replace)
+        expect(end).toMatchObject({ scope: 'openid', notes: [expect.stringContaining('Missing: global:export.')] });
       else {
         expect(end).toMatchObject({
           exitCode: 1,
@@ -277,13 +278,13 @@ describe('a grant with fewer scopes', () => {
 
 describe('before anybody is asked', () => {
   test.for([
-    ['secrets', 'GetSecretValueCommand', 'AccessDeniedException', 'may not be read'],
-    ['secrets', 'PutSecretValueCommand', 'AccessDeniedException', 'may not be written'],
+    ['secrets', 'GetSecretValueCommand', 'AccessDeniedException', 'no permission to read'],
+    ['secrets', 'PutSecretValueCommand', 'AccessDeniedException', 'no permission to write'],
     ['secrets', 'PutSecretValueCommand', 'ResourceNotFoundException', 'npx cdk deploy --revert-drift'],
     ['secrets', 'GetSecretValueCommand', 'InvalidRequestException', 'aws secretsmanager restore-secret'],
     ['secrets', 'PutSecretValueCommand', 'InternalServiceError', 'InternalServiceError'],
     ['dynamo', 'GetItemCommand', 'ResourceNotFoundException', 'npx cdk deploy --revert-drift'],
-    ['dynamo', 'UpdateItemCommand', 'AccessDeniedException', 'may not be used'],
+    ['dynamo', 'UpdateItemCommand', 'AccessDeniedException', 'no permission to use'],
   ] as const)('%s whose %s answers %s end it, with advice', async ([client, command, name, advice]) => {
     for (const authorizedBefore of [false, true]) {
       const { go, places } = await setting();
@@ -383,7 +384,7 @@ describe('what comes after the consent', () => {
   ] as const)('and cannot be stored (%s) is reported as such, with what to do then', async ([, from]) => {
     const { go, places } = await setting();
     failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
-    const end = /may not be written .* The consent was given, but its grant is not stored: authorize again\./;
+    const end = /no permission to write .* The consent was given, but its grant is not stored: authorize again\./;
     await expect(go()).rejects.toMatchObject({
       name: 'CommandError',
       exitCode: 2,

@@ -87,7 +87,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   expect(await follow.ended).toBe(130);
   expect(follow.stderr()).toMatch(
     new RegExp(
-      `^Stopped following; the run goes on: npx --no -- crm-export follow ${name} .*--deployment operator\\n$`,
+      `^Stopped following. The run continues: npx --no -- crm-export follow ${name} .*--deployment operator\\n$`,
       'm',
     ),
   );

@@ -60,7 +60,7 @@ export const SCENARIOS = {
   night: 'a run that a rule starts, with an access token past its end, on the day after another',
   'large file': 'the same, with a file that is stored in parts',
   retry: 'a run that takes the export of a failed one',
-  release: 'an execution that publishes a file that a guard has stopped',
+  release: 'an execution that publishes a file that a check has stopped',
   table: 'a run of an entity that has a table, with a hashed column',
   changes: 'a run of an entity that has feeds of changes, which compares its table with that of the day before',
   'large feed': 'the same, where the chain begins anew, and copy and feed are stored in parts',

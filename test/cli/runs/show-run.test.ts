@@ -333,7 +333,7 @@ describe('a run that was stopped during PublishFile', () => {
   });
 
   test('may be published where the bucket cannot be read', async () => {
-    expect(await lineOf(await aws(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(/it is not known whether/);
+    expect(await lineOf(await aws(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(/it is unknown whether/);
   });
 });
 

@@ -383,7 +383,7 @@ test('two who resume one batch at once make one batch, and a third gets its name
 
   expect([...batches.keys()]).toEqual([first, `${first}-r2`]);
   expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
-  const loser = /UpdateAlreadyStarted: |was resumed already/;
+  const loser = /UpdateAlreadyStarted: |was already resumed/;
   expect(both.map(({ code, stderr }) => code === 0 || loser.test(stderr))).toEqual([true, true]);
   expect(asked).toContain(`PutObject updates/${first}-r2/input.jsonl`);
   const told = `The batch ${first} was already resumed as ${first}-r2. `;

@@ -112,7 +112,11 @@ test('equal tables make a feed without rows, with the columns of the table', asy
 
 test.each([
   ['_kind', { key: ['_kind'] }, 'The table has a column "_kind", which is the name of a column of the feed itself.'],
-  ['_Change_Type', { key: ['_change_type'] }, 'The table has a column "_change_type", which is a name of the feed'],
+  [
+    '_Change_Type',
+    { key: ['_change_type'] },
+    'The table has a column "_change_type", which is the name of a column of the feed',
+  ],
   ['Run', { key: ['run'] }, 'The table has a column "run", which is the name of a column of the feed itself.'],
   ['id', { key: ['number'] }, 'The table has no column "number", which `changes` names.'],
   ['id', { key: ['id'], ignore: ['updatedat'] }, 'The table has no column "updatedat", which `changes` names.'],

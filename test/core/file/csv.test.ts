@@ -116,7 +116,7 @@ describe('what is published unjudged', () => {
     const { facts, remarks } = await known(bytes, { opaque: [format] });
 
     expect(facts).toMatchObject({ format, content: null, header: null, dialect: null });
-    expect(remarks).toEqual([expect.stringContaining('Nothing in the file was looked at')]);
+    expect(remarks).toEqual([expect.stringContaining('The content of the file was not read')]);
     await failureOf(known(bytes), 'FileRejected');
   });
 

@@ -188,7 +188,7 @@ describe('where archives are published unjudged', () => {
     const { facts: known, remarks } = await read(bytes, opaque);
 
     expect(known).toMatchObject({ format: 'archive', compression, content: null, header: null });
-    expect(remarks.join()).toContain('Nothing in the file was looked at');
+    expect(remarks.join()).toContain('The content of the file was not read');
   });
 
   test('one with exactly one CSV file is that file, and refused where it is damaged', async () => {

@@ -415,11 +415,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ],
   ['gzip of a web page', gzipSync(HTML), 'a web page, compressed with gzip'],
   ['gzip of an error', gzipSync(ERROR), 'JSON, compressed with gzip'],
-  [
-    'gzip of zeros that would fill a disk',
-    gzipSync(Buffer.alloc(80_000_000)),
-    'binary data of a kind that is not known',
-  ],
+  ['gzip of zeros that would fill a disk', gzipSync(Buffer.alloc(80_000_000)), 'binary data of an unrecognised kind'],
   ['gzip that is cut off in its first bytes', gzipSync(csv(TABLE)).subarray(0, 20), 'gzip that is cut off'],
   ['gzip that is cut off in its records', gzipSync(csv(TABLE)).subarray(0, -9), 'gzip that is cut off'],
   ['an error behind a line that names a separator', `sep=,\r\n${ERROR_OF_TWO_LINES}`, 'text whose first record'],

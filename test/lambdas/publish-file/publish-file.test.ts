@@ -328,7 +328,7 @@ test('a file that the entity publishes unjudged has neither rows nor header, and
 
   expect(manifestIn(bucket)).toMatchObject({
     file: { format: 'archive', rows: null, header: null, content: null },
-    warnings: [expect.stringContaining('Nothing in the file was looked at')],
+    warnings: [expect.stringContaining('The content of the file was not read')],
   });
 });
 

@@ -62,7 +62,7 @@ test('where a run of an older date moves the pointer of its date alone, the tag 
   expect([...nights.bucket.tags.values()]).toEqual(Array(4).fill(PUBLISHED));
 });
 
-test('what a guard stops has no tag until a person releases it', async () => {
+test('a file that a check stops has no tag until a person releases it', async () => {
   const rows = (count: number) => `id,name\n${Array.from({ length: count }, (_, row) => `${row},x\n`).join('')}`;
   const nights = nightsOf({}, { readers });
   await nights.night({ date: '2026-11-19', bytes: rows(100) });

@@ -56,7 +56,7 @@ test.each([
   const nights = await stopped(listed);
 
   const error = await failureOf(releaseUnder(nights, ['National id']), 'InvalidInput');
-  expect(error.message).toContain('no published file tells which column "National id" is');
+  expect(error.message).toContain('no published file shows which column the entry "National id"');
   expect(nights.bucket.text('runs/entity=leads/run=of-2026-11-03/_release.json')).toBeUndefined();
 });
 
