@@ -60,12 +60,6 @@ async function deploymentsIn(place: Place): Promise<string[]> {
   throw new CommandError(sentence, ENVIRONMENT);
 }
 
-/** The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3). */
-export function exitCodeOfAll(codes: number[]): number {
-  const bad = codes.filter((code) => code !== 0);
-  return bad.length > 0 ? Math.min(...bad) : 0;
-}
-
 const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 
 /** A line for each deployment, with the worst first. */

@@ -9,7 +9,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { allText, CALL_SECONDS, eachDeployment, exitCodeOfAll, type Look } from './all-deployments.ts';
+import { allText, CALL_SECONDS, eachDeployment, type Look } from './all-deployments.ts';
 import { adviceFor, type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
@@ -54,7 +54,9 @@ async function status(options: StatusOptions): Promise<void> {
     const looks = await eachDeployment(options, (target, deployment) =>
       statusOf(target, { ...options, deployment }, date, now),
     );
-    process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT)));
+    const codes = looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT));
+    // The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3).
+    process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
     return json ? printJson(documentOf(looks, now)) : printOut(allText(looks, process.stdout));
   }
   const found = await statusOf(await connect(options), options, date, now);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { exitCodeOfAll } from '../../../cli/night/all-deployments.ts';
 import { addStatus } from '../../../cli/night/night-status.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
@@ -134,10 +133,4 @@ test('a deployment and all of them is a contradiction', async () => {
 
   expect(code).toBe(2);
   expect(stderr).toMatch(/'--all-deployments' cannot be used with option/);
-});
-
-test('the exit code of several deployments is the smallest that is not 0, as a number', () => {
-  expect(exitCodeOfAll([0, 0])).toBe(0);
-  expect(exitCodeOfAll([0, 3, 1])).toBe(1);
-  expect(exitCodeOfAll([130, 2])).toBe(2);
 });

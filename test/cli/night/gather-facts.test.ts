@@ -10,18 +10,6 @@ import { rules } from '../support/cloud/rules.ts';
 
 const NIGHT = '2026-11-20';
 
-test('runs that count are not looked up one by one', async () => {
-  const now = new Date('2026-11-20T12:00:00Z');
-  const start = '2026-11-20T01:00:00.000Z';
-  const names = ENTITIES.map((entity) => `rule-${entity}`);
-  const common = { status: 'SUCCEEDED', input: {}, start, stop: start };
-  const cloud = await aws(executions(names.map((name) => ({ name, ...common }))));
-  for (const entity of ENTITIES) cloud.publish({ entity, execution: `rule-${entity}` });
-  const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
-  expect((await gatherFacts(cloud.target, wanted)).published).toHaveLength(ENTITIES.length);
-  expect(cloud.asked).not.toContain('DescribeExecution');
-});
-
 test('the files of a recorded night are those of its record, without a look at the pointers to dates', async () => {
   const cloud = await aws();
   const [key, night] = recordedNight(NIGHT, ['leads']);

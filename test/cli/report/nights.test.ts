@@ -168,10 +168,3 @@ test('where only failures are known the others of that night are missing', () =>
     new RegExp(`^Last night: ${ALL} of ${ALL} missing: leads, agent-numbers`),
   );
 });
-
-test('a report of hundreds of nights is written within a moment', () => {
-  const month = madeUpMonth();
-  const data = nightsOf({ ...month, nights: 400 });
-  expect(data.dates).toHaveLength(400);
-  expect(outcomes(data, '2026-01-01')).toEqual(Array(ALL).fill('none'));
-});

@@ -71,21 +71,6 @@ test('a run is joined with its manifest; one that failed has its error, and its 
   expect(await listRuns(cloud.target, { ...silent, entities: ['contacts'] })).toEqual([]);
 });
 
-test('what a later release published is listed as any other', async () => {
-  const cloud = await aws(executions([execution('leads-night')]));
-  cloud.publish();
-  for (const [key, bytes] of cloud.objects) {
-    if (!key.endsWith('.json')) continue;
-    cloud.objects.set(
-      key,
-      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 4, seal: [] })),
-    );
-  }
-  const warned: string[] = [];
-  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void warned.push(sentence) });
-  expect({ runs, warned }).toEqual({ runs: [expect.objectContaining({ standing: 'latest', rows: 1 })], warned: [] });
-});
-
 test('of two runs of a date the later counts, and what Step Functions has forgotten shows from its manifest alone', async () => {
   const cloud = await aws();
   cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
