@@ -21,7 +21,7 @@ export async function readCsv(
   { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
 ): Promise<CsvFacts> {
   const count = new CsvCount(csv, expected);
-  for await (const chunk of behind(chunks, csv.skip)) count.push(chunk);
+  for await (const chunk of csv.skip > 0 ? behind(chunks, csv.skip) : chunks) count.push(chunk);
   const { cut } = count.end();
   if (cut || count.scanner.endsQuoted) {
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';

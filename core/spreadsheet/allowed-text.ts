@@ -1,4 +1,4 @@
-import type { Attributes } from './xml.ts';
+import type { Attributes, XmlHandler } from './xml.ts';
 
 /**
  * What the parts of a workbook may contain if columns are left out. Everything else counts as text, and so does a value
@@ -151,13 +151,12 @@ const LITERALS = /"[^"]*"|(?:\\.)+/g;
 const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
 
 /** Walks through a part and reports text that is not allowed. */
-export class AllowedText {
+export class AllowedText implements XmlHandler {
   readonly #names: KnownNames;
   readonly #found: (what: string) => void;
   /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
-  #depth = 0;
   /** Depth of the open element that is a format, or is not allowed; 0 = there is none. */
   #format = 0;
   #refused = 0;
@@ -171,30 +170,29 @@ export class AllowedText {
     this.#found = found;
   }
 
-  open(name: string, attributes: Attributes): void {
+  open(name: string, depth: number, attributes: Attributes): void {
     if (this.#text !== '') this.#judgeText();
-    this.#depth += 1;
     this.#element = name;
     if (this.#refused > 0) return;
     const isFormat = this.#format > 0 || FORMATS.has(name);
     if (name === 'AlternateContent' || !(isFormat || ELEMENTS.has(name))) {
-      this.#refused = this.#depth;
+      this.#refused = depth;
       this.#report(name);
     } else if (isFormat) {
-      this.#format ||= this.#depth;
+      this.#format ||= depth;
       if (hasLongText(attributes.formatCode ?? '')) this.#report('formatCode');
     } else this.#judgeAttributes(name, attributes);
   }
 
-  text(text: string): void {
+  text(text: string): boolean {
     if (this.#refused === 0 && this.#text.length <= LONGEST_JUDGED) this.#text += text;
+    return true;
   }
 
-  close(): void {
+  close(_name: string, depth: number): void {
     if (this.#text !== '') this.#judgeText();
-    if (this.#refused === this.#depth) this.#refused = 0;
-    if (this.#format === this.#depth) this.#format = 0;
-    this.#depth -= 1;
+    if (this.#refused === depth) this.#refused = 0;
+    if (this.#format === depth) this.#format = 0;
     this.#element = '';
   }
 

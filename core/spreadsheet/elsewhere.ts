@@ -58,24 +58,15 @@ export async function textOutsideSheets(workbook: Workbook, names: KnownNames): 
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
     const here = new Set(isKnownName(part) ? [] : ['a name of a part']);
-    if (isJudged(workbook, part))
-      await judgePart(parts.read(part), new AllowedText(all, (what) => here.add(what)), here);
+    if (isJudged(workbook, part)) {
+      const text = new AllowedText(all, (what) => here.add(what));
+      await readXml(parts.read(part), text).catch((error: unknown) => {
+        // A part that is not an XML document may hold anything.
+        if (!(error instanceof UnreadableFile)) throw error;
+        here.add('other parts');
+      });
+    }
     found.push(...here);
   }
   return archive.texts() > 0 ? [...found, 'comments or extra fields of the archive'] : found;
-}
-
-async function judgePart(chunks: AsyncIterable<Uint8Array>, text: AllowedText, found: Set<string>): Promise<void> {
-  try {
-    await readXml(chunks, {
-      open: (name, _, attributes) => text.open(name, attributes),
-      text: (piece) => text.text(piece),
-      close: () => text.close(),
-      aside: () => text.aside(),
-    });
-  } catch (error) {
-    // A part that is not an XML document may hold anything.
-    if (!(error instanceof UnreadableFile)) throw error;
-    found.add('other parts');
-  }
 }

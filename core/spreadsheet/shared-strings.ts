@@ -1,8 +1,7 @@
 import { ReadingUnfinished } from '../file/reading-limits.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import type { AllowedText } from './allowed-text.ts';
 import { unescaped } from './cell-text.ts';
-import { readXml } from './xml.ts';
+import { readXml, type XmlHandler } from './xml.ts';
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
@@ -24,15 +23,14 @@ export const LONGEST_TEXT = 8 * 1024 * 1024;
 export async function readSharedStrings(
   chunks: AsyncIterable<Uint8Array>,
   size: number,
-  others?: AllowedText,
+  others?: XmlHandler,
 ): Promise<SharedStrings> {
   const strings = new SharedStrings(size);
   let text = '';
   let inText = false;
   let run = '';
-  await readXml(chunks, {
-    open: (name, depth, attributes) => {
-      others?.open(name, attributes);
+  const handler: XmlHandler = {
+    open: (name, depth) => {
       if (depth === 2) text = '';
       if (depth === 3) run = name;
       // Phonetic runs (`rPh`) are left out: they contain the pronunciation of a text.
@@ -40,16 +38,15 @@ export async function readSharedStrings(
     },
     text: (piece) => {
       if (inText) text += piece;
-      else others?.text(piece);
       if (text.length > LONGEST_TEXT) throw new UnreadableFile('has a text of several megabytes');
+      return inText;
     },
     close: (name, depth) => {
       inText = false;
-      others?.close();
       if (depth === 2 && name === 'si') strings.add(unescaped(text));
     },
-    aside: () => others?.aside(),
-  });
+  };
+  await readXml(chunks, handler, others);
   return strings;
 }
 

@@ -2,7 +2,7 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { AllowedText } from './allowed-text.ts';
 import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-text.ts';
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
-import { type Attributes, XmlReader } from './xml.ts';
+import { type Attributes, type XmlHandler, XmlReader } from './xml.ts';
 
 /** The limits of a sheet in Excel. */
 export const LAST_ROW = 1_048_576;
@@ -60,20 +60,20 @@ export async function* sheetRows(
   seen: SheetSeen = { unknownResults: 0 },
 ): AsyncGenerator<SheetRow> {
   const reader = new SheetReader(context, seen);
+  const xml = new XmlReader(reader, seen.text);
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-      reader.xml.write(chunk.subarray(at, at + PIECE_BYTES));
+      xml.write(chunk.subarray(at, at + PIECE_BYTES));
       yield* reader.takeRows();
     }
   }
-  reader.xml.end();
+  xml.end();
   yield* reader.takeRows();
 }
 
 const GENERAL: NumberFormat = { shown: 'number', mask: null };
 
-class SheetReader {
-  readonly xml: XmlReader;
+class SheetReader implements XmlHandler {
   private readonly context: CellContext;
   private readonly seen: SheetSeen;
   private rows: SheetRow[] = [];
@@ -84,7 +84,7 @@ class SheetReader {
   private column = -1;
   private type = 'n';
   private style = 0;
-  private text = '';
+  private value = '';
   private collects = false;
   private hasFormula = false;
   private hasInline = false;
@@ -93,22 +93,6 @@ class SheetReader {
   constructor(context: CellContext, seen: SheetSeen) {
     this.context = context;
     this.seen = seen;
-    const { text: others } = seen;
-    this.xml = new XmlReader({
-      open: (name, depth, attributes) => {
-        this.open(name, depth, attributes);
-        others?.open(name, attributes);
-      },
-      text: (text) => {
-        if (this.collects) this.collect(text);
-        else others?.text(text);
-      },
-      close: (name, depth) => {
-        this.close(name, depth);
-        others?.close();
-      },
-      aside: () => others?.aside(),
-    });
   }
 
   takeRows(): SheetRow[] {
@@ -118,7 +102,7 @@ class SheetReader {
     return rows;
   }
 
-  private open(name: string, depth: number, attributes: Attributes): void {
+  open(name: string, depth: number, attributes: Attributes): void {
     this.collects = false;
     if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet that is something else');
     if (depth === 2) this.inData = name === 'sheetData';
@@ -133,7 +117,7 @@ class SheetReader {
     } else if (depth === 7) this.collects = name === 't' && this.run === 'r' && this.type === 'inlineStr';
   }
 
-  private close(name: string, depth: number): void {
+  close(name: string, depth: number): void {
     this.collects = false;
     if (!this.inData) return;
     if (depth === 4 && name === 'c') this.endCell();
@@ -155,7 +139,7 @@ class SheetReader {
     this.column = column;
     this.type = attributes.t ?? 'n';
     this.style = Number(attributes.s ?? '0');
-    this.text = '';
+    this.value = '';
     this.hasFormula = false;
     this.hasInline = false;
   }
@@ -165,20 +149,22 @@ class SheetReader {
     else if (name === 'f') this.hasFormula = true;
     // Only inline texts use this element, whatever type the cell declares. The text replaces a value beside it.
     else if (name === 'is') {
-      if (this.text !== '' || this.hasInline) this.seen.text?.dropped();
-      this.text = '';
+      if (this.value !== '' || this.hasInline) this.seen.text?.dropped();
+      this.value = '';
       this.type = 'inlineStr';
       this.hasInline = true;
     }
   }
 
-  private collect(text: string): void {
-    this.text += text;
-    if (this.size + this.text.length > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
+  text(text: string): boolean {
+    if (!this.collects) return false;
+    this.value += text;
+    if (this.size + this.value.length > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');
+    return true;
   }
 
   private endCell(): void {
-    const text = this.valueOf(this.text);
+    const text = this.valueOf(this.value);
     // The result of a formula may be an empty text.
     if (this.hasFormula && text === '' && this.type !== 'str') this.seen.unknownResults += 1;
     if (text === '') return;

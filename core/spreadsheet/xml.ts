@@ -7,8 +7,8 @@ export type Attributes = Readonly<Record<string, string>>;
 export interface XmlHandler {
   open(name: string, depth: number, attributes: Attributes): void;
   close?(name: string, depth: number): void;
-  /** One text may arrive in several pieces. */
-  text?(text: string): void;
+  /** One text may arrive in several pieces. @returns whether the text belongs to the handler */
+  text?(text: string): boolean;
   /** A comment or a processing instruction, which is not part of the content. */
   aside?(): void;
 }
@@ -31,15 +31,20 @@ export class XmlReader {
   private held = 0;
   private readonly parser = new SaxesParser({ xmlns: false, position: false });
 
-  constructor({ open, close, text, aside }: XmlHandler) {
+  /** @param others receives the same events, but only the texts that do not belong to `handler` */
+  constructor(handler: XmlHandler, others?: XmlHandler) {
     this.parser.on('opentag', ({ name, attributes }) => {
       this.depth += 1;
       this.held = 0;
       if (this.depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
-      open(localName(name), this.depth, attributes);
+      const local = localName(name);
+      handler.open(local, this.depth, attributes);
+      others?.open(local, this.depth, attributes);
     });
     this.parser.on('closetag', ({ name }) => {
-      close?.(localName(name), this.depth);
+      const local = localName(name);
+      handler.close?.(local, this.depth);
+      others?.close?.(local, this.depth);
       this.depth -= 1;
       this.held = 0;
     });
@@ -47,8 +52,10 @@ export class XmlReader {
       throw new UnreadableFile('has a part with a document type');
     });
     // With an eighth handler, V8 stores the properties of the parser in a slow form: parsing takes three times as long.
-    const onText = text ?? (() => undefined);
-    const onAside = aside ?? (() => undefined);
+    const onText = (text: string) => {
+      if (!handler.text?.(text)) others?.text?.(text);
+    };
+    const onAside = () => (others ?? handler).aside?.();
     this.parser.on('text', onText);
     this.parser.on('cdata', onText);
     this.parser.on('comment', onAside);
@@ -92,9 +99,17 @@ function localName(name: string): string {
   return name.includes(':') ? name.slice(name.indexOf(':') + 1) : name;
 }
 
-/** Reads a document to its end. @throws UnreadableFile; any error from reading its bytes */
-export async function readXml(chunks: AsyncIterable<Uint8Array>, handler: XmlHandler): Promise<void> {
-  const reader = new XmlReader(handler);
+/**
+ * Reads a document to its end.
+ * @param others as for `XmlReader`
+ * @throws UnreadableFile; any error from reading its bytes
+ */
+export async function readXml(
+  chunks: AsyncIterable<Uint8Array>,
+  handler: XmlHandler,
+  others?: XmlHandler,
+): Promise<void> {
+  const reader = new XmlReader(handler, others);
   for await (const chunk of chunks) reader.write(chunk);
   reader.end();
 }
