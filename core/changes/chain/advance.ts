@@ -7,7 +7,7 @@ import { canonicalText } from '../../json.ts';
 import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
-import type { FeedEnd, FeedHead, FeedPair, StandingHead } from './head.ts';
+import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
 
 /**
  * The chain of feeds: each feed begins at the table at which the previous feed ended (docs/adr/0044). A function
@@ -107,7 +107,7 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
  */
 async function goOn(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<FeedRecord | undefined> {
   const feed = await store.standingFeed(pair.to);
-  if (pair.counts && feed?.pair === pairDigest(pair)) {
+  if (feed?.pair === pairDigest(pair)) {
     const { sequence, kind, from, to, released, counts } = pair;
     const place = ({ run, date }: FeedEnd) => ({ run, date });
     const record: FeedRecord = {
@@ -116,8 +116,7 @@ async function goOn(standing: StandingHead, pair: FeedPair, store: FeedStore): P
       ...{ ...counts, settings: to.settings, released },
     };
     await store.putRecord(record);
-    const end = { ...to, rows: counts.rows };
-    const next: FeedHead = { schemaVersion: LAYOUT, sequence, end, pair: null, stopped: null, release: null };
+    const next = { ...NO_FEEDS, sequence, end: { ...to, rows: counts.rows } };
     return (await store.writeHead(standing, next)) ? record : undefined;
   }
   try {

@@ -34,8 +34,7 @@ const pairSchema = z.object({
   to: endSchema,
   /** The reason that a person gave for the release. */
   released: z.nullable(z.string()),
-  /** Without them, the tables are compared again. */
-  counts: z.optional(z.object(feedCounts)),
+  counts: z.object(feedCounts),
   /** When a function last began to store the feed. */
   attemptedAt: z.iso.datetime(),
 });
@@ -46,8 +45,8 @@ export const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */
   run: z.string(),
   date: z.iso.date(),
-  /** The unit of the counts: keys, or rows for a snapshot. Earlier releases counted keys only. */
-  of: z._default(z.enum(['keys', 'rows']), 'keys'),
+  /** The unit of the counts: keys, or rows for a snapshot. */
+  of: z.enum(['keys', 'rows']),
   keys: z.int(),
   gone: z.int(),
   at: z.iso.datetime(),
@@ -70,7 +69,8 @@ export type FeedHead = z.infer<typeof headSchema>;
 
 const writtenSchema = z.extend(headSchema, { schemaVersion: z.literal(LAYOUT) });
 
-const NO_FEEDS: FeedHead = {
+/** The head of a chain without feeds. */
+export const NO_FEEDS: FeedHead = {
   schemaVersion: LAYOUT,
   ...{ sequence: 0, end: null, pair: null, stopped: null, release: null },
 };

@@ -132,7 +132,7 @@ const recordOf = (sequence: number, date: string, more: object = {}) => ({
   ...{ inserts: 1, deletes: 2, updates: 3, unmatched: 0, keys: 40, gone: 2, released: null },
   ...more,
 });
-const STOPPED = { run: 'night-3', date: '2026-11-22', keys: 40, gone: 20, at: '2026-11-22T03:00:00.000Z' };
+const STOPPED = { run: 'night-3', date: '2026-11-22', of: 'keys', keys: 40, gone: 20, at: '2026-11-22T03:00:00.000Z' };
 const END = { date: '2026-11-21', startedAt: '2026-11-21T03:00:00.000Z', kind: 'full', etag: '"b"', ignore: [] };
 const headOf = (stopped: object | null, key: string[]) => ({
   ...{ schemaVersion: 2, sequence: 2, end: { run: 'night-2', key, ...END }, pair: null, release: null },

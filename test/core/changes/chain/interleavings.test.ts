@@ -181,7 +181,7 @@ class World {
 
 const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
 /** A snapshot without a comparison with the previous table. */
-const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && pair.counts?.keys === 0;
+const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && pair.counts.keys === 0;
 /** Orders runs in time. */
 const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
@@ -256,7 +256,7 @@ function storeOf(world: World): FeedStore {
       return feed && { pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
     },
     putFeed: async (pair) => {
-      const rows = pair.counts?.rows ?? 0;
+      const rows = pair.counts.rows;
       await world.turn();
       const standing = world.feeds.get(placeOf(pair.to));
       if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
