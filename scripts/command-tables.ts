@@ -91,7 +91,7 @@ const RIGHTS: Right[] = [
     on: '`published/*`, `runs/*`',
     commands: [...EXPORTS, ...FOLLOWING, 'readers --tag'],
   },
-  { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
+  { action: 's3:GetObject', on: '`tables/*`', commands: ['diff', 'table --outdated'] },
   { action: 's3:DeleteObject', on: '`tables/*`, `changes/*`', commands: ['table --outdated'] },
   { action: 's3:PutObjectTagging', on: '`runs/*`', commands: ['readers --tag'] },
   { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },

@@ -20,7 +20,7 @@ interface Options extends TargetOptions {
 }
 
 const NOTE = `
-Both files are read whole, and proven by size and CRC-32. Cells are compared as texts: 1 and 01 differ.
+The published tables of both dates are compared, if they show all columns; else both files are read whole, and proven by size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`;
 

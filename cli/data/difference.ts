@@ -1,17 +1,24 @@
+import { createWriteStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { type Changes, changesBetween } from '../../core/columns/column-changes.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import { EngineError, inFolder, type Query, stage, withEngine } from '../../core/table/engine.ts';
+import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
+import { standingTable } from '../../core/table/standing-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { failed } from './find-manifest.ts';
-import { namesOf, recordsOf, refuseUnread } from './stored-file.ts';
+import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
 import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
@@ -58,7 +65,7 @@ interface Wanted {
 }
 
 /**
- * Compares the records of two files, as text.
+ * Compares two files: from their published tables if both have one with all columns, else from their records.
  * @throws CommandError: 1 if a file cannot be read, differs from its manifest or is too large; 2 if it lacks the key;
  *   130 after Ctrl-C
  */
@@ -80,11 +87,18 @@ export async function difference(
   const compared = [identifies, ...common];
   const rows = await inFolder('diff-', (folder) =>
     untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
-      const staged = (manifest: Manifest, names: string[], file: string) => {
+      const tables = await tablesOf(target, [before, after]);
+      const sideOf = async (manifest: Manifest, names: string[], table?: StoredFile): Promise<Side> => {
+        const path = join(folder, `${manifest === after ? 'recent' : 'old'}.rows`);
+        if (table) {
+          await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
+          return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
+        }
         const places = compared.map((each) => names.indexOf(each));
-        return stage(fieldsOf(recordsOf(target, manifest, signal), places), join(folder, file), places.length);
+        const rows = await stage(fieldsOf(recordsOf(target, manifest, signal), places), path, places.length);
+        return { rows, columns: places.map((_, at) => `c${at}`) };
       };
-      const sides = { old: await staged(before, old, 'old'), recent: await staged(after, current, 'recent') };
+      const sides = [await sideOf(before, old, tables?.[0]), await sideOf(after, current, tables?.[1])] as const;
       const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
       const onProgress = () => signal.throwIfAborted();
       return withEngine({ ...limits, onProgress }, (query) => compare(query, sides, compared, showKeys));
@@ -143,6 +157,28 @@ async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly numb
   }
 }
 
+/** The tables of both files, if both have the current settings and these settings leave out and hash no column. */
+async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise<StoredFile[] | undefined> {
+  try {
+    const { entities } = await deployedConfiguration(target, () => undefined);
+    const bucket = createBucket(target.s3, target.BucketName);
+    const found: StoredFile[] = [];
+    for (const { run, execution } of manifests) {
+      const { entity, date } = run;
+      const plan = entities[entity];
+      if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
+      const key = tableKey(entity, date, plan.tables.version);
+      const table = await standingTable(bucket, key);
+      if (table?.run !== execution || table.settings !== settingsDigest(plan)) return undefined;
+      found.push({ key, ...table });
+    }
+    return found;
+  } catch {
+    // The files hold the same data, and a user without access to the tables can still read them.
+    return undefined;
+  }
+}
+
 /** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
 const BUFFER_MB = 180;
 
@@ -154,19 +190,25 @@ function refuseTooLarge(error: unknown): never {
   throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${kind}"`}.`, RUN_FAILED);
 }
 
+/** The rows of a file as SQL, and their columns: the key first, then the columns to compare. */
+interface Side {
+  rows: string;
+  columns: string[];
+}
+
 /** Number of columns per query: a join takes memory for each row and column, so wide rows need several queries. */
 const COMPARED_AT_ONCE = 64;
 
 async function compare(
   query: Query,
-  sides: Record<'old' | 'recent', string>,
+  [old, recent]: readonly [Side, Side],
   [column = '', ...common]: readonly string[],
   showKeys: boolean,
 ): Promise<RowChanges> {
-  const names = ['k', ...common.map((_, at) => `c${at}`)];
-  const texts = names.map((name, at) => `coalesce(c${at}, '') AS ${name}`);
-  for (const [name, rows] of Object.entries(sides)) {
-    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${texts} FROM ${rows}`);
+  for (const [name, side] of Object.entries({ old, recent })) {
+    const texts = side.columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
+    const columns = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
+    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${side.rows}`);
     await query(
       `CREATE TEMP TABLE ${name}_keys AS
        SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,

@@ -1,13 +1,20 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDiff } from '../../../cli/data/diff.ts';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
+import { tableKey } from '../../../core/table/table-key.ts';
+import { putTable } from '../../core/table/support.ts';
+import { tree } from '../../lib/support/files.ts';
+import { deployment } from '../../support/builders.ts';
 import { runs } from '../../support/runs.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
+import { configured } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ diff: addDiff });
@@ -267,6 +274,58 @@ describe('without dates', () => {
       ...{ code: 1, stdout: '' },
       stderr: 'No export of leads is published before 2026-11-18, so there is none to compare it with.\n',
     });
+  });
+});
+
+describe('with published tables', () => {
+  const leads = { tables: { columns: { n: 'integer' as const }, misfit: 'null' as const, version: 1 } };
+  const header = ['id', 'Full name', 'n'];
+  const contents = ['id,Full name,n\n1,Ann,01\n2,Bob,2\n3,Cem,\n', 'id,Full name,n\n1,Ann,1\n2,BOB,2\n4,Dan,5\n'];
+
+  /** Two dates with their tables. @param told metadata of the newer table */
+  async function tabled(configuration: object, told: Record<string, string> = {}) {
+    const cloud = await aws(configured({ entities: { leads: configuration } }));
+    const keys = await Promise.all(
+      contents.map(async (content, night) => {
+        const date = `2026-11-2${night}`;
+        const { file, execution } = cloud.publish({
+          date,
+          execution: `leads-${date}`,
+          content,
+          manifest: { file: { header } },
+        });
+        const path = join(tree({}), 'table.parquet');
+        await putTable(path, { content, settings: leads.tables });
+        const key = tableKey('leads', date, 1);
+        cloud.objects.set(key, readFileSync(path));
+        const settings = settingsDigest(deployment({ entities: { leads } }).entities.leads);
+        cloud.metadata.set(key, { run: execution, settings, ...(night === 1 && told) });
+        return { file: file.key, table: key };
+      }),
+    );
+    const { code, stdout, stderr } = await cloud.cli('diff', 'leads', '--show-keys');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const reads = cloud.asked.filter((call) => call.startsWith('GetObject'));
+    return { stdout, readsFiles: reads.some((call) => keys.some(({ file }) => call.includes(file))) };
+  }
+
+  test('rows are compared as the tables show them, and neither file is read', async () => {
+    const { stdout, readsFiles } = await tabled(leads);
+
+    expect(stdout).toMatch(/1 added, 1 removed, 2 in both\n {2}changed: 1 row: Full name 1\n\+ 4\n- 3\n~ 2\n$/);
+    expect(readsFiles).toBe(false);
+  });
+
+  test.each<[string, object, Record<string, string>?]>([
+    ['a table hides a column', { tables: { ...leads.tables, hash: ['id'] } }],
+    ['there are no tables any more', {}],
+    ['a table is that of another run', leads, { run: 'another' }],
+    ['a table was written under other settings', leads, { settings: 'b'.repeat(16) }],
+  ])('where %s, the files are compared', async (_, configuration, told) => {
+    const { stdout, readsFiles } = await tabled(configuration, told);
+
+    expect(stdout).toMatch(/changed: 2 rows: (Full name 1, n 1|n 1, Full name 1)\n/);
+    expect(readsFiles).toBe(true);
   });
 });
 
