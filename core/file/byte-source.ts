@@ -88,7 +88,7 @@ export interface Start {
   first: Uint8Array;
   /** `first` is the whole stream. */
   complete: boolean;
-  /** The whole stream, including `first`. */
+  /** The whole stream. Its first chunk begins with `first`. */
   chunks: AsyncGenerator<Uint8Array>;
   /** Closes the stream, also if `chunks` was not read. */
   close: () => Promise<unknown>;
@@ -112,13 +112,4 @@ export async function startOf(source: AsyncIterable<Uint8Array>): Promise<Start>
   }
   const close = async () => rest.return?.();
   return { first: all.subarray(0, START_BYTES), complete: ended && bytes <= START_BYTES, chunks: chunks(), close };
-}
-
-/** The bytes after the first `skip`. */
-export async function* behind(chunks: AsyncIterable<Uint8Array>, skip: number): AsyncGenerator<Uint8Array> {
-  let left = skip;
-  for await (const chunk of chunks) {
-    yield left > 0 ? chunk.subarray(left) : chunk;
-    left = Math.max(0, left - chunk.length);
-  }
 }

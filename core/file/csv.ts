@@ -1,5 +1,4 @@
 import type { Content, Dialect, Facts } from '../gate/facts.ts';
-import { behind } from './byte-source.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
@@ -12,6 +11,7 @@ export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dial
 
 /**
  * Reads a CSV file to its end.
+ * @param chunks the first one contains all bytes above the first record
  * @param reading `undeclaredEnd`: the content must prove that it is complete
  * @throws UnreadableFile if the file is, or may be, cut off; any error from reading the bytes
  */
@@ -21,7 +21,11 @@ export async function readCsv(
   { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
 ): Promise<CsvFacts> {
   const count = new CsvCount(csv, expected);
-  for await (const chunk of csv.skip > 0 ? behind(chunks, csv.skip) : chunks) count.push(chunk);
+  let { skip } = csv;
+  for await (const chunk of chunks) {
+    count.push(chunk.subarray(skip));
+    skip = 0;
+  }
   const { cut } = count.end();
   if (cut || count.scanner.endsQuoted) {
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';

@@ -5,7 +5,7 @@ import { visible } from '../folded.ts';
 import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, behind, hashing, putAside, startOf } from './byte-source.ts';
+import { type ByteSource, hashing, putAside, startOf } from './byte-source.ts';
 import { bytesAbove } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
@@ -123,9 +123,11 @@ async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): 
     records.push(cellsOf(decoded(record, decoder), separator, quoted > 0));
   });
   const start = await startOf(bytes);
-  const skip = bytesAbove(textStart(start.first), dialect?.separatorLine ?? false);
-  for await (const chunk of behind(start.chunks, skip)) {
-    scanner.push(wide ? wide.read(chunk) : chunk);
+  let skip = bytesAbove(textStart(start.first), dialect?.separatorLine ?? false);
+  for await (const chunk of start.chunks) {
+    const text = chunk.subarray(skip);
+    skip = 0;
+    scanner.push(wide ? wide.read(text) : text);
     yield* records;
     records.length = 0;
   }
