@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { type WrittenFeed, writeFeed } from '../core/changes/write-feed.ts';
 import { DISK_MB } from '../core/table/engine.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { answer, costOf, givenJob, type ProcessCost } from './child.ts';
+import { answer, costOf, jobOfChild, type ProcessCost } from './child.ts';
 
 /** Two tables and the path for the feed between them. */
 export interface TwoNights {
@@ -19,7 +19,7 @@ export interface FeedCost extends ProcessCost {
 
 /** Makes the feed between two tables and reports its cost. */
 
-const { before, after, changes } = givenJob<TwoNights>();
+const { before, after, changes } = jobOfChild<TwoNights>();
 
 const feeds: WrittenFeed[] = [];
 const cost = await costOf(async () => {

@@ -5,11 +5,11 @@ import { parse } from 'csv-parse';
 import { fileSource } from '../core/file/byte-source.ts';
 import { readContent } from '../core/file/read-content.ts';
 import { type CheckJob, type CheckReading, columnNames } from './check-files.ts';
-import { answer, costOf, givenJob } from './child.ts';
+import { answer, costOf, jobOfChild } from './child.ts';
 
 /** Reads a file to its end with one reader and reports the cost. */
 
-const { reader, file, columns } = givenJob<CheckJob>();
+const { reader, file, columns } = jobOfChild<CheckJob>();
 const READ = { publish, 'csv-parse': csvParse, duckdb };
 
 // PublishFile has loaded all these modules when it reads a file.

@@ -22,7 +22,7 @@ export async function inChild<T>(file: string, job: unknown, env: NodeJS.Process
 }
 
 /** Returns the job of this child process. */
-export function givenJob<T>(): T {
+export function jobOfChild<T>(): T {
   return JSON.parse(process.env[JOB] ?? '');
 }
 

@@ -3,12 +3,12 @@ import { inFolder } from '../core/table/engine.ts';
 import { NOTHING } from '../core/table/table-columns.ts';
 import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { answer, costOf, givenJob } from './child.ts';
+import { answer, costOf, jobOfChild } from './child.ts';
 import type { TableCost, TableJob } from './table-files.ts';
 
 /** Makes the table of a file and reports its cost. */
 
-const { path, bytes, crc32, header, settings, table } = givenJob<TableJob>();
+const { path, bytes, crc32, header, settings, table } = jobOfChild<TableJob>();
 const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 const file = {
   key: path,

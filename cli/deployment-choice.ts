@@ -26,7 +26,7 @@ export function chooseDeployment(
  * be undone (`stop`, `update`) ask with the name of the deployment.
  * @throws CommanderError (exit code 2) if no deployment can be chosen
  */
-export function giveDeployment(command: Command): void {
+export function setDeployment(command: Command): void {
   const endpoint = command.getOptionValue('endpointUrl') ?? process.env.AWS_ENDPOINT_URL;
   const configured = deploymentNames();
   const chosen = chooseDeployment(endpoint, process.env, configured);

@@ -10,7 +10,7 @@ import { createLedger } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
 import { ended } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
-import { plain } from './support/text.ts';
+import { asciiText } from './support/text.ts';
 
 /** The state of a deployment besides its runs and files: its nightly rules, its grant, its raised alarms. */
 
@@ -82,9 +82,9 @@ export async function grantOf(
     const { newest } = await newestOf(store);
     const item = await ledger.read(newest.versionId);
     const refused =
-      item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${plain(item.reason)}` : null;
+      item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
     const dead =
-      item?.state === 'DEAD' ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${plain(item.reason)}` : null;
+      item?.state === 'DEAD' ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
     return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
   } catch (error) {
     warn(`The age of the grant is unknown: ${ended(error).sentence}`);

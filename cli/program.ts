@@ -173,7 +173,7 @@ export async function createProgram(loaders: Loaders, args?: string[]): Promise<
     if (LISTED[command.name()]?.names) return;
     if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
       return;
-    (await import('./deployment-choice.ts')).giveDeployment(command);
+    (await import('./deployment-choice.ts')).setDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { group, description, names }] of byGroup<CommandName, Listed>(COMMANDS)) {

@@ -4,7 +4,7 @@ export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/g
 const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
 
 /** A text in a single Unicode form, without white space around it, to compare texts of different programs. */
-export function plain(text: string): string {
+export function normalised(text: string): string {
   return text.trim().normalize('NFC');
 }
 

@@ -5,7 +5,7 @@ import { followRun, progressLines } from '../cli/runs/follow.ts';
 import type { NamedRun } from '../cli/runs/run.ts';
 import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
 import { quoted } from '../cli/support/command-options.ts';
-import { bytesText, plainLine } from '../cli/support/text.ts';
+import { bytesText, printableLine } from '../cli/support/text.ts';
 import { textTable } from '../cli/support/text-table.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import type { Entity } from '../core/config/entities.ts';
@@ -130,7 +130,7 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string,
   screen.line(`The first lines of ${file.key}:`);
   // Cut to the width of a terminal.
   const lines = new TextDecoder().decode(shown.start).split('\n').slice(0, 4);
-  for (const line of lines) screen.line(`  ${plainLine(line).slice(0, 110)}`);
+  for (const line of lines) screen.line(`  ${printableLine(line).slice(0, 110)}`);
   screen.line(
     `\nReaders start at s3://${bucket}/published/entity=${run.entity}/latest.json, which names the manifest, which names the file.`,
   );

@@ -1,11 +1,11 @@
 import type { TransferOptions } from '../../transfer/base/types.ts';
 import { transfer } from '../../transfer/transfer.ts';
-import { costOf, givenJob } from '../child.ts';
+import { costOf, jobOfChild } from '../child.ts';
 import type { Job } from './clients.ts';
 
 /** Runs one transfer of the engine in its own process. Like the state machine, it continues an unfinished upload. */
 
-const job = givenJob<Job>();
+const job = jobOfChild<Job>();
 // The function has loaded all these modules when it moves a file.
 await import('../../lambdas/download-file/handler.ts');
 

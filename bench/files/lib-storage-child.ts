@@ -1,11 +1,11 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { costOf, givenJob } from '../child.ts';
+import { costOf, jobOfChild } from '../child.ts';
 import type { Job } from './clients.ts';
 
 /** The usual alternative: `Upload` of lib-storage with its defaults, on the body of `fetch`. */
 
-const job = givenJob<Job>();
+const job = jobOfChild<Job>();
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 const client = new S3Client({ region: 'us-east-1', endpoint: job.store, credentials, forcePathStyle: true });
 

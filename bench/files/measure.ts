@@ -88,7 +88,7 @@ async function measure(client: Client, limit?: Limit): Promise<Measured> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const peaks = new Map<number, number>();
-  const timer = setInterval(() => look(child.pid ?? 0, peaks), LOOK_EVERY_MS);
+  const timer = setInterval(() => recordPeaks(child.pid ?? 0, peaks), LOOK_EVERY_MS);
   const end = () => child.pid && process.kill(-child.pid, 'SIGKILL');
   process.once('exit', end);
   try {
@@ -107,7 +107,7 @@ async function measure(client: Client, limit?: Limit): Promise<Measured> {
 }
 
 /** Records the peak memory of each process of the group, except the leading shell, which is not part of the client. */
-function look(group: number, peaks: Map<number, number>): void {
+function recordPeaks(group: number, peaks: Map<number, number>): void {
   for (const { pid } of runningProcesses().filter((entry) => entry.group === group && entry.pid !== group)) {
     const kib = /^VmHWM:\s+(\d+)/m.exec(readStatus(pid))?.[1];
     if (kib) peaks.set(pid, Number(kib) * 1024);

@@ -5,7 +5,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, entitiesArgument, pathArgument, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { plainLine } from '../support/text.ts';
+import { printableLine } from '../support/text.ts';
 
 /** A part of a configuration, with the name of its deployment. */
 type Settings = Record<string, unknown> & { deployment?: string; crm?: object };
@@ -140,7 +140,7 @@ function problemOf(answer: string, next: (answer: string) => Settings): string |
     const { deployment: _, crm, ...settings } = next(answer);
     const unanswered = { baseUrl: 'https://later.example/api/v1', authUrl: 'https://later.example' };
     const [problem] = config.configurationProblems({ ...settings, crm: { ...unanswered, ...crm } });
-    return problem && plainLine(`${problem}.`.replace(/\.\.$/, '.'));
+    return problem && printableLine(`${problem}.`.replace(/\.\.$/, '.'));
   } catch (error) {
     if (error instanceof InvalidArgumentError) return error.message;
     throw error;

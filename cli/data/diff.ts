@@ -5,7 +5,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
 import { findManifest } from './find-manifest.ts';
 import { createManifests, remarksOf } from './stored-manifests.ts';
@@ -79,17 +79,17 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
 }
 
 function sideText({ execution, state, run }: Manifest): string {
-  return `${run.date} (${plainLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
+  return `${run.date} (${printableLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
 }
 
 function rowsText({ keys, changed, addedKeys = [], removedKeys = [], changedKeys = [] }: RowChanges): string[] {
   const many = (count: number) => count.toLocaleString('en-US');
   const most = Object.entries(changed.columns).sort(([, one], [, other]) => other - one);
   const where = most.map(([name, count]) => `${name} ${many(count)}`).join(', ');
-  const lines = (mark: string, shown: string[]) => shown.map((key) => `${mark} ${plainLine(key)}`);
+  const lines = (mark: string, shown: string[]) => shown.map((key) => `${mark} ${printableLine(key)}`);
   return [
-    `  keys by ${plainLine(keys.column)}: ${many(keys.added)} added, ${many(keys.removed)} removed, ${many(keys.kept)} in both`,
-    `  changed: ${manyText(changed.rows, 'row')}${plainLine(where === '' ? '' : `: ${where}`)}`,
+    `  keys by ${printableLine(keys.column)}: ${many(keys.added)} added, ${many(keys.removed)} removed, ${many(keys.kept)} in both`,
+    `  changed: ${manyText(changed.rows, 'row')}${printableLine(where === '' ? '' : `: ${where}`)}`,
     ...[...lines('+', addedKeys), ...lines('-', removedKeys), ...lines('~', changedKeys)],
   ];
 }
@@ -101,7 +101,7 @@ function columnsChanged({ added, removed, retyped, relabelled }: Changes): strin
     ...retyped.map(({ name, from, to }) => `${name} ${from} to ${to}`),
     ...relabelled.map(({ name }) => `${name} relabelled`),
   ];
-  return plainLine(words.join(', ')) || 'the same';
+  return printableLine(words.join(', ')) || 'the same';
 }
 
 function rowsOf({ file }: Manifest): string {
@@ -112,7 +112,7 @@ function rowsOf({ file }: Manifest): string {
 export function keyWarnings({ before, after, rows }: Difference): string[] {
   if (rows === null) return [];
   const { column, repeated, empty } = rows.keys;
-  const key = plainLine(column);
+  const key = printableLine(column);
   return [
     { date: before.run.date, repeats: repeated.before, lacks: empty.before },
     { date: after.run.date, repeats: repeated.after, lacks: empty.after },

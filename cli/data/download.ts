@@ -7,7 +7,7 @@ import { outputArgument, pathArgument, withExamples } from '../support/command-o
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
@@ -113,7 +113,7 @@ async function downloadOne(target: Target, manifest: Manifest, { path, force, ex
     const document = { ...facts, excel: 'xlsx', whole: true };
     return { document, text: `${factsOf(manifest)}; a workbook for spreadsheets, every cell as text` };
   }
-  const row = progressRow(plainLine(path));
+  const row = progressRow(printableLine(path));
   const words = `Stopped. The part that was downloaded is in ${basename(path)}.part: the same command continues from there.`;
   const { resumedAt } = await untilInterrupted(words, (signal) =>
     downloadTo(target, manifest, path, { force, onProgress: row.show, signal }).finally(row.end),
@@ -124,13 +124,13 @@ async function downloadOne(target: Target, manifest: Manifest, { path, force, ex
 
 /** Prints one line about the file, and the warnings of its manifest. */
 function printDownloaded(manifest: Manifest, path: string, text: string): void {
-  printOut(`${plainLine(path)}: ${text}.`);
+  printOut(`${printableLine(path)}: ${text}.`);
   for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
 }
 
 function factsOf({ run: { entity, date }, execution, file }: Manifest): string {
   const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
-  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${plainLine(execution)} says`;
+  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${printableLine(execution)} says`;
 }
 
 /** A progress row on a terminal; elsewhere it prints nothing. */

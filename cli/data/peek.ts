@@ -6,7 +6,7 @@ import { isEmptyFile } from '../../core/gate/facts.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { addWhich, findManifest, type Which } from './find-manifest.ts';
 import {
@@ -50,7 +50,7 @@ async function peek(entity: Entity, options: Options): Promise<void> {
   const found = columnsOf(manifest);
   const { execution, file, run, warnings } = manifest;
   const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
-  printOut(`${entity} of ${run.date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
+  printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
   printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
   const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...warnings];
   for (const remark of remarks) printErr(`Warning: ${remark}`);
@@ -62,7 +62,9 @@ function printColumns(manifest: Manifest): void {
   const { entity, date } = manifest.run;
   const found = columnsOf(manifest);
   const others = found.others?.length ? `; the CRM lists ${manyText(found.others.length, 'column')} more` : '';
-  printOut(`${entity} of ${date} (${plainLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`);
+  printOut(
+    `${entity} of ${date} (${printableLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`,
+  );
   printOut(columnsText(found));
   for (const remark of [...remarksOf(manifest), ...columnRemarks(file)]) printErr(`Warning: ${remark}`);
 }
@@ -87,7 +89,7 @@ function linesOf(cells: string[][], count: number): string[] {
 }
 
 function cellText(cell: string): string {
-  const line = plainLine(cell);
+  const line = printableLine(cell);
   return line.length > WIDEST_CELL ? `${line.slice(0, WIDEST_CELL - 1)}…` : line;
 }
 

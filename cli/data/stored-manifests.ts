@@ -15,7 +15,7 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
+import { printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 export interface PublishedRun {
@@ -179,7 +179,7 @@ export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>): FileCo
 
 /** The columns as a text table. */
 export function columnsText({ columns }: FileColumns): string {
-  const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(plainLine));
+  const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(printableLine));
   return textTable(['Column', 'Type', 'Label'], rows);
 }
 

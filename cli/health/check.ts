@@ -5,7 +5,7 @@ import { awsErrorText, RESTORE } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Clients, TargetOptions } from '../support/target.ts';
-import { colorsFor, plain, plainLine } from '../support/text.ts';
+import { asciiText, colorsFor, printableLine } from '../support/text.ts';
 
 /** A question about a deployment, the rights to answer it, and the function that answers it. */
 export interface Check<Context> {
@@ -155,9 +155,9 @@ function foreignFinding(error: unknown): Finding {
   if (missing) return unknown(`these credentials lack the right ${missing}`, trouble ?? null, ENVIRONMENT);
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
   const call = callOf(error);
-  const what = call ? `${call} was answered by ${name}` : `this could not be checked (${plain(name)})`;
+  const what = call ? `${call} was answered by ${name}` : `this could not be checked (${asciiText(name)})`;
   if (NOT_HERE.test(name)) return unknown(`this cloud does not support it: ${what}`, null, ENVIRONMENT);
-  if (GONE.test(name)) return broken(`${what}: ${plain(message)}`, `${RESTORE}.`, ENVIRONMENT);
+  if (GONE.test(name)) return broken(`${what}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
   // The message of the error may quote data.
   return broken(what, 'Run the command again. If the problem remains, report it to the developers.', ENVIRONMENT);
@@ -246,8 +246,8 @@ const SIGNS = { holds: '✓', warning: '!', broken: '✗', unknown: '?' };
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
   const { green, yellow, red } = colorsFor(stream);
   const paint = { holds: green, warning: yellow, broken: red, unknown: yellow }[verdict];
-  const line = `${paint(`${SIGNS[verdict]} ${id}`)}: ${question} ${sentence(plainLine(found))}`;
-  const lines = advice ? adviceLines(plainLine(advice)) : [];
+  const line = `${paint(`${SIGNS[verdict]} ${id}`)}: ${question} ${sentence(printableLine(found))}`;
+  const lines = advice ? adviceLines(printableLine(advice)) : [];
   return [line, ...lines.map((part, index) => `${index === 0 ? '    -> ' : '       '}${part}`)].join('\n');
 }
 

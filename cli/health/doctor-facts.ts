@@ -82,11 +82,11 @@ export async function readFacts(
 /** The answers of the CRM, if there is an access token that lives. */
 async function askedOf(facts: Omit<DoctorFacts, 'asked'>, refreshed: boolean, now: () => Date): Promise<Asked> {
   const { options, target, known, advising, tokens } = facts;
-  if (!known || !tokens) return { service: notLooked(lackingOf(facts) ?? 'a grant'), columns: [] };
+  if (!known || !tokens) return { service: notChecked(lackingOf(facts) ?? 'a grant'), columns: [] };
   const { refreshCommand } = advising;
   if (tokenFreshness(tokens, undefined, now()) === 'stale') {
     const advice = options.refresh && refreshCommand !== FIRST_RUN ? undefined : `Refresh it by: ${refreshCommand}.`;
-    return { service: notLooked('an access token that lives', advice), columns: [] };
+    return { service: notChecked('an access token that lives', advice), columns: [] };
   }
   return askCrm(known, tokens, { now, refreshed, refreshCommand, target });
 }
@@ -98,7 +98,7 @@ export function lackingOf({ known, before }: Pick<DoctorFacts, 'known' | 'before
 }
 
 /** The finding of a check that cannot run because an earlier check failed. */
-export function notLooked(lacking: string, advice = 'Fix what failed above, then run the command again.'): Finding {
+export function notChecked(lacking: string, advice = 'Fix what failed above, then run the command again.'): Finding {
   return unknown(`Not checked, because this is missing: ${lacking}.`, advice);
 }
 

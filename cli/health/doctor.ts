@@ -22,7 +22,7 @@ import {
   warning,
 } from './check.ts';
 import { type Configured, configured } from './doctor-configuration.ts';
-import { type DoctorFacts, type DoctorOptions, lackingOf, notLooked, readFacts } from './doctor-facts.ts';
+import { type DoctorFacts, type DoctorOptions, lackingOf, notChecked, readFacts } from './doctor-facts.ts';
 import {
   accessTokenFinding,
   clientFinding,
@@ -156,7 +156,7 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
     ...RULES,
     fails: 'ifBroken',
     look: ({ target, known, options }) =>
-      known ? rulesFinding(target, known.deployment, options) : notLooked('a valid configuration'),
+      known ? rulesFinding(target, known.deployment, options) : notChecked('a valid configuration'),
   },
   NETWORK,
   {
@@ -214,9 +214,9 @@ export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
       const done = await refreshed;
       if (done) return refreshFinding(done, advising);
       if (before && isUntried(before.tokens)) {
-        return notLooked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+        return notChecked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
       }
-      return notLooked(lackingOf({ known, before }) ?? 'a grant that can be spent');
+      return notChecked(lackingOf({ known, before }) ?? 'a grant that can be spent');
     },
   },
   {

@@ -7,7 +7,7 @@ import { LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
-import { durationText, plain } from '../support/text.ts';
+import { asciiText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
 
 /** Findings about the stored client and grant, and about their use. */
@@ -66,7 +66,7 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   const authorize = `Authorize again: ${authorizeCommand}.`;
   if (!item) return holds('Reachable. The current generation is not claimed.');
   const { state, deadline, refusals } = item;
-  const reason = plain(item.reason).replace(/[.!?]*$/, '');
+  const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
   const isPast = deadline < now.getTime();
   if (state === 'DEAD' || (state === 'AUTHORIZED' && item.diedAt && isPast)) {
     const since = item.diedAt ? ` since ${item.diedAt}` : '';

@@ -6,7 +6,7 @@ import { RunError } from '../../core/errors.ts';
 import { readContent } from '../../core/file/read-content.ts';
 import { type Facts, isEmptyFile } from '../../core/gate/facts.ts';
 import { TransferError } from '../../transfer/base/transfer-errors.ts';
-import { type Looked, lookAtFile } from '../../transfer/source/look.ts';
+import { type FileSample, sampleFile } from '../../transfer/source/sample-file.ts';
 import { assumed, failing, type Notes, notSeen, tolerated } from './probe-points.ts';
 
 /** The hosts from which files may be fetched. */
@@ -36,7 +36,7 @@ export async function noteFile(
 ): Promise<void> {
   const { notes } = requested;
   const options = { policy: policyOf(deployment), signal, mostBytes: MOST_BYTES };
-  const looked = await lookAtFile(address, options).catch((error: unknown) => {
+  const looked = await sampleFile(address, options).catch((error: unknown) => {
     // The address, one of its redirects or an IP address of its host is not allowed.
     if (error instanceof TransferError && error.reason === 'address-rejected') {
       notes['file-host'] = { ...failing(error.message), setting: settingFor(error.message) };
@@ -63,7 +63,7 @@ function settingFor(rejected: string): string | null {
 }
 
 async function factsOf(
-  { head, bytes, undeclaredEnd }: Looked,
+  { head, bytes, undeclaredEnd }: FileSample,
   { entities, files }: Deployment,
   { entity, fields, column }: Requested,
 ): Promise<Facts> {

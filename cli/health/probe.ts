@@ -14,11 +14,11 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, plainLine } from '../support/text.ts';
+import { colorsFor, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Configured, configured } from './doctor-configuration.ts';
 import { grantDeps } from './doctor-facts.ts';
-import { type Call, type Meeting, meet, type Seen } from './probe-meeting.ts';
+import { type Call, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
 
 /** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
@@ -66,7 +66,7 @@ async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
   const configuration = configured(options, await deployedConfiguration(target));
   const { deployment } = configuration;
-  const seen: Seen = { calls: [], notes: {} };
+  const observed: Observations = { calls: [], notes: {} };
   const { host } = new URL(deployment.crm.baseUrl);
   const tell = options.json ? printErr : printOut;
   const ended = await untilInterrupted('Interrupted before the first call of the probe.', async (signal) => {
@@ -76,13 +76,13 @@ async function probe(options: ProbeOptions): Promise<void> {
     tell(`The CRM at ${host}: each call once, one export of one column.`);
     const missing = missingOf(configuration);
     if (missing !== undefined) tell(missing);
-    const meeting = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
+    const context = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
     const pause = (ms: number) => sleep(ms, undefined, { signal });
-    return endOfMeeting({ ...meeting, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, seen);
+    return endOfProbe({ ...context, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, observed);
   });
-  const points = pointsOf(seen.notes, seen.entity);
+  const points = pointsOf(observed.notes, observed.entity);
   const code = ended?.code ?? (points.some(({ fails }) => fails) ? RUN_FAILED : 0);
-  if (options.json) printJson(documentOf(seen, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
+  if (options.json) printJson(documentOf(observed, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
   else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
   process.exitCode = code;
@@ -92,16 +92,16 @@ async function probe(options: ProbeOptions): Promise<void> {
 function missingOf({ unknown, finding }: Configured): string | undefined {
   if (unknown.length === 0) return undefined;
   const what = `The deployed filters or extra keys of ${unknown.join(', ')} are unknown here, so they are not sent`;
-  return plainLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
+  return printableLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
 }
 
-/** Runs the meeting without throwing, so that observations are printed. @returns why it ended early, if it did */
-async function endOfMeeting(meeting: Meeting, seen: Seen) {
+/** Runs the probe without throwing, so that observations are printed. @returns why it ended early, if it did */
+async function endOfProbe(context: ProbeContext, observed: Observations) {
   try {
-    await meet(meeting, seen);
+    await makeCalls(context, observed);
     return undefined;
   } catch (error) {
-    if (meeting.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
+    if (context.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
     if (error instanceof TransferError || error instanceof RetryableError)
       return { sentence: error.message, code: RUN_FAILED };
     return endOf(error);
@@ -126,7 +126,7 @@ async function storedToken(target: Target, crm: Deployment['crm'], place: Target
 type Points = ReturnType<typeof pointsOf>;
 
 function documentOf(
-  { calls, entity }: Seen,
+  { calls, entity }: Observations,
   points: Points,
   end: { host: string; ok: boolean; ended: string | null },
 ): z.infer<typeof probeReportSchema> {
@@ -135,7 +135,7 @@ function documentOf(
 
 function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): string {
   const answered = [status, mediaType, code].filter(Boolean).join(' ');
-  return `  ${plainLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
+  return `  ${printableLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
 }
 
 /** One line per point, with the setting to change if a run fails. */
@@ -145,6 +145,6 @@ function linesOf(points: Points): string[] {
   const widest = Math.max(...points.map(({ id }) => id.length));
   return points.map(({ id, verdict, what, setting, fails }) => {
     const advice = setting === null ? '' : ` Setting: ${setting}.`;
-    return `${fails ? red('✗') : signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${plainLine(what)}${advice}`;
+    return `${fails ? red('✗') : signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${printableLine(what)}${advice}`;
   });
 }

@@ -15,7 +15,7 @@ import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, plain } from '../support/text.ts';
+import { asciiText, bytesText, manyText } from '../support/text.ts';
 import { broken, CannotTell, type Check, type Finding, holds, holdsUnless, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
@@ -42,7 +42,7 @@ export interface Verifying {
  * @returns the last result
  * @throws the reason of the signal
  */
-export async function lookUntil<T>(
+export async function pollUntil<T>(
   look: () => Promise<T>,
   enough: (seen: T) => boolean,
   { pace, signal }: Pick<Verifying, 'pace' | 'signal'>,
@@ -200,7 +200,7 @@ async function logLines(verifying: Verifying): Promise<Finding> {
   const silent = (lines: Line[]) =>
     steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
   const look = () => linesSince(verifying, steps, run.askedAt);
-  const lines = await lookUntil(look, (seen) => silent(seen).length === 0, verifying);
+  const lines = await pollUntil(look, (seen) => silent(seen).length === 0, verifying);
   if (silent(lines).length > 0) throw new CannotTell(`${silent(lines).join(', ')} logged nothing of that export yet`);
   const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
   const why =
@@ -227,7 +227,7 @@ function strangersIn(text: string): string[] {
   const strangers = Object.keys(line).filter(
     (name) => !isListed(name) && !OF_EVERY_LINE.includes(name) && !OF_METRICS.includes(name),
   );
-  return strangers.map((name) => `the field ${plain(name).slice(0, 40)}`);
+  return strangers.map((name) => `the field ${asciiText(name).slice(0, 40)}`);
 }
 
 export const METRIC_CHECK: Check<Verifying> = {
@@ -268,7 +268,7 @@ async function arrived(verifying: Verifying): Promise<Finding> {
   const first = await unlessNotEnforced(verifying.target, judge(await look()));
   // Without advice, a second look cannot change the finding.
   if (first.advice === null) return first;
-  return judge(await lookUntil(look, (missing) => missing.length === 0, verifying));
+  return judge(await pollUntil(look, (missing) => missing.length === 0, verifying));
 }
 
 const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';

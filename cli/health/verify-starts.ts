@@ -18,7 +18,7 @@ import { REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
 import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './check.ts';
 import { ruleTarget } from './night-checks.ts';
-import { lookUntil, type Verifying } from './verify-export.ts';
+import { pollUntil, type Verifying } from './verify-export.ts';
 
 /** Checks that make something temporary in the account, and the check that removes it. */
 
@@ -50,7 +50,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
   const QueueUrl = await queueThatHears(verifying);
   let nextAt = 0;
   try {
-    const heard = await lookUntil(
+    const heard = await pollUntil(
       async () => {
         if (performance.now() >= nextAt) {
           // CloudWatch sends a message only if the state changes.
@@ -159,7 +159,7 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   await target.events.send(new PutRuleCommand({ Name, ...every }));
   const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
   if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
-  const run = await lookUntil(() => startedBy(verifying, since), Boolean, verifying);
+  const run = await pollUntil(() => startedBy(verifying, since), Boolean, verifying);
   if (run) runs.push(run);
   if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
   const should = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;

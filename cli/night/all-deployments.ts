@@ -4,7 +4,7 @@ import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { ended } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
+import { printableLine } from '../support/text.ts';
 import type { Status } from './status-schema.ts';
 import { toneOf } from './status-text.ts';
 
@@ -12,7 +12,7 @@ import { toneOf } from './status-text.ts';
 type Place = Omit<TargetOptions, 'deployment'>;
 
 /** The status of a deployment, or a sentence that says why it is not known. */
-export type Look = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
+export type DeploymentResult = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
 
 /** The default of `--call-timeout`. With the limits of the SDK, one silent deployment would delay the others. */
 export const CALL_SECONDS = 20;
@@ -28,12 +28,12 @@ const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
 export async function eachDeployment(
   place: Place,
   look: (target: Target, deployment: string) => Promise<Status>,
-): Promise<Look[]> {
+): Promise<DeploymentResult[]> {
   const limited = { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
   const names = await deploymentsIn(limited);
   return eachOf(
     names,
-    async (deployment): Promise<Look> => {
+    async (deployment): Promise<DeploymentResult> => {
       try {
         return { deployment, found: await look(await connect({ ...limited, deployment }), deployment), why: null };
       } catch (error) {
@@ -63,14 +63,14 @@ async function deploymentsIn(place: Place): Promise<string[]> {
 const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 
 /** A line for each deployment, with the worst first. */
-export function allText(looks: Look[], stream: { isTTY?: boolean }): string {
+export function allText(looks: DeploymentResult[], stream: { isTTY?: boolean }): string {
   const paint = painterOf(stream);
   const rows = looks.map((look) => ({ ...look, tone: look.found ? toneOf(look.found) : 'unknown' }) as const);
   const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
   return sorted
     .map(({ deployment, found, why, tone }) => {
       const alarms = found?.alarms?.length ? `; alarms: ${found.alarms.join(', ')}` : '';
-      const text = found ? `${found.headline}${alarms}` : `not known: ${plainLine(why ?? '')}`;
+      const text = found ? `${found.headline}${alarms}` : `not known: ${printableLine(why ?? '')}`;
       return paint(tone)(`${SIGNS[tone]} ${deployment}: ${text}`);
     })
     .join('\n');

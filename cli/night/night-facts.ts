@@ -14,7 +14,7 @@ import { type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
-import { lookedBackTo } from './night-starts.ts';
+import { firstStartNeeded } from './night-starts.ts';
 
 /** A run that failed or is in progress. */
 export interface Attempt
@@ -55,7 +55,7 @@ interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'n
 /** Reads bucket, machine and rules. Reports an unreadable part and leaves it out, except for the bucket. */
 export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const { configured, now, nights } = wanted;
-  const since = lookedBackTo(configured, now, nights);
+  const since = firstStartNeeded(configured, now, nights);
   const manifests = createManifests(target);
   // Read before the records, so that a run that ends in between is in at least one of them.
   const attempts = await attemptsOf(target, since, configured.timeZone, warn);

@@ -37,7 +37,7 @@ function lastStart(timing: Timing, now: Date): Start | undefined {
 }
 
 /** The time from which starts are needed: it covers the requested nights and the newest start of every entity. */
-export function lookedBackTo(configured: Deployment, now: Date, nights: number): Date {
+export function firstStartNeeded(configured: Deployment, now: Date, nights: number): Date {
   const newest = ENTITIES.flatMap((entity) => lastStart(timingOf(configured, entity), now)?.at ?? []);
   return new Date(Math.min(...newest.map((at) => daysBefore(at, 1).getTime()), daysBefore(now, nights + 1).getTime()));
 }

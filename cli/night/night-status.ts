@@ -9,7 +9,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { allText, CALL_SECONDS, eachDeployment, type Look } from './all-deployments.ts';
+import { allText, CALL_SECONDS, type DeploymentResult, eachDeployment } from './all-deployments.ts';
 import { adviceFor, type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
@@ -69,7 +69,7 @@ function exitCodeOf({ ok }: Status): number {
   return ok === null ? ENVIRONMENT : ok ? 0 : RUN_FAILED;
 }
 
-function documentOf(looks: Look[], now: Date) {
+function documentOf(looks: DeploymentResult[], now: Date) {
   const deployments = looks.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
   return { madeAt: now.toISOString(), ok: process.exitCode === 0, deployments };
 }

@@ -10,7 +10,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
 import type { Attempt, Facts } from './night-facts.ts';
-import { lastNightOf, lookedBackTo, startsOf } from './night-starts.ts';
+import { firstStartNeeded, lastNightOf, startsOf } from './night-starts.ts';
 
 /**
  * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files
@@ -87,8 +87,8 @@ export function nightsOf(found: Facts, wanted?: string[]): Nights {
   const lastNight = night?.date ?? dateIn(configured.timeZone, now);
   const newest = [lastNight, ...published.map(({ manifest }) => manifest.run.date)].sort().at(-1) ?? lastNight;
   const dates = wanted ?? Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
-  const since = knownSince(facts);
-  const from = lookedBackTo(configured, now, nights);
+  const since = historyStart(facts);
+  const from = firstStartNeeded(configured, now, nights);
   const rows = ENTITIES.map((entity): EntityNights => {
     const files = filesOf(facts).filter((run) => run.entity === entity);
     const runs = [...files, ...facts.attempts.filter((run) => run.entity === entity)];
@@ -105,7 +105,7 @@ export function nightsOf(found: Facts, wanted?: string[]): Nights {
 }
 
 /** Data about an entity that all its dates share. */
-interface Known {
+interface EntityHistory {
   facts: Facts;
   entity: Entity;
   /** The starts to judge, and the next one. */
@@ -132,7 +132,7 @@ function newestDate(runs: { date: string }[]): string {
 }
 
 /** Files from before the first known date may have expired. */
-function knownSince(facts: Facts): Known['since'] {
+function historyStart(facts: Facts): EntityHistory['since'] {
   const runs = [...filesOf(facts), ...facts.attempts];
   const [first] = runs.map(({ startedAt }) => startedAt).sort();
   const time = facts.deployedAt ?? (first === undefined ? undefined : new Date(first));
@@ -140,7 +140,7 @@ function knownSince(facts: Facts): Known['since'] {
 }
 
 /** The cell of the night that began last, which may have starts before and after midnight. */
-function lastCellOf(known: Known, night: ReturnType<typeof lastNightOf>): Cell {
+function lastCellOf(known: EntityHistory, night: ReturnType<typeof lastNightOf>): Cell {
   const { facts, starts, newest } = known;
   const begun = starts.filter(({ at }) => at <= facts.now);
   const ofNight = starts.find(({ date, at }) => date === night?.date && at <= night.until);
@@ -151,7 +151,7 @@ function lastCellOf(known: Known, night: ReturnType<typeof lastNightOf>): Cell {
   return cellBefore?.missing ? cellBefore : cell;
 }
 
-function failedSince({ facts, entity }: Known, files: { startedAt: string }[]): Attempt | null {
+function failedSince({ facts, entity }: EntityHistory, files: { startedAt: string }[]): Attempt | null {
   const last = facts.attempts.findLast((run) => run.entity === entity);
   if (!last || last.outcome === 'running') return null;
   return files.some(({ startedAt }) => startedAt > last.startedAt) ? null : last;
@@ -189,7 +189,7 @@ function beforeFirstNight(facts: Facts): Entity[] | null {
   return ENTITIES.filter((entity) => files.some((file) => file.entity === entity));
 }
 
-function cellOf(known: Known, date: string): Cell {
+function cellOf(known: EntityHistory, date: string): Cell {
   const { facts, entity } = known;
   const isOf = (one: { entity: string; date: string }) => one.entity === entity && one.date === date;
   const marked = facts.recorded.find((night) => night.date === date)?.entities[entity];
@@ -211,7 +211,7 @@ type Judged = Pick<Cell, 'outcome' | 'missing'>;
 const missing = (outcome: NightOutcome): Judged => ({ outcome, missing: true });
 const open = (outcome: NightOutcome): Judged => ({ outcome, missing: false });
 
-function withoutFile(known: Known, date: string, last: Attempt | undefined, error: string | null): Judged {
+function withoutFile(known: EntityHistory, date: string, last: Attempt | undefined, error: string | null): Judged {
   if (last?.outcome === 'running') {
     const due = known.starts.find((start) => start.date === date)?.at ?? new Date(last.startedAt);
     return isLate(known, due) ? missing('late') : open('running');
@@ -224,7 +224,7 @@ function withoutFile(known: Known, date: string, last: Attempt | undefined, erro
 const LISTED_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */
-function withoutRun(known: Known, date: string): Judged {
+function withoutRun(known: EntityHistory, date: string): Judged {
   const { facts, entity, since, newest } = known;
   const first = since && known.starts.find((start) => start.date === date && start.at >= since.time);
   const night = facts.recorded.find((one) => one.date === date);
@@ -245,7 +245,7 @@ function withoutRun(known: Known, date: string): Judged {
   return isLate(known, first.at) ? missing('late') : open('due');
 }
 
-function isLate({ facts: { configured, now }, entity }: Known, due: Date): boolean {
+function isLate({ facts: { configured, now }, entity }: EntityHistory, due: Date): boolean {
   return now.getTime() > due.getTime() + configured.entities[entity].polling.deadlineSeconds * 1000;
 }
 

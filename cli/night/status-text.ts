@@ -3,7 +3,7 @@ import { CELLS, completenessText } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
+import { printableLine } from '../support/text.ts';
 import { fittedTable } from '../support/text-table.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 
@@ -23,7 +23,7 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
     ...tableLines(entities, stream),
     '',
     ...footLines(status, place, stream),
-    ...warnings.map((warning) => paint('warned')(`! ${plainLine(warning)}`)),
+    ...warnings.map((warning) => paint('warned')(`! ${printableLine(warning)}`)),
   ].join('\n');
 }
 
@@ -64,7 +64,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
     const tone = row.missing || row.failedSince ? 'bad' : CELLS[row.state].tone;
     return [
       tone ? paint(tone)(line) : line,
-      ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${plainLine(row.advice)}`] : []),
+      ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${printableLine(row.advice)}`] : []),
     ];
   });
 }
@@ -72,8 +72,8 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 /** The state in words: with the error of a failed run, and with the state of the rule if it is not on. */
 function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
   if (missing && advice === null) return 'not known';
-  const since = failedSince ? `; ${plainLine(failedSince.error ?? 'failed')} since` : '';
-  const word = `${state === 'failed' && error ? plainLine(error) : CELLS[state].word}${since}`;
+  const since = failedSince ? `; ${printableLine(failedSince.error ?? 'failed')} since` : '';
+  const word = `${state === 'failed' && error ? printableLine(error) : CELLS[state].word}${since}`;
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
@@ -92,7 +92,7 @@ function footLines(
     ...(night ? [`Night of ${night.date}: ${completenessText(night, isPaused)}`] : []),
     alarms?.length ? paint('bad')(`Alarms: ${raised}`) : `Alarms: ${raised}`,
     ...(grant?.trouble
-      ? [paint('bad')(`Grant: ${plainLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]
+      ? [paint('bad')(`Grant: ${printableLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]
       : []),
     ...(grant && !grant.trouble
       ? [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`]

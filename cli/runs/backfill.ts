@@ -57,7 +57,7 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   refuseDate(target, { date: options.to });
   if (options.sameData) warnUnsettled(target);
   else await refuseSameData(target, [entity], 'under its date');
-  const dates = await knownDates(target, entity, wanted);
+  const dates = await datesWithState(target, entity, wanted);
   const say = options.json ? printErr : printOut;
   const again = againText(entity, options);
   if (options.dryRun) for (const date of dates) say(dateText(date, STATES[date.state]));
@@ -85,7 +85,7 @@ export function datesBetween(from: string, to: string): string[] {
   return dates;
 }
 
-async function knownDates(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
+async function datesWithState(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
   const there = (await createManifests(target).dates(entity)).filter((date) => wanted.includes(date));
   const flags = await eachOf(there, (date) => isPublished(target, entity, date));
   const published = new Set(there.filter((_, index) => flags[index]));

@@ -9,7 +9,7 @@ import {
 import type { Entity } from '../../core/config/entities.ts';
 import type { Target } from '../support/target.ts';
 import { executionOf, type NamedRun, parseState, runOf } from './run.ts';
-import type { Seen } from './waiting.ts';
+import type { EnteredState } from './waiting.ts';
 
 /**
  * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`, `leads-table-…`.
@@ -31,7 +31,7 @@ function nameOf(beginning: string): string {
 }
 
 /** All states that the run entered, oldest first. */
-export async function historyOf(client: SFNClient, executionArn: string): Promise<Seen[]> {
+export async function historyOf(client: SFNClient, executionArn: string): Promise<EnteredState[]> {
   const all: HistoryEvent[] = [];
   const wanted = { executionArn, includeExecutionData: true };
   for await (const { events = [] } of paginateGetExecutionHistory({ client }, wanted)) all.push(...events);
@@ -39,11 +39,11 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
 }
 
 /** The name and time of the last entered state, and the newest state data. */
-export async function lastSeen(
+export async function lastEnteredState(
   sfn: SFNClient,
   executionArn: string,
   look: { abortSignal?: AbortSignal | undefined } = {},
-): Promise<Seen> {
+): Promise<EnteredState> {
   const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
   const entered = enteredIn(events);
@@ -52,7 +52,7 @@ export async function lastSeen(
 }
 
 /** The entered states, without those of the type Choice, which take no time and which only AWS records. */
-function enteredIn(events: HistoryEvent[]): Seen[] {
+function enteredIn(events: HistoryEvent[]): EnteredState[] {
   return events.flatMap(({ type, timestamp, stateEnteredEventDetails: details }) =>
     details?.name && type !== 'ChoiceStateEntered'
       ? [{ name: details.name, at: timestamp, state: parseState(details.input) }]

@@ -7,15 +7,15 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText, plainLine } from '../support/text.ts';
+import { manyText, printableLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { lastSeen } from './executions.ts';
+import { lastEnteredState } from './executions.ts';
 import { findRunOfEntity, withRun } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
 import { executionOf, type NamedRun, type Run, runOf, secondsBetween } from './run.ts';
 import { failureText, headText, readersText } from './run-words.ts';
-import { positionText, type Seen } from './waiting.ts';
+import { type EnteredState, positionText } from './waiting.ts';
 
 type FollowedRun = Pick<NamedRun, 'run' | 'entity' | 'executionArn'>;
 
@@ -88,7 +88,7 @@ function endText(run: Run, options: TargetOptions): string {
   const { run: name, key, bytes, table, warningCount } = run;
   const ofFile = key === null ? [] : [`${key} (${bytes} bytes)`];
   const ofTable = table ? [`table ${table.key} (${[`${table.bytes} bytes`, ...table.warnings].join('; ')})`] : [];
-  const facts = [headText(run), ...ofFile, ...ofTable].map(plainLine).join(', ');
+  const facts = [headText(run), ...ofFile, ...ofTable].map(printableLine).join(', ');
   if (!warningCount) return facts;
   return `${facts}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
 }
@@ -103,7 +103,7 @@ interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   /** @param seen the state that the run entered last */
-  onProgress?: (status: string, seen: Seen, seconds: number) => void;
+  onProgress?: (status: string, seen: EnteredState, seconds: number) => void;
   /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;
   /** The time zone for the date of a run that ended before it had a date. */
@@ -125,7 +125,7 @@ export async function followRun(
     const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
     const execution = executionOf({ ...described, executionArn });
     const { status, startDate, stopDate } = execution;
-    const seen = await lastSeen(sfn, executionArn, look);
+    const seen = await lastEnteredState(sfn, executionArn, look);
     const seconds = secondsBetween(startDate, stopDate ?? new Date());
     onProgress?.(status, seen, seconds);
     if (status !== 'RUNNING') {
@@ -144,7 +144,7 @@ export async function followRun(
 export function progressLines(entity: Entity, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
   let shown = '';
   return (status, seen, seconds) => {
-    const state = status === 'RUNNING' ? positionText(seen) : plainLine(`${seen.name}, ${status}`);
+    const state = status === 'RUNNING' ? positionText(seen) : printableLine(`${seen.name}, ${status}`);
     if (seen.name === '' || state === shown) return;
     shown = state;
     print(`  ${entity}: ${state} (${seconds.toFixed(1)} s)`);

@@ -6,9 +6,9 @@ import { awsErrorText } from '../support/aws-error.ts';
 import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, durationText, manyText, plainLine } from '../support/text.ts';
+import { bytesText, durationText, manyText, printableLine } from '../support/text.ts';
 import { fittedTable } from '../support/text-table.ts';
-import { lastSeen } from './executions.ts';
+import { lastEnteredState } from './executions.ts';
 import { type ExportMachine, executionsOf } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
 import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, type Run, runOfManifest } from './run.ts';
@@ -101,7 +101,7 @@ function notesOf(runs: Run[]): string[] {
       ...(run.waiting ? [waitingText(run.waiting)] : []),
       ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}; see show`] : []),
       ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed, which show names`] : []),
-    ].map((note) => `  ${plainLine(`${run.run}: ${note}`)}`),
+    ].map((note) => `  ${printableLine(`${run.run}: ${note}`)}`),
   );
   return notes.length === 0 ? [] : ['', ...notes];
 }
@@ -138,7 +138,7 @@ function lineOf(run: Run): string {
   const measures = [seconds, rows, bytes, standing, run.run, run.warningCount || null];
   const cells = [startedAt, entity, date, cellOf(run), ...measures, run.waiting && waitingText(run.waiting)];
   return cells
-    .map((cell) => plainLine(String(cell ?? '')))
+    .map((cell) => printableLine(String(cell ?? '')))
     .join('\t')
     .trimEnd();
 }
@@ -192,7 +192,7 @@ export async function listRuns(
 
 async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {
   try {
-    return waitingOf(await lastSeen(sfn, run.executionArn));
+    return waitingOf(await lastEnteredState(sfn, run.executionArn));
   } catch (error) {
     const trouble = awsErrorText(error);
     if (!trouble) throw error;

@@ -6,7 +6,7 @@ import { STEPS } from '../../core/step/steps.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, plainLine } from '../support/text.ts';
+import { colorsFor, printableLine } from '../support/text.ts';
 import { findRun, withRun } from './find-run.ts';
 import type { Execution } from './run.ts';
 
@@ -110,9 +110,9 @@ export function textOf({ at, fields }: RunLine): string {
       : [`${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`],
   );
   const time = new Date(at).toISOString().slice(0, -1).replace('T', ' ');
-  return lineText(time, fields.step ?? '', fields.level, [fields.message, ...facts].map(plainLine).join('  '));
+  return lineText(time, fields.step ?? '', fields.level, [fields.message, ...facts].map(printableLine).join('  '));
 }
 
 function lineText(time: string, step: string, level: string, rest: string): string {
-  return `${time.padEnd(23)}  ${plainLine(step).padEnd(12)}  ${plainLine(level).padEnd(5)}  ${rest}`;
+  return `${time.padEnd(23)}  ${printableLine(step).padEnd(12)}  ${printableLine(level).padEnd(5)}  ${rest}`;
 }

@@ -10,9 +10,9 @@ import {
   type Execution,
   isWithoutJob,
   type Joined,
-  type Known,
   type Readers,
   type Run,
+  type RunContext,
   runOf,
   type Standing,
 } from './run.ts';
@@ -79,7 +79,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return listed;
     },
     /** A run with its facts from the bucket: its manifest, its standing, and the published runs if it failed. */
-    complete: async (execution: Execution, known: Known = {}): Promise<{ run: Run; own?: Joined | undefined }> => {
+    complete: async (execution: Execution, known: RunContext = {}): Promise<{ run: Run; own?: Joined | undefined }> => {
       const run = runOf(execution, known);
       const { entity, outcome, of, status, date } = run;
       const isUnpublished = outcome === 'running' && !known.state?.manifestKey;

@@ -4,15 +4,15 @@ import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
-import { lastSeen } from './executions.ts';
+import { printableLine } from '../support/text.ts';
+import { lastEnteredState } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
 import { findRunOfEntity, withRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
 import { type Execution, isWithoutJob, type RunInput, readInput, runOf } from './run.ts';
 import { outcomeText } from './run-words.ts';
 import { afterStart, startNamed } from './start-run.ts';
-import type { Seen } from './waiting.ts';
+import type { EnteredState } from './waiting.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   date?: string;
@@ -57,14 +57,14 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
   const adopting =
-    again.adopt === undefined ? '' : ` It adopts the export of ${plainLine(again.adopt)}, if the CRM still has it.`;
+    again.adopt === undefined ? '' : ` It adopts the export of ${printableLine(again.adopt)}, if the CRM still has it.`;
   printErr(`${started.run} repeats ${found.name}, ${subjectOf(again)}.${adopting}`);
   await afterStart(target, [started], options);
 }
 
 function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
-  if (what === 'table') return `the table of ${plainLine(of)} alone`;
-  if (what === 'release') return `the release of ${plainLine(of)}`;
+  if (what === 'table') return `the table of ${printableLine(of)} alone`;
+  if (what === 'release') return `the release of ${printableLine(of)}`;
   return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }
 
@@ -83,7 +83,7 @@ export async function inputAgain(
   // A release or a table run has the date of the run that it handles.
   if (input.what !== 'export') return input.given;
   const { scheduledFor: _, adopt: __, ...given } = input.given;
-  const last = await lastSeen(sfn, executionArn);
+  const last = await lastEnteredState(sfn, executionArn);
   const adopt = fresh ? undefined : adoptableRun(execution, last, input.adopt);
   const { run, date: early } = last.state ?? {};
   const scheduledFor = input.scheduledFor ?? startDate.toISOString();
@@ -104,7 +104,7 @@ const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
  */
 export function adoptableRun(
   { name, status, error }: Pick<Execution, 'name' | 'status' | 'error'>,
-  { name: lastState, state }: Pick<Seen, 'name' | 'state'>,
+  { name: lastState, state }: Pick<EnteredState, 'name' | 'state'>,
   earlier?: string,
 ): string | undefined {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';

@@ -1,19 +1,19 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { bytesText, colorsFor, manyText, plainLine } from '../support/text.ts';
+import { bytesText, colorsFor, manyText, printableLine } from '../support/text.ts';
 import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 
 /** The outcome of a run in words: for a column, a line or a section. */
 
-type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged' | 'byVerify'>;
+type WordedRun = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged' | 'byVerify'>;
 
 /** The outcome for a column: `published`, `published, partial`, `published, by verify`, `ExportFailed`. */
-export function outcomeWord(run: Told): string {
+export function outcomeWord(run: WordedRun): string {
   return run.byVerify ? `${wordOf(run)}, by verify` : wordOf(run);
 }
 
-function wordOf({ what, outcome, error, status, kind, unjudged }: Told): string {
+function wordOf({ what, outcome, error, status, kind, unjudged }: WordedRun): string {
   const { word } = OUTCOMES[outcome];
-  if (outcome === 'failed') return plainLine(error ?? status ?? word);
+  if (outcome === 'failed') return printableLine(error ?? status ?? word);
   const file = what === 'release' ? OUTCOMES.release.word : OUTCOMES.published.word;
   const whole = [file, kind === 'partial' && 'partial', unjudged && 'unjudged'].filter(Boolean).join(', ');
   if (outcome === 'withoutTable') return `${whole}, ${word}`;
@@ -26,9 +26,9 @@ export function outcomeText(run: Run): string {
   const word = outcomeWord(run);
   if (outcome === 'notDue') return `${word}: another start of the rule exports this date`;
   if (outcome === 'alreadyStarted')
-    return `${word}: ${plainLine(startedBy ?? 'another execution')} handles this start of the rule`;
+    return `${word}: ${printableLine(startedBy ?? 'another execution')} handles this start of the rule`;
   if (of === null) return word;
-  const about = `${what} of ${plainLine(of)}`;
+  const about = `${what} of ${printableLine(of)}`;
   return word.startsWith(what) ? word.replace(what, () => about) : `${word}, ${about}`;
 }
 
@@ -52,14 +52,14 @@ export function headText(run: Run): string {
 
 /** `ExportFailed: The CRM reported it as failed.` */
 export function failureText({ error, status, cause }: Pick<Run, 'error' | 'status' | 'cause'>): string {
-  return `${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause is recorded.')}`;
+  return `${printableLine(error ?? status ?? '')}: ${printableLine(cause ?? 'no cause is recorded.')}`;
 }
 
 export function readersText({ ofDate, latest }: Readers, entity: Entity, date: string | null): string {
-  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from ${plainLine(ofDate.run)}.`;
+  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from ${printableLine(ofDate.run)}.`;
   if (!latest) return `Readers have no file of ${entity}.`;
   const missing = date === null ? '' : `nothing of ${date}, `;
-  return `Readers have ${missing}still ${entity} of ${latest.date}, from ${plainLine(latest.run)}.`;
+  return `Readers have ${missing}still ${entity} of ${latest.date}, from ${printableLine(latest.run)}.`;
 }
 
 /** The tone of a run: that of its outcome, unless a later run replaced it or it has warnings. */

@@ -186,7 +186,7 @@ export interface Joined extends PublishedRun {
 }
 
 /** Facts about a run besides its execution. */
-export interface Known {
+export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
   published?: Joined | undefined;
@@ -202,7 +202,7 @@ export function parseState(text: string | undefined): RunState | undefined {
 }
 
 /** A run from its execution and the other known facts. */
-export function runOf(execution: Execution, known: Known = {}): Run {
+export function runOf(execution: Execution, known: RunContext = {}): Run {
   const { name, executionArn, status, startDate, stopDate, input, error, cause } = execution;
   const { published, readers = null, waiting = null } = known;
   const state = parseState(execution.output) ?? known.state;

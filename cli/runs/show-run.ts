@@ -12,7 +12,7 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { completed } from '../support/completed.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, durationText, manyText, plainLine } from '../support/text.ts';
+import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
 import { historyOf } from './executions.ts';
 import { findRunOrManifest, withRun } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
@@ -48,15 +48,16 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
   const times = shown.timeline.map(({ seconds }) => (seconds === null ? '' : durationText(seconds)));
   const width = Math.max(...times.map(({ length }) => length));
   const moments = shown.timeline.map(
-    ({ at, text }, index) => `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${plainLine(text)}`,
+    ({ at, text }, index) =>
+      `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${printableLine(text)}`,
   );
   return [
-    paint(plainLine(`${shown.run}: ${headText(shown)}`)),
+    paint(printableLine(`${shown.run}: ${headText(shown)}`)),
     '',
     `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
     ...failureOf(shown),
-    ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${plainLine(warning)}`),
+    ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${printableLine(warning)}`),
     ...columnsOf(shown),
     ...comparedWith(shown),
     ...releaseOf(shown),
@@ -73,7 +74,7 @@ function releaseOf({ release, standing }: ShownRun): string[] {
   const when = requestedAt.slice(0, 16).replace('T', ' ');
   const mark = newNormal ? ' From then on, checks compare only with this file and later ones.' : '';
   const done = standing === 'latest' || standing === 'current' ? 'Released' : 'Release requested';
-  return [`\n  ${plainLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
+  return [`\n  ${printableLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
 
 const NOTHING_TO_COMPARE_WITH = 'There is no earlier published export with the same plan to compare this file with.';
@@ -85,7 +86,7 @@ function comparedWith({ guards }: ShownRun): string[] {
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
   );
-  return [`  ${plainLine(`Compared with ${nights.join(', ')}.`)}`];
+  return [`  ${printableLine(`Compared with ${nights.join(', ')}.`)}`];
 }
 
 function failureOf(shown: ShownRun): string[] {
@@ -95,14 +96,14 @@ function failureOf(shown: ShownRun): string[] {
   const command = makeUp ? [`To export it again: ${makeUp}`] : [];
   return [
     '',
-    ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${plainLine(line)}`),
+    ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${printableLine(line)}`),
   ];
 }
 
 /** Column changes without a warning: the configuration accepts them, or they concern labels only. */
 function columnsOf({ drift, warnings }: ShownRun): string[] {
   const texts = drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
-  return texts.map((text) => `\n  ${plainLine(text)}`);
+  return texts.map((text) => `\n  ${printableLine(text)}`);
 }
 
 function placesOf(shown: ShownRun): string[] {
@@ -118,7 +119,7 @@ function placesOf(shown: ShownRun): string[] {
     ...(log ? [`Log of ${step}: ${log}`] : []),
     ...(links.endpoint === null ? [] : [`Local cloud: ${links.endpoint}`]),
   ];
-  return places.map((place) => `  ${plainLine(place)}`);
+  return places.map((place) => `  ${printableLine(place)}`);
 }
 
 /** A run as `show --json` prints it. Unknown values are null. */
@@ -226,7 +227,7 @@ const plainInputSchema = z.strictObject({
   scheduledFor: z.optional(z.string()),
 });
 
-interface Known {
+interface RunContext {
   /** The input of the execution. */
   given: object;
   /** Whether a retry adopts the export of this run. */
@@ -236,7 +237,7 @@ interface Known {
 }
 
 /** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
-function makeUpOf(run: Run, { given, adoptable, releasable }: Known): string | null {
+function makeUpOf(run: Run, { given, adoptable, releasable }: RunContext): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
   // File and table are published, and the next feed includes the changes of this one.

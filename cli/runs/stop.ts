@@ -8,7 +8,7 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
-import { lastSeen } from './executions.ts';
+import { lastEnteredState } from './executions.ts';
 import { findRun, withRun } from './find-run.ts';
 import { type Execution, secondsBetween } from './run.ts';
 
@@ -29,7 +29,7 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
-  const seen = await lastSeen(target.sfn, found.executionArn);
+  const seen = await lastEnteredState(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   if (!options.yes) {
     if (!process.stdin.isTTY)

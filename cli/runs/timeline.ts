@@ -3,7 +3,7 @@ import type { RunState } from '../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { isWithoutJob, parseState, type Run, readInput } from './run.ts';
 import { outcomeText } from './run-words.ts';
-import { positionText, type Seen } from './waiting.ts';
+import { type EnteredState, positionText } from './waiting.ts';
 
 /** The history of a run in sentences: one for each stretch of states that have one purpose. */
 
@@ -31,7 +31,7 @@ const STATES: Partial<Record<Phase, string[]>> = {
 /** Consecutive states of one phase, such as status checks and the waits between them. */
 interface Stretch {
   phase: Phase;
-  seen: Seen[];
+  seen: EnteredState[];
   /** State data at the end of the stretch; before that of its last state, if the run failed there. */
   after: RunState | undefined;
   /** How often, and for how many seconds, the step itself was at work. */
@@ -46,7 +46,7 @@ interface Stretch {
  * The history of a run, oldest first. The sentences contain counts, ids and keys only.
  * @param output of a successful execution
  */
-export function timelineOf(history: Seen[], run: Run, output: string | undefined): Moment[] {
+export function timelineOf(history: EnteredState[], run: Run, output: string | undefined): Moment[] {
   const running = run.outcome === 'running';
   const shown = stretchesOf(history, run, output).filter(({ phase }) => phase in WORDS);
   const moments = shown.map((stretch, index): Moment => {
@@ -65,7 +65,7 @@ export function timelineOf(history: Seen[], run: Run, output: string | undefined
   return [begun(first, run), ...moments, ...(running ? [] : [ended(run)])];
 }
 
-function stretchesOf(history: Seen[], { endedAt }: Run, output: string | undefined): Stretch[] {
+function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string | undefined): Stretch[] {
   const stretches: Stretch[] = [];
   const end = endedAt === null ? new Date() : new Date(endedAt);
   for (const [index, seen] of history.entries()) {

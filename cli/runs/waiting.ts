@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import type { RunState } from '../../core/step/states.ts';
-import { manyText, plainLine } from '../support/text.ts';
+import { manyText, printableLine } from '../support/text.ts';
 
 /** A state that a run has entered. */
-export interface Seen {
+export interface EnteredState {
   name: string;
   at: Date | undefined;
   state: RunState | undefined;
@@ -24,7 +24,7 @@ export const waitingSchema = z.object({
 export type Waiting = z.infer<typeof waitingSchema>;
 
 /** Why the run waits; `undefined` if it does not wait. */
-export function waitingOf({ name, at, state }: Seen): Waiting | undefined {
+export function waitingOf({ name, at, state }: EnteredState): Waiting | undefined {
   if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
   const { checks, run, waitSeconds } = state;
   const { error, status, count, deadline } = state.trouble ?? {};
@@ -38,9 +38,9 @@ export function waitingOf({ name, at, state }: Seen): Waiting | undefined {
 }
 
 /** Where a run is: `CheckStatus, 1 check`, or the text of `waitingText`. */
-export function positionText(seen: Seen): string {
+export function positionText(seen: EnteredState): string {
   const waiting = waitingOf(seen);
-  return waiting ? waitingText(waiting) : plainLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
+  return waiting ? waitingText(waiting) : printableLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
 }
 
 /** `WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
@@ -52,7 +52,7 @@ export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Wai
     `next try ${clockText(nextTryAt, now)}`,
     deadline && `deadline ${clockText(deadline, now)}`,
   ];
-  return plainLine(`${facts.filter(Boolean).join(', ')} UTC`);
+  return printableLine(`${facts.filter(Boolean).join(', ')} UTC`);
 }
 
 /** `the last 3 refused: 503`, or the name of the error if there was no answer. */

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
 import { printJson } from './print.ts';
-import { plain } from './text.ts';
+import { asciiText } from './text.ts';
 
 const CREDENTIALS =
   /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
@@ -66,7 +66,7 @@ function factsOf(error: unknown): { name: string; message: string } {
   if (!(error instanceof Error)) return { name: '', message: '' };
   const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];
   const messages = all.map((each) => (each instanceof Error ? each.message : ''));
-  return { name: error.name, message: plain(messages.find(Boolean)?.split('\n')[0] ?? '') };
+  return { name: error.name, message: asciiText(messages.find(Boolean)?.split('\n')[0] ?? '') };
 }
 
 function sentence(text: string): string {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CommandError, USAGE } from './exit.ts';
 import { writeText } from './print.ts';
-import { plainLine } from './text.ts';
+import { printableLine } from './text.ts';
 
 /** Asks a person. Only "y" or "yes" means yes; any other answer, the end of the input or the signal means no. */
 export async function confirm(
@@ -11,7 +11,7 @@ export async function confirm(
   question: string,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  print(`${plainLine(question)} [y/N] `);
+  print(`${printableLine(question)} [y/N] `);
   // Reads whole lines, so that the terminal itself handles Ctrl-C.
   const lines = createInterface({ input: stream, terminal: false, ...(signal && { signal }) });
   try {

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { AWS_LIMITS, LEASE_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
 import { awsErrorText } from './aws-error.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
-import { plain } from './text.ts';
+import { asciiText } from './text.ts';
 
 /** The deployment that a command works on, in an AWS account or in a local cloud. */
 export interface TargetOptions {
@@ -111,7 +111,7 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
     const place = await client.config.region();
     return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
   }
-  const other = `AWS could not describe the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
+  const other = `AWS could not describe the stack ${stackName} (${name}: ${asciiText(message.split('\n')[0] ?? '')}).`;
   return awsErrorText(error) ?? other;
 }
 

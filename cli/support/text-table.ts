@@ -1,8 +1,8 @@
-import { plainLine } from './text.ts';
+import { printableLine } from './text.ts';
 
 /** Rows under headings, with columns as wide as their widest cell. Cells may be foreign text: controls are escaped. */
 export function textTable(headings: string[], rows: string[][]): string {
-  const all = [headings, ...rows].map((row) => row.map(plainLine));
+  const all = [headings, ...rows].map((row) => row.map(printableLine));
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   const line = (row: string[]) =>
     `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
@@ -39,7 +39,7 @@ export function fittedTable(columns: Column[], rows: string[][], width: number) 
       rows.map((row) => row.filter((_, index) => shown.includes(columns[index] as Column))),
     );
     if (count < order.length && !fits([heading, ...texts])) continue;
-    const named = texts.map((text, index) => `${text}\n    ${plainLine(rows[index]?.at(-1) ?? '')}`);
+    const named = texts.map((text, index) => `${text}\n    ${printableLine(rows[index]?.at(-1) ?? '')}`);
     return { lines: [heading, ...named], leftOut: leftOut.map(({ name }) => name) };
   }
 }

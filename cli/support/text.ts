@@ -12,7 +12,7 @@ export function escapeControls(text: string): string {
 }
 
 /** A foreign text on one line, with its control characters escaped. */
-export function plainLine(text: string): string {
+export function printableLine(text: string): string {
   return escapeControls(text.replace(/[\t\n\r]+/g, ' ').trim());
 }
 
@@ -48,7 +48,7 @@ export function manyText(count: number, noun: string): string {
 }
 
 /** Text from the CRM for a terminal: at most 200 printable ASCII characters. */
-export function plain(text: string): string {
+export function asciiText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
 }
 

@@ -32,7 +32,7 @@ import { commandFor, pathArgument, withExamples } from '../support/command-optio
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText, plainLine } from '../support/text.ts';
+import { manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 /** Batches of customer updates as the bucket and Step Functions know them, and the command that shows them. */
@@ -99,8 +99,10 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
   const { batch, startedAt, endedAt, error, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   return [
-    plainLine(`${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`),
-    plainLine(`From ${startedAt} to ${endedAt ?? 'now'}.`),
+    printableLine(
+      `${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`,
+    ),
+    printableLine(`From ${startedAt} to ${endedAt ?? 'now'}.`),
     ...(error ? [failureText(status)] : []),
     ...(resumedAs ? [`Resumed as ${resumedAs}: ${commandFor(`update-status ${resumedAs}`, options)}`] : []),
     '',

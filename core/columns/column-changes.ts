@@ -4,7 +4,7 @@ import type { DriftPolicy } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import type { ExportInput } from '../export/input.ts';
 import type { Drift, ExportRequest, Run, Since } from '../step/states.ts';
-import { isPlainName, quotedName } from '../suggestion.ts';
+import { isSafeName, quotedName } from '../suggestion.ts';
 
 /** How the columns that the CRM lists changed since an earlier export. */
 
@@ -60,7 +60,7 @@ export function comparable<T extends { name: string }>(
 ): T[] {
   const requested = new Set(columns);
   const left = new Set(leftOut.map(({ name }) => name));
-  return fields.filter(({ name }) => !left.has(name) && (requested.has(name) || isPlainName(name)));
+  return fields.filter(({ name }) => !left.has(name) && (requested.has(name) || isSafeName(name)));
 }
 
 /** The listed fields in the form of the manifest; `null` if the run does not know all listed fields. */
@@ -115,7 +115,7 @@ const MOST_CARRIED = 50;
 /** Names the first changes of each kind whose columns have plain names, and counts the others. */
 export function driftOf(changes: Changes, since: Since): Drift {
   const named = <T extends string | { name: string }>(all: readonly T[]): T[] =>
-    all.filter((one) => isPlainName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);
+    all.filter((one) => isSafeName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);
   const { added, removed, retyped, relabelled } = changes;
   const kept = { added: named(added), removed: named(removed), retyped: named(retyped), relabelled: named(relabelled) };
   return { since, ...kept, unnamed: countAll(changes) - countAll(kept) };

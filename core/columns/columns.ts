@@ -7,7 +7,7 @@ import type { Manifest } from '../export/manifest.ts';
 import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import type { Drift, Since } from '../step/states.ts';
-import { isPlainLabel, isPlainName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
+import { isSafeLabel, isSafeName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
 import {
   changesBetween,
   comparable,
@@ -56,12 +56,12 @@ export type LastColumns = PublishedColumns | 'unknown' | undefined;
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
   const fields = fieldsOf(run);
   if (fields === null) return 'unknown';
-  const plainLabel = (label: string | null) => (label !== null && isPlainLabel(label) ? label : null);
+  const plainLabel = (label: string | null) => (label !== null && isSafeLabel(label) ? label : null);
   return {
     since: { date: run.date, execution },
     fields: fields.map(({ name, type, label }) => ({
       name,
-      type: type !== null && isPlainName(type) ? type : null,
+      type: type !== null && isSafeName(type) ? type : null,
       label: plainLabel(label),
     })),
     leftOut: run.excepted.map((field) => ({ ...field, label: plainLabel(field.label) })),
@@ -95,7 +95,7 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
     const what = `${input.entity} must have ${quotedNames(missing, requested)} (columns.required), which GET /${input.entity}/fields does not list.`;
     throw new RunError('SchemaChanged', what);
   }
-  return { requested, leftOut, warnings: [...warnings, ...labelsThatGiveWay(plan, fields)] };
+  return { requested, leftOut, warnings: [...warnings, ...supersededLabels(plan, fields)] };
 }
 
 const NOT_COMPARED =
@@ -233,7 +233,7 @@ function requestedOf(
  * Warnings for texts that `columns.labels` maps to null although the CRM now lists them.
  * @throws RunError `ConfigInvalid` if such a text, or a part of it, names a left-out or hashed column
  */
-function labelsThatGiveWay({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
+function supersededLabels({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
   const { except = [], hash = [] } = configured.tables ?? {};
   const hidden = meantBy([...exceptedOf(configured), ...except, ...hash], fields).flatMap(textsOf);
   const texts = Object.entries(labelsOf(configured)).flatMap(([text, value]) => (value === null ? [text] : []));

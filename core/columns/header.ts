@@ -1,4 +1,4 @@
-import { folded, pathParts, plain, visible } from '../folded.ts';
+import { folded, normalised, pathParts, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 
 /** Finds the CRM fields that the texts of a file's header name. */
@@ -109,7 +109,7 @@ function nameOf(meaning: Meaning | null): string | undefined {
 /** @returns the meaning of a cell at a position; `null` if the cell has no visible text */
 function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
   const left = new Set(excepted.map(({ name }) => name));
-  const requested = new Set(columns.filter((name) => !left.has(name)).map(plain));
+  const requested = new Set(columns.filter((name) => !left.has(name)).map(normalised));
   const mayBeLeft = (cell: string, itself: boolean, { exact, told, near, parts }: Found) => {
     if (left.has(cell) || (told !== undefined && left.has(told))) return true;
     if (itself) return false;
@@ -121,7 +121,7 @@ function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof 
     if (visible(cell) === '') return null;
     const found = texts.find(cell);
     const wanted = columns.slice(place, place + 1).find((name) => found.exact.includes(name) && !left.has(name));
-    const itself = wanted !== undefined || requested.has(plain(cell));
+    const itself = wanted !== undefined || requested.has(normalised(cell));
     if (mayBeLeft(cell, itself, found)) return { left: true, names: [], none: false };
     const one = wanted ?? found.told;
     const exact = one === undefined ? found.exact.filter((name) => !left.has(name)) : [one];
@@ -154,7 +154,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   const exact: Texts = new Map();
   const near: Texts = new Map();
   const add = (text: string, name: string) => {
-    put(exact, plain(text), name);
+    put(exact, normalised(text), name);
     if (folded(text) !== '') put(near, folded(text), name);
   };
   for (const name of columns) add(name, name);
@@ -169,7 +169,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
     if (value === null) none.add(folded(text));
     const meant = value === null ? [] : fieldsCalled(value, names);
     for (const name of meant) add(text, name);
-    if (meant.length === 1) told.set(plain(text), meant[0] ?? '');
+    if (meant.length === 1) told.set(normalised(text), meant[0] ?? '');
   }
   const namesNear = (text: string) => near.get(text) ?? [];
   return {
@@ -177,10 +177,10 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
       const path = pathParts(text);
       // The end of a path names a field only if no part before it names one.
       const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
-      const ofEnd = end === undefined ? [] : [exact.get(plain(end)) ?? [], namesNear(folded(end))];
+      const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
       return {
-        exact: exact.get(plain(text)) ?? [],
-        told: told.get(plain(text)),
+        exact: exact.get(normalised(text)) ?? [],
+        told: told.get(normalised(text)),
         none: none.has(folded(text)),
         near: [namesNear(folded(text)), ...ofEnd].filter(({ length }) => length > 0),
         parts: path?.all.flatMap(namesNear) ?? [],

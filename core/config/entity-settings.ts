@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
-import { isPlainLabel } from '../suggestion.ts';
+import { isSafeLabel } from '../suggestion.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
@@ -178,7 +178,7 @@ const chosenColumns = z.strictObject({
     .array(columnName)
     .min(1)
     .max(200)
-    .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
+    .refine((names) => names.every(isSafeLabel), { error: 'must be plain names or labels of columns' })
     .optional()
     .describe(
       'Columns to leave out, by name or label. No run requests them, and a file that has one of them is quarantined and cannot be released. An entry that the CRM does not list stops the run.',

@@ -145,7 +145,7 @@ const PHONE_DIGITS = 7;
 const WORDS = ['bankAccountType', 'country'];
 
 function isOtherText(name: string, sent: string, echoed: string): boolean {
-  const [ours, theirs] = [plainText(sent), plainText(echoed)];
+  const [ours, theirs] = [comparableText(sent), comparableText(echoed)];
   if (ours === theirs) return false;
   if (ours === '' || theirs === '') return true;
   if (MASK.test(echoed)) return false;
@@ -158,7 +158,7 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
 }
 
 /** Removes what services change in a text: Unicode form, white space, invisible characters, letter case. */
-function plainText(text: string): string {
+function comparableText(text: string): string {
   return text
     .normalize('NFC')
     .replace(/[\s\p{Cf}]/gu, '')

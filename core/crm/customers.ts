@@ -48,7 +48,7 @@ export async function updateCustomer(
   const exchange = await crm.exchange(call, inTime);
   if (!exchange.response) {
     if (neverSent(exchange.unanswered)) throw exchange.unanswered;
-    return { status: null, change: 'unclear', error: plain(exchange.unanswered) };
+    return { status: null, change: 'unclear', error: nameAndMessage(exchange.unanswered) };
   }
   const { response, token, trouble } = exchange;
   const { status } = response;
@@ -57,12 +57,19 @@ export async function updateCustomer(
   if (!error) return { status, change, error: null };
   if (trouble) {
     const later = trouble.transient ? { trouble } : {};
-    return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
+    return { status, change, error: nameAndMessage(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
   }
   // After a 422 an empty list means that the CRM named no field.
   const named = status === 422 || (response.ok && change === 'refused') ? { fields: namedIn(response, fields) } : {};
   const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
-  return { status, change, error: plain(error), retryAfterSeconds: error.retryAfterSeconds, ...named, ...scopes };
+  return {
+    status,
+    change,
+    error: nameAndMessage(error),
+    retryAfterSeconds: error.retryAfterSeconds,
+    ...named,
+    ...scopes,
+  };
 }
 
 /** Services need not list the scopes of a token: without a list, no scope counts as missing. */
@@ -71,7 +78,7 @@ function isScopeMissing(scope: string): boolean {
   return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
 }
 
-function plain({ name, message }: RunError): { name: RunErrorName; message: string } {
+function nameAndMessage({ name, message }: RunError): { name: RunErrorName; message: string } {
   return { name, message };
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
-import { isPlainLabel, isPlainName } from '../suggestion.ts';
+import { isSafeLabel, isSafeName } from '../suggestion.ts';
 import type { CrmClient } from './crm-client.ts';
 import { unwrapped } from './read-body.ts';
 
@@ -37,8 +37,8 @@ export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[
   const fields = await crm.call(call, fieldsSchema);
   return fields.map(({ fieldName, label, fieldLabel, type, fieldType }) => ({
     name: fieldName,
-    label: textsOf(label, fieldLabel).find(isPlainLabel) ?? null,
-    type: textsOf(type, fieldType).find(isPlainName) ?? null,
+    label: textsOf(label, fieldLabel).find(isSafeLabel) ?? null,
+    type: textsOf(type, fieldType).find(isSafeName) ?? null,
   }));
 }
 

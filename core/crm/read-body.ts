@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { isPlainName } from '../suggestion.ts';
+import { isSafeName } from '../suggestion.ts';
 import { ownValue } from './error-code.ts';
 
 /** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
@@ -94,7 +94,7 @@ export function shapeOf(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`;
   const keys = Object.keys(value);
   // A key may be data, such as an e-mail address.
-  const named = keys.filter(isPlainName).slice(0, 20);
+  const named = keys.filter(isSafeName).slice(0, 20);
   const others = keys.length > named.length ? [`${keys.length - named.length} keys that are not shown`] : [];
   return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
 }

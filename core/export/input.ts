@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ENTITIES, entitySchema } from '../config/entities.ts';
 import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
-import { isPlainName, quotedNames, suggestion } from '../suggestion.ts';
+import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));
 
@@ -71,13 +71,13 @@ function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): st
 
 /** The key as it may be printed: a key inside a filter is text that a person has typed. */
 function shownKey(key: PropertyKey): string {
-  return typeof key === 'number' || isPlainName(String(key)) ? String(key) : '…';
+  return typeof key === 'number' || isSafeName(String(key)) ? String(key) : '…';
 }
 
 function entityText(input: unknown): string {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   if (entity === undefined) return 'the input lacks "entity"';
   // The text may be a pasted token.
-  if (typeof entity !== 'string' || !isPlainName(entity)) return '"entity" is not one of the known';
+  if (typeof entity !== 'string' || !isSafeName(entity)) return '"entity" is not one of the known';
   return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
 }

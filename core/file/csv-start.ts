@@ -66,11 +66,11 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const accepted = best ?? wide[0];
   if (!accepted) {
     const open = !complete && !markup;
-    return { open, looks: looksOf(headOf(widest(found)), index, open) };
+    return { open, looks: shapeText(headOf(widest(found)), index, open) };
   }
   const alone = best !== undefined || wide.length === 1;
   const first = headOf(accepted);
-  const byLook = alone ? headedByLook(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
+  const byLook = alone ? headedByShape(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
   const headed = best ? true : byLook;
   return {
     encoding: start.encoding,
@@ -99,7 +99,7 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
   return named ?? (markup ? undefined : widest(found.flatMap((each) => belowTitles(each, index) ?? [])));
 }
 
-function looksOf(cells: readonly string[], { isListed, width }: FieldIndex, open: boolean): string {
+function shapeText(cells: readonly string[], { isListed, width }: FieldIndex, open: boolean): string {
   if (cells.length === 0) return open ? 'text whose first record never ends' : 'text without a single record';
   const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
   const listed = cells.filter(isListed).length;
@@ -207,7 +207,7 @@ const LONGEST_DATA = 320;
  * Whether a first record with unlisted texts is a header: true if at least half of its texts are listed; false if a
  * column has the same kind of data as in the second record; otherwise `null`.
  */
-export function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
+export function headedByShape(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;
   if (listed > 1 && listed * 2 >= first.length) return true;
   return first.some((cell, place) => isSameData(cell, second[place] ?? '')) ? false : null;

@@ -29,7 +29,7 @@ export interface Reading {
 }
 
 /** The facts about a stored file, and warnings for its readers, in sentences. */
-export interface Known {
+export interface ReadContent {
   facts: Facts;
   remarks: string[];
 }
@@ -45,7 +45,7 @@ export async function readContent(
   source: ByteSource,
   reading: Reading,
   prove: (stored: StoredBytes) => void = () => undefined,
-): Promise<Known> {
+): Promise<ReadContent> {
   const { chunks, finish } = hashing(source);
   const proven = async () => prove(await finish());
   const { maxBytes, secondsLeft } = reading;

@@ -12,7 +12,7 @@ interface Measure {
 }
 
 /** What the sentence of a failed check may contain besides measurement and bound. */
-interface Told extends Pick<GateReport, 'medianRows'> {
+interface SentenceFacts extends Pick<GateReport, 'medianRows'> {
   /** `3 rows`, `rows that cannot be counted`. */
   rows: string;
 }
@@ -34,7 +34,7 @@ export interface GateCheck {
   /** No measure: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
-  words: (failed: GateCheckResult, told: Told) => string;
+  words: (failed: GateCheckResult, told: SentenceFacts) => string;
 }
 
 /** Below this median a file is not checked for shrinking, and growth is measured from this number instead. */

@@ -31,10 +31,10 @@ const LONGEST_TEXT = 1000;
 /** Removes fields that a cast or a library added. */
 export function onlyListed(fields: object): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name]) => isListed(name));
-  return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, loggable(value)]));
 }
 
-function plain(value: unknown): unknown {
+function loggable(value: unknown): unknown {
   if (typeof value === 'string') return shortText(value);
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string').map(shortText) : undefined;

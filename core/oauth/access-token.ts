@@ -82,7 +82,7 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
     if (freshness === 'stale' && pause.error) throw pause.error;
     return freshness === 'ageing' ? generation : undefined;
   };
-  const look = async (rejected: string | undefined): Promise<Generation> => {
+  const findToken = async (rejected: string | undefined): Promise<Generation> => {
     const { generation } = cache;
     const orCached = orAgeing(generation, rejected, undefined, deps);
     cache.generation = await shared(rejected).catch(orCached);
@@ -90,7 +90,7 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
   };
   return async ({ rejected, reread } = {}) => {
     const isReread = reread !== undefined && reread === cache.generation?.tokens.accessToken;
-    const { accessToken, scope } = ((!isReread && cached(rejected)) || (await look(rejected))).tokens;
+    const { accessToken, scope } = ((!isReread && cached(rejected)) || (await findToken(rejected))).tokens;
     return { accessToken, scope };
   };
 }
@@ -219,7 +219,8 @@ export interface TokenPlaces {
   ledgerTable: string;
 }
 
-interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
+interface FunctionDeps
+  extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
   crm: OAuthSettings;
   /** AWS clients; by default with the credentials of the environment. */
   secrets?: SecretsManagerClient;
@@ -227,7 +228,7 @@ interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient'
 }
 
 /** The dependencies of `createGetAccessToken` in production: secrets, ledger and token endpoint of one deployment. */
-export function accessTokenDeps(places: TokenPlaces, around: Around): AccessTokenDeps {
+export function accessTokenDeps(places: TokenPlaces, around: FunctionDeps): AccessTokenDeps {
   const {
     crm,
     secrets = new SecretsManagerClient(LEASE_LIMITS),

@@ -1,5 +1,5 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
-import { type Header, headedByLook, headerOf } from '../file/csv-start.ts';
+import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
 import type { Expected } from '../file/expected.ts';
 import { cellsOf, type SheetRow } from './sheet-rows.ts';
 
@@ -43,7 +43,7 @@ export async function findHeader(rows: AsyncIterable<SheetRow>, expected: Expect
   if (!wide) return { filled: first.length > 0, kind: null, header: null };
   const below = first.find(({ number }) => number > wide.number);
   const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];
-  const header = headerOf(wide.cells, headerless ? false : headedByLook(wide.cells, second, index), index);
+  const header = headerOf(wide.cells, headerless ? false : headedByShape(wide.cells, second, index), index);
   const number = headerless ? firstRecord(extents, wide) : wide.number;
   return { filled: true, kind: 'wide', header: { ...wide, number, header } };
 }

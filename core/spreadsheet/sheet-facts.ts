@@ -5,7 +5,7 @@ import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { findHeader, type SheetStart } from './find-header.ts';
-import type { SheetSeen } from './sheet-rows.ts';
+import type { SheetFindings } from './sheet-rows.ts';
 import type { Sheet, Workbook } from './workbook.ts';
 
 export interface SheetFacts {
@@ -38,7 +38,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const { sheet, header } = counted;
   const names = namesOf(workbook, header.cells, [...allowed, wanted ?? []].flat());
   const here = new Set<string>();
-  const seen: SheetSeen = { unknownResults: 0, text: new AllowedText(names, (what) => here.add(what)) };
+  const seen: SheetFindings = { unknownResults: 0, text: new AllowedText(names, (what) => here.add(what)) };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(seen)) counter.add(row);
   const { content, recordsAbove } = counter.result();
@@ -111,7 +111,7 @@ function sheetsLike(counted: Start, others: Start[]): number {
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
-function remarksOf(besides: readonly string[], { unknownResults }: SheetSeen): string[] {
+function remarksOf(besides: readonly string[], { unknownResults }: SheetFindings): string[] {
   const kinds = [...new Set(besides)].map((kind) => {
     const count = besides.filter((other) => other === kind).length;
     return count === 1 ? kind : `${kind} (${count})`;

@@ -37,7 +37,7 @@ export interface CellContext {
 }
 
 /** Findings in a sheet besides its values. */
-export interface SheetSeen {
+export interface SheetFindings {
   /** Cells with a formula whose result is not in the file. */
   unknownResults: number;
   /** Finds text outside the values of cells. */
@@ -57,7 +57,7 @@ const MOST_SHARED = 64 * 1024 * 1024;
 export async function* sheetRows(
   chunks: AsyncIterable<Uint8Array>,
   context: CellContext,
-  seen: SheetSeen = { unknownResults: 0 },
+  seen: SheetFindings = { unknownResults: 0 },
 ): AsyncGenerator<SheetRow> {
   const reader = new SheetReader(context, seen);
   const xml = new XmlReader(reader, seen.text);
@@ -75,7 +75,7 @@ const GENERAL: NumberFormat = { shown: 'number', mask: null };
 
 class SheetReader implements XmlHandler {
   private readonly context: CellContext;
-  private readonly seen: SheetSeen;
+  private readonly seen: SheetFindings;
   private rows: SheetRow[] = [];
   private shared = 0;
   private inData = false;
@@ -90,7 +90,7 @@ class SheetReader implements XmlHandler {
   private hasInline = false;
   private run = '';
 
-  constructor(context: CellContext, seen: SheetSeen) {
+  constructor(context: CellContext, seen: SheetFindings) {
     this.context = context;
     this.seen = seen;
   }

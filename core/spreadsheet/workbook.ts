@@ -4,7 +4,7 @@ import type { ZipArchive, ZipEntry } from '../file/zip-archive.ts';
 import { AllowedText, NO_NAMES } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
 import { readSharedStrings, type SharedStrings } from './shared-strings.ts';
-import { type SheetRow, type SheetSeen, sheetRows } from './sheet-rows.ts';
+import { type SheetFindings, type SheetRow, sheetRows } from './sheet-rows.ts';
 import { type Attributes, readXml } from './xml.ts';
 
 /** Opens a workbook (xlsx, ECMA-376): a zip archive of parts that refer to each other. */
@@ -17,7 +17,7 @@ export interface Sheet {
    * The rows that have a value, in order. After the last one, size and checksum of the sheet have been verified.
    * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
-  rows(seen?: SheetSeen): AsyncGenerator<SheetRow>;
+  rows(seen?: SheetFindings): AsyncGenerator<SheetRow>;
 }
 
 export interface Workbook {
@@ -47,7 +47,7 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const context = { calendar: main.calendar, formats, strings };
   const sheets = main.sheets.map((sheet) => ({
     ...sheet,
-    rows: (seen?: SheetSeen) => sheetRows(parts.read(sheet.part), context, seen),
+    rows: (seen?: SheetFindings) => sheetRows(parts.read(sheet.part), context, seen),
   }));
   const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
   const lowered = new Set(read.map((part) => part.toLowerCase()));

@@ -90,11 +90,11 @@ function refuseEarlier(): never {
 
 /** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
 export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
-  Omit<Known<T>, 'outcome' | 'failure'>
+  Omit<Exact<T>, 'outcome' | 'failure'>
 >;
 
 /** A type without unknown keys, so that a misspelt key does not compile. */
-type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+type Exact<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
 interface AnyState {

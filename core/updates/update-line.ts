@@ -161,7 +161,7 @@ export function numberOf(text: string): number | undefined {
 
 /** Whether a JSON number keeps its value when it is read and written again. */
 export function keepsDigits(text: string): boolean {
-  return plainOf(text) === plainOf(String(Number(text)));
+  return canonicalNumber(text) === canonicalNumber(String(Number(text)));
 }
 
 /** The field of the first number in valid JSON whose value `JSON.parse` did not keep. */
@@ -177,7 +177,7 @@ export function roundedField(json: string): string | undefined {
 }
 
 /** `-1.50e3` becomes `-15e2`: without zeros at either end, equal values have equal texts. */
-function plainOf(text: string): string {
+function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', part = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d*))?(?:[eE]([-+]?\d+))?$/.exec(text) ?? [];
   const digits = (whole + part).replace(/^0+/, '');

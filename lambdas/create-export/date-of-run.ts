@@ -16,7 +16,7 @@ import type { RunState } from '../../core/step/states.ts';
 /** The message for an input by hand that imitates a rule: it would claim a future start of that rule. */
 const STILL_TO_COME = '"scheduledFor" is a future start of a rule: leave it out, or give a "date".';
 
-interface Around {
+interface DateDeps {
   deployment: Deployment;
   claimSlot: ClaimSlot;
 }
@@ -29,7 +29,7 @@ interface Around {
 export async function dateOfRun(
   input: ExportInput,
   { startedAt, execution }: RunState,
-  { deployment, claimSlot }: Around,
+  { deployment, claimSlot }: DateDeps,
 ): Promise<string | Answer<'CreateExport'>> {
   const { timeZone } = deployment;
   const { entity, date, scheduledFor } = input;

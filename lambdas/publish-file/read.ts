@@ -1,7 +1,7 @@
 import { RunError } from '../../core/errors.ts';
 import type { ByteSource, StoredBytes } from '../../core/file/byte-source.ts';
 import { expectedOf } from '../../core/file/expected.ts';
-import { type Known, readContent } from '../../core/file/read-content.ts';
+import { type ReadContent, readContent } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
@@ -23,7 +23,7 @@ export async function readStored(
   file: StoredFile,
   run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   deps: Deps,
-): Promise<Known> {
+): Promise<ReadContent> {
   const { deployment, secondsLeft, bucket } = deps;
   return readContent(
     storedSource(file, bucket),

@@ -14,7 +14,7 @@ const DATES_CHECKED = 7;
 const TOLD_MS = 6 * 60 * 60_000;
 
 /** The record of a date; `null` if recording failed. */
-interface Looked {
+interface CheckedNight {
   date: string;
   recorded: { night: Night | undefined } | null;
 }
@@ -22,7 +22,7 @@ interface Looked {
 /** Records nights for killed runs, and counts whether a night is incomplete shortly after its deadline. */
 export async function checkNights(now: Date, deps: RecordNightDeps): Promise<void> {
   const today = dateIn(deps.deployment.timeZone, now);
-  const looked: Looked[] = [];
+  const looked: CheckedNight[] = [];
   for (let ago = 0; ago < DATES_CHECKED; ago += 1) {
     const date = dateAfter(today, -ago);
     looked.push({ date, recorded: await recordDate(date, deps) });
@@ -31,7 +31,7 @@ export async function checkNights(now: Date, deps: RecordNightDeps): Promise<voi
 }
 
 /** Writes no value if a night cannot be read: missing values raise the alarm. */
-async function countIncomplete(now: Date, looked: Looked[], { bucket, deployment, log }: RecordNightDeps) {
+async function countIncomplete(now: Date, looked: CheckedNight[], { bucket, deployment, log }: RecordNightDeps) {
   const since = await watchedSince(bucket, now);
   const open = looked.filter(({ recorded }) => !recorded?.night?.complete);
   const due = open.filter(({ date }) => isDue(timesOfNight(deployment, date), since, now));

@@ -6,7 +6,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
-import { lastSeen } from '../../cli/runs/executions.ts';
+import { lastEnteredState } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import { nightKey } from '../../core/night/marker.ts';
@@ -108,7 +108,7 @@ it('shows the table of a run, and no record in the history of its execution', as
   expect(code).toBe(0);
   expect(stdout).toContain(`Table of ${nameOf(first)} written: 30 rows`);
   expect(stdout).toContain(`/${KEY}`);
-  const seen = await lastSeen(system.target.sfn, first.executionArn);
+  const seen = await lastEnteredState(system.target.sfn, first.executionArn);
   const values = await query(`SELECT DISTINCT email AS value FROM ${await csvOf()} WHERE email LIKE '%@%'`);
   expect(values.length).toBeGreaterThan(10);
   for (const { value } of values) expect(JSON.stringify(seen.state)).not.toContain(value);

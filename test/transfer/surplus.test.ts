@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { lookAtFile } from '../../transfer/source/look.ts';
+import { sampleFile } from '../../transfer/source/sample-file.ts';
 import { KIB } from '../support/transfers.ts';
 
 const SURPLUS_MS = 100;
@@ -32,7 +32,7 @@ async function originOf(bytes: number): Promise<string> {
 }
 
 test('a byte too many behind a whole file is found although the process was busy when it came', async () => {
-  const looked = lookAtFile(await originOf(100 * KIB), {
+  const looked = sampleFile(await originOf(100 * KIB), {
     policy: { hosts: [], local: true },
     mostBytes: 1000 * KIB,
     signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { meet, type Seen } from '../../../cli/health/probe-meeting.ts';
+import { makeCalls, type Observations } from '../../../cli/health/probe-calls.ts';
 import { pointsOf } from '../../../cli/health/probe-points.ts';
 import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
@@ -193,9 +193,9 @@ async function met({ settings, faults = [] }: Dialect) {
   for (const fault of faults) sandbox.faults.add(fault);
   const { accessToken, scopes } = sandbox.issueTokens();
   const scope = scopes.join(' ');
-  const seen: Seen = { calls: [], notes: {} };
+  const observed: Observations = { calls: [], notes: {} };
   let slept = 0;
-  const ended = await meet(
+  const ended = await makeCalls(
     {
       deployment: deployment({ crm: { baseUrl: sandbox.baseUrl } }),
       token: { accessToken, scope },
@@ -207,13 +207,13 @@ async function met({ settings, faults = [] }: Dialect) {
       signal: new AbortController().signal,
       onCall: () => undefined,
     },
-    seen,
+    observed,
   ).catch((error: unknown) => String(error));
-  return { seen, ended, sandbox, accessToken, points: pointsOf(seen.notes) };
+  return { observed, ended, sandbox, accessToken, points: pointsOf(observed.notes) };
 }
 
 test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and nothing else', async (_, dialect) => {
-  const { seen, ended, sandbox, accessToken, points } = await met(dialect);
+  const { observed, ended, sandbox, accessToken, points } = await met(dialect);
 
   const otherwise = points.filter(({ verdict }) => verdict === 'otherwise');
   expect(
@@ -224,7 +224,7 @@ test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and noth
   expect(sandbox.ledger.count({ kind: 'create' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.violations()).toEqual([]);
-  const kept = JSON.stringify({ points, ended, calls: seen.calls });
+  const kept = JSON.stringify({ points, ended, calls: observed.calls });
   for (const secret of [CANARY, accessToken]) expect(kept).not.toContain(secret);
 });
 

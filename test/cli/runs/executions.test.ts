@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
-import type { Seen } from '../../../cli/runs/waiting.ts';
+import type { EnteredState } from '../../../cli/runs/waiting.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -79,7 +79,7 @@ test('a run is followed from its start to its end', async () => {
     },
   ]);
   const seen: [name: string, status: string, checks: number | undefined][] = [];
-  const onProgress = (status: string, { name, state }: Seen) => void seen.push([name, status, state?.checks]);
+  const onProgress = (status: string, { name, state }: EnteredState) => void seen.push([name, status, state?.checks]);
   const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress });
   expect(seen).toEqual([
     ['', 'RUNNING', undefined],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytesText, plainLine } from '../../../cli/support/text.ts';
+import { bytesText, printableLine } from '../../../cli/support/text.ts';
 
 test('bytes are written for a person', () => {
   const texts = [null, 0, 9_999, 10_000, 80_073, 12_345_678, 2_000_000_000, 5e15].map(bytesText);
@@ -7,5 +7,5 @@ test('bytes are written for a person', () => {
 });
 
 test('a text of another program is one line, with controls as escapes', () => {
-  expect(plainLine(' a\x1b[31m\r\n\tb\x9b\u202e\u200f ')).toBe(String.raw`a\u001b[31m b\u009b\u202e\u200f`);
+  expect(printableLine(' a\x1b[31m\r\n\tb\x9b\u202e\u200f ')).toBe(String.raw`a\u001b[31m b\u009b\u202e\u200f`);
 });

@@ -10,7 +10,7 @@ import {
   listedOf,
 } from '../../../core/columns/column-changes.ts';
 import { meantBy } from '../../../core/columns/left-out.ts';
-import { isPlainName } from '../../../core/suggestion.ts';
+import { isSafeName } from '../../../core/suggestion.ts';
 
 const SINCE = { date: '2026-11-19', execution: 'night-0' };
 const field = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
@@ -62,7 +62,7 @@ test('two lists differ by what each has alone and by what has changed, in whatev
       const drift = driftOf(changes, SINCE);
       const all = Object.values(changes).flat();
       expect(countChanges(drift) + drift.relabelled.length).toBe(all.length);
-      for (const text of [...drift.added, ...drift.removed]) expect(isPlainName(text)).toBe(true);
+      for (const text of [...drift.added, ...drift.removed]) expect(isSafeName(text)).toBe(true);
     }),
   );
 });

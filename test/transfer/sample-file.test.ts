@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { lookAtFile } from '../../transfer/source/look.ts';
+import { sampleFile } from '../../transfer/source/sample-file.ts';
 import { startOrigin } from '../support/origin/origin.ts';
 
 let origin: Awaited<ReturnType<typeof startOrigin>>;
@@ -17,8 +17,8 @@ const options = (mostBytes = 1_000_000) => ({
 test('a file is fetched by one GET, whole or up to so many bytes', async () => {
   const file = origin.file({ size: 600_000 });
 
-  const whole = await lookAtFile(file.url, options());
-  const begin = await lookAtFile(file.url, options(1000));
+  const whole = await sampleFile(file.url, options());
+  const begin = await sampleFile(file.url, options(1000));
 
   expect(whole).toMatchObject({ whole: true, undeclaredEnd: false });
   expect(whole.bytes).toHaveLength(600_000);
@@ -29,7 +29,7 @@ test('a file is fetched by one GET, whole or up to so many bytes', async () => {
 test('nothing that failed is tried again', async () => {
   const refusing = origin.file({ size: 5000, script: () => ({ status: 503 }) });
 
-  await expect(lookAtFile(refusing.url, options())).rejects.toThrow('The GET of the file was answered 503.');
+  await expect(sampleFile(refusing.url, options())).rejects.toThrow('The GET of the file was answered 503.');
   expect(refusing.requests).toHaveLength(1);
 });
 
@@ -43,6 +43,6 @@ test('an address is checked as in a transfer', async () => {
     'https://a@files.crm.example/',
   ];
   for (const address of addresses) {
-    await expect(lookAtFile(address, listed)).rejects.toMatchObject({ reason: 'address-rejected' });
+    await expect(sampleFile(address, listed)).rejects.toMatchObject({ reason: 'address-rejected' });
   }
 });

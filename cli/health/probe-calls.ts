@@ -36,14 +36,14 @@ export interface Call {
 }
 
 /** What the probe has observed so far. */
-export interface Seen {
+export interface Observations {
   calls: Call[];
   /** The one that is exported. */
   entity?: Entity;
   notes: Notes;
 }
 
-export interface Meeting {
+export interface ProbeContext {
   deployment: Deployment;
   token: AccessToken;
   /** Default: the first entity whose fields a run can read. */
@@ -57,17 +57,17 @@ export interface Meeting {
 
 /**
  * Reads the fields of all entities, makes one export of one column, and fetches its file.
- * @param seen collects the observations, also if this function throws
+ * @param observed collects the observations, also if this function throws
  * @throws RunError as a run would, TransferError, RetryableError, the reason of the signal
  */
-export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
-  const { deployment, token } = meeting;
-  const { notes } = seen;
-  const crm = keepingClient(meeting, seen);
+export async function makeCalls(context: ProbeContext, observed: Observations): Promise<void> {
+  const { deployment, token } = context;
+  const { notes } = observed;
+  const crm = keepingClient(context, observed);
   const scopes = token.scope.split(/\s+/).filter(Boolean);
   try {
-    const { entity, fields } = await chosenList(crm, meeting, seen);
-    seen.entity = entity;
+    const { entity, fields } = await chosenList(crm, context, observed);
+    observed.entity = entity;
     const column = columnOf(deployment, entity, fields);
     const time = { timeoutMs: deployment.crm.createTimeoutSeconds * 1000 };
     const request = requestOf(deployment, entity, column);
@@ -75,10 +75,10 @@ export async function meet(meeting: Meeting, seen: Seen): Promise<void> {
     notes['export-id-field'] = placeNote(placeOf(crm.last(), ['id', 'uuid', 'exportId'], id), 'id');
     if (scopes.includes(EXPORT_SCOPE)) notes['export-scope'] = assumed(`An export is accepted with ${EXPORT_SCOPE}.`);
     else if (scopes.length > 0) notes['export-scope'] = tolerated(`An export is accepted without ${EXPORT_SCOPE}.`);
-    await waitFor(crm, meeting, seen, { entity, id });
+    await waitFor(crm, context, observed, { entity, id });
     const address = await noting('file-host', notes, () => requestDownload(crm, entity, id));
     if (noteLink(new URL(address), deployment, notes)) {
-      await noteFile(address, meeting, { entity, fields, column, notes });
+      await noteFile(address, context, { entity, fields, column, notes });
     }
   } catch (error) {
     if (error instanceof RunError && error.status === 403 && scopes.includes(EXPORT_SCOPE)) {
@@ -106,7 +106,10 @@ interface KeepingClient extends CrmClient {
 }
 
 /** The client of a run, which also records shapes. It has one token, so it repeats no call after a 401 or 403. */
-function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, seen: Seen): KeepingClient {
+function keepingClient(
+  { deployment, token, elapsed, signal, onCall }: ProbeContext,
+  observed: Observations,
+): KeepingClient {
   const log = { info: () => undefined, error: () => undefined };
   const now = () => new Date();
   const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now, signal });
@@ -119,12 +122,12 @@ function keepingClient({ deployment, token, elapsed, signal, onCall }: Meeting, 
     const exchange = await Promise.race([crm.exchange(call), aborted]);
     body = exchange.response?.body;
     const kept = { call: nameOf(call), milliseconds: Math.round(elapsed() - began), ...formOf(exchange.response) };
-    seen.calls.push(kept);
+    observed.calls.push(kept);
     onCall(kept);
     if (!exchange.response) throw exchange.unanswered;
     const { response } = exchange;
     if (response.status === 401) {
-      noteScheme(response, seen.notes);
+      noteScheme(response, observed.notes);
       throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
     }
     const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
@@ -167,7 +170,7 @@ async function listOf(crm: KeepingClient, entity: Entity): Promise<List> {
 }
 
 /** The fields of the wanted entity, or of the first entity whose fields a run can read. @throws RunError */
-async function chosenList(crm: KeepingClient, { entity: wanted }: Meeting, { calls, notes }: Seen) {
+async function chosenList(crm: KeepingClient, { entity: wanted }: ProbeContext, { calls, notes }: Observations) {
   const lists: List[] = [];
   for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
     const list = await listOf(crm, entity);
@@ -233,8 +236,8 @@ const LONGEST_WAIT_MS = 15_000;
 /** Reads the status until the export is PROCESSED. @throws RunError */
 async function waitFor(
   crm: KeepingClient,
-  { deployment, elapsed, sleep }: Meeting,
-  { notes }: Seen,
+  { deployment, elapsed, sleep }: ProbeContext,
+  { notes }: Observations,
   { entity, id }: { entity: Entity; id: string },
 ): Promise<void> {
   const { deadlineSeconds } = deployment.entities[entity].polling;

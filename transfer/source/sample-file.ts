@@ -5,7 +5,7 @@ import { Blocks } from './blocks.ts';
 import { guardedLookup } from './guard.ts';
 import { Link, openSource } from './open.ts';
 
-interface LookOptions {
+interface SampleOptions {
   policy: SourcePolicy;
   /** The number of bytes after which reading stops. */
   mostBytes: number;
@@ -14,7 +14,7 @@ interface LookOptions {
 }
 
 /** The beginning of a file, or all of it. */
-export interface Looked {
+export interface FileSample {
   head: FileHead;
   /** Whether only the closing of the connection marks the end of the file. */
   undeclaredEnd: boolean;
@@ -28,7 +28,7 @@ export interface Looked {
  * IP addresses.
  * @throws TransferError, RetryableError; the signal's reason
  */
-export async function lookAtFile(address: string, options: LookOptions): Promise<Looked> {
+export async function sampleFile(address: string, options: SampleOptions): Promise<FileSample> {
   const { policy, signal } = options;
   const lookup = guardedLookup(policy);
   const ends = { lookup, keepAlive: false };
