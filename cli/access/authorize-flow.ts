@@ -81,8 +81,8 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   try {
     // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
     const authorization = await withRetries(async () => {
-      const { generation } = await standingGrant(places);
-      return places.ledger.takeNumber((generation?.tokens.authorization ?? 0) + 1);
+      const { tokenSet } = await standingGrant(places);
+      return places.ledger.takeNumber((tokenSet?.tokens.authorization ?? 0) + 1);
     });
     const exchanged = await exchangeCode(client, given, settings, clock.now);
     tokens = exchanged.tokens;
@@ -127,7 +127,7 @@ async function endedAfterConsent(
   signal: AbortSignal | undefined,
 ): Promise<CommandError> {
   const standing = await standingGrant(places).catch(() => undefined);
-  const isStored = tokens !== undefined && standing?.generation?.tokens.accessToken === tokens.accessToken;
+  const isStored = tokens !== undefined && standing?.tokenSet?.tokens.accessToken === tokens.accessToken;
   const stands = isStored
     ? 'The new grant is stored and in use.'
     : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;

@@ -136,10 +136,10 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   const started = await startNamed(target, entity, {}, options);
   await followToTheEnd(target, [started], options);
   const places = grantPlaces(target);
-  const { generation } = await standingGrant(places);
-  if (!generation || !isUntried(generation.tokens)) return;
+  const { tokenSet } = await standingGrant(places);
+  if (!tokenSet || !isUntried(tokenSet.tokens)) return;
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
-  if (await places.ledger.read(generation.versionId)) {
+  if (await places.ledger.read(tokenSet.versionId)) {
     const what = 'The functions refreshed the grant, but could not store it';
     throw new CommandError(`${what}: run verify to check the permissions of their roles.`, RUN_FAILED);
   }

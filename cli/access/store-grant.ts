@@ -4,11 +4,11 @@ import { PERSONAL_SCOPES } from '../../core/config/scopes.ts';
 import { RunError } from '../../core/errors.ts';
 import {
   BEFORE_THE_FIRST,
-  type Generation,
   type GrantStore,
   newestOf,
   obtainedLately,
   successorOf,
+  type TokenSet,
 } from '../../core/oauth/grant.ts';
 import { type Claim, GIVEN_BACK, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import {
@@ -59,16 +59,16 @@ export async function storeAuthorization(
   { clientId, clientSecret, stored }: OAuthClient & { stored: StoredClient | undefined },
   tokens: Numbered,
   { writeClient, needed = [], ...deps }: AuthorizationDeps,
-): Promise<Generation> {
+): Promise<TokenSet> {
   const standing = await standingGrant(deps);
-  const { generation } = standing;
-  if (generation && tokens.authorization !== undefined && generation.tokens.authorization === tokens.authorization) {
-    return generation;
+  const { tokenSet } = standing;
+  if (tokenSet && tokens.authorization !== undefined && tokenSet.tokens.authorization === tokens.authorization) {
+    return tokenSet;
   }
-  refuseLater(generation, tokens);
+  refuseLater(tokenSet, tokens);
   refuseFewerScopes(standing, tokens, needed);
   const client = { clientId, clientSecret };
-  const former = generation && stored && clientOf(stored, generation.tokens);
+  const former = tokenSet && stored && clientOf(stored, tokenSet.tokens);
   const isOther = former !== undefined && former.clientId !== clientId;
   if (isOther) {
     await writeClient({ ...client, former: { clientId: former.clientId, clientSecret: former.clientSecret } });
@@ -82,7 +82,7 @@ export async function storeAuthorization(
 }
 
 /** An older consent never replaces a newer one. @throws CommandError (exit code 1) */
-function refuseLater(standing: Generation | undefined, { authorization }: Pick<Tokens, 'authorization'>): void {
+function refuseLater(standing: TokenSet | undefined, { authorization }: Pick<Tokens, 'authorization'>): void {
   const later = standing?.tokens.authorization ?? 0;
   if (authorization === undefined || later <= authorization) return;
   throw new CommandError(
@@ -92,9 +92,9 @@ function refuseLater(standing: Generation | undefined, { authorization }: Pick<T
 }
 
 /** Refuses to replace a working grant with one that has fewer scopes than the deployment needs. */
-function refuseFewerScopes({ generation, dead }: StandingGrant, { scope }: NewTokens, needed: string[]): void {
-  if (!generation || dead) return;
-  const [given, held] = [scope, generation.tokens.scope].map((text) => text.split(' '));
+function refuseFewerScopes({ tokenSet, dead }: StandingGrant, { scope }: NewTokens, needed: string[]): void {
+  if (!tokenSet || dead) return;
+  const [given, held] = [scope, tokenSet.tokens.scope].map((text) => text.split(' '));
   // Some services never name the personal scopes in their answers.
   const lost = needed.filter(
     (name) => !given?.includes(name) && (held?.includes(name) || !PERSONAL_SCOPES.includes(name)),
@@ -107,14 +107,14 @@ function refuseFewerScopes({ generation, dead }: StandingGrant, { scope }: NewTo
 }
 
 /**
- * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits
+ * Stores a new grant as the successor of the current token set, dead or not, under a claim as the functions do. Waits
  * for a refresh in progress, so that the new grant is the newest.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError if a later authorization is stored
  */
 export async function storeGrant(
   tokens: Numbered & Pick<Tokens, 'clientId' | 'functionStoredAt'>,
   deps: StoreDeps,
-): Promise<Generation> {
+): Promise<TokenSet> {
   const { store, ledger, now = Date.now } = deps;
   for (;;) {
     const before = await newestVersion(store);
@@ -124,10 +124,10 @@ export async function storeGrant(
       const standing = await store.version(before).catch(() => undefined);
       refuseLater(standing, tokens);
       const earlierObtainedAt = standing ? obtainedLately(standing.tokens, new Date(now())) : [];
-      const generation = { versionId: successorOf(before), tokens: { ...tokens, earlierObtainedAt } };
-      if (!(await store.store(generation.versionId, generation.tokens))) continue;
+      const tokenSet = { versionId: successorOf(before), tokens: { ...tokens, earlierObtainedAt } };
+      if (!(await store.store(tokenSet.versionId, tokenSet.tokens))) continue;
       await ledger.end(claim, { state: 'STORED' }).catch(() => undefined);
-      return generation;
+      return tokenSet;
     } catch (error) {
       // Functions can use the former grant without waiting for the end of the claim.
       await ledger.end(claim, GIVEN_BACK).catch(() => undefined);
@@ -136,20 +136,20 @@ export async function storeGrant(
   }
 }
 
-/** The newest generation, found along the chain: the label AWSCURRENT may be stale, missing, or at an unreadable value. */
+/** The newest token set, found along the chain: the label AWSCURRENT may be stale, missing, or at an unreadable value. */
 async function newestVersion(store: GrantStore): Promise<string> {
   let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
   while (await store.version(successorOf(versionId))) versionId = successorOf(versionId);
   return versionId;
 }
 
-/** The claim, or `undefined` if the generation has a successor by now. */
+/** The claim, or `undefined` if the token set has a successor by now. */
 async function claimWhenFree(versionId: string, deps: StoreDeps): Promise<Claim | undefined> {
   const { ledger, store, now = Date.now, elapsed = () => performance.now(), sleep = setTimeout } = deps;
   let item = await ledger.read(versionId);
   let since = elapsed();
   for (let look = 0; ; look += 1) {
-    // It has no claim, or one that was given back, belongs to a dead generation, or stays unchanged for a whole lease.
+    // It has no claim, or one that was given back, belongs to a dead token set, or stays unchanged for a whole lease.
     if (!item || item.state === 'DEAD' || item.deadline === 0 || elapsed() - since > LEASE_MS) {
       const answer = await ledger.claimObserved(versionId, randomUUID(), now(), item);
       if (answer.won) return answer.claim;
@@ -175,10 +175,10 @@ type StandingGrant = Awaited<ReturnType<typeof standingGrant>>;
 export async function standingGrant({ store, ledger }: GrantPlaces) {
   try {
     const { newest } = await newestOf(store);
-    return { generation: newest, dead: Boolean((await ledger.read(newest.versionId))?.diedAt) };
+    return { tokenSet: newest, dead: Boolean((await ledger.read(newest.versionId))?.diedAt) };
   } catch (error) {
     // No grant is stored, or no function can use the stored one.
-    if (error instanceof RunError && error.name === 'ConfigInvalid') return { generation: undefined, dead: false };
+    if (error instanceof RunError && error.name === 'ConfigInvalid') return { tokenSet: undefined, dead: false };
     throw error;
   }
 }

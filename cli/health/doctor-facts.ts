@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { type AccessTokenDeps, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { BEFORE_THE_FIRST, type Generation, isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
+import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
 import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { readOAuthClient, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
@@ -14,7 +14,7 @@ import { type Advising, FIRST_RUN, ledgerFinding, type Refreshed } from './grant
 import { type Asked, askCrm } from './service-checks.ts';
 
 export interface DoctorOptions extends ConfigurationOptions {
-  /** Spends a generation of the grant; without this option, doctor changes nothing. */
+  /** Spends a token set of the grant; without this option, doctor changes nothing. */
   refresh?: boolean;
   /** Prints the passed checks too. */
   all?: boolean;
@@ -29,10 +29,10 @@ export interface DoctorFacts {
   known: Configured | undefined;
   advising: Advising;
   client: Promise<StoredClient>;
-  grant: Promise<{ labelled: Generation; newest: Generation }>;
+  grant: Promise<{ labelled: TokenSet; newest: TokenSet }>;
   claim: Promise<LedgerItem | undefined>;
-  /** The newest generation before a refresh; `undefined` if it could not be read. */
-  before: Generation | undefined;
+  /** The newest token set before a refresh; `undefined` if it could not be read. */
+  before: TokenSet | undefined;
   /** `undefined` if the grant was not refreshed. */
   refreshed: Promise<Refreshed | undefined>;
   /** The newest tokens, with a known configuration. */
@@ -127,8 +127,8 @@ export function grantDeps(
   );
 }
 
-/** Makes one real refresh by the rules of the functions; it spends the generation. @throws RunError */
-async function refresh(target: Target, before: Generation, options: GrantOptions): Promise<Refreshed> {
+/** Makes one real refresh by the rules of the functions; it spends the token set. @throws RunError */
+async function refresh(target: Target, before: TokenSet, options: GrantOptions): Promise<Refreshed> {
   const seen: Refreshed = { before, after: before, calls: [], lost: false };
   const deps = grantDeps(target, options, (event) => {
     seen.lost ||= event === 'GrantRotatedButNotStored';

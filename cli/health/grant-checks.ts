@@ -2,7 +2,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import { type Generation, isUntried, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
+import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
@@ -42,14 +42,14 @@ export function clientFinding(
 
 /** @param labelled the version that AWSCURRENT names @param newest the last of its successors */
 export function grantFinding(
-  { labelled, newest }: { labelled: Generation; newest: Generation },
+  { labelled, newest }: { labelled: TokenSet; newest: TokenSet },
   { now }: Advising,
 ): Finding {
   const { obtainedAt, expiresAt } = newest.tokens;
   const end = expiresAt === null ? 'its expiry is unknown' : `its access token ends at ${expiresAt}`;
   const exhausted = versionsExhausted(newest.tokens, now);
   if (exhausted) return broken(exhausted.message, ERRORS.SecretVersionsExhausted.advice, ENVIRONMENT);
-  const text = `Generation ${newest.versionId}, obtained at ${obtainedAt}; ${end}.`;
+  const text = `Token set ${newest.versionId}, obtained at ${obtainedAt}; ${end}.`;
   if (labelled.versionId === newest.versionId) return holds(text);
   return warning(
     `${text} AWSCURRENT still names its ancestor ${labelled.versionId}.`,
@@ -60,11 +60,11 @@ export function grantFinding(
 /** Allowance for two different clocks: a claim counts as longer than a lease only beyond it. */
 const CLOCKS_MS = 15_000;
 
-/** Whether a run can spend the newest generation. */
+/** Whether a run can spend the newest token set. */
 export function ledgerFinding(item: LedgerItem | undefined, advising: Advising): Finding {
   const { now, authorizeCommand } = advising;
   const authorize = `Authorize again: ${authorizeCommand}.`;
-  if (!item) return holds('Reachable. The current generation is not claimed.');
+  if (!item) return holds('Reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
   const isPast = deadline < now.getTime();
@@ -74,20 +74,20 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
     return broken(`The grant is dead${since}: ${reason}.${lost}`, authorize);
   }
   if (state === 'STORED') {
-    const text = 'The current generation has a successor by the ledger, which is not in the secret.';
+    const text = 'The current token set has a successor by the ledger, which is not in the secret.';
     const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${authorizeCommand}.`;
     return broken(text, advice, ENVIRONMENT);
   }
-  if (deadline === 0) return holds('Reachable; the current generation was claimed and given back unspent.');
+  if (deadline === 0) return holds('Reachable; the current token set was claimed and given back unspent.');
   if (isPast) return endedClaimFinding(item, advising);
   if (deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
     const since = new Date(deadline - LEASE_MS).toISOString();
-    const text = `The current generation is claimed since ${since}: a refresh or an authorization is under way.`;
+    const text = `The current token set is claimed since ${since}: a refresh or an authorization is under way.`;
     return warning(text, 'Run the command again in a minute.');
   }
   const next = `the next is tried after ${new Date(deadline).toISOString()}.`;
   if (refusals > 0) {
-    const times = `${refusals} refreshes of the current generation were refused with an unrecognised error code`;
+    const times = `${refusals} refreshes of the current token set were refused with an unrecognised error code`;
     return broken(`${times}; ${next} ${reason}.`, authorize);
   }
   const advice = `Check whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
@@ -103,13 +103,13 @@ function endedClaimFinding(item: LedgerItem, { refreshCommand }: Advising): Find
   }
   if (item.unanswered > 0) return warning(`${unansweredText(item)}.`, next);
   const since = new Date(item.deadline - LEASE_MS).toISOString();
-  return warning(`The current generation is claimed since ${since}, and that refresh has not ended.`, next);
+  return warning(`The current token set is claimed since ${since}, and that refresh has not ended.`, next);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
   const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
-  return `No refresh of the current generation got a usable answer${since}${times}`;
+  return `No refresh of the current token set got a usable answer${since}${times}`;
 }
 
 /** The rights to read the stored client and grant. */
@@ -185,8 +185,8 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
 }
 
 export interface Refreshed {
-  before: Generation;
-  after: Generation;
+  before: TokenSet;
+  after: TokenSet;
   /** Calls of the token endpoint; empty if another function refreshed at the same time. */
   calls: { answer: TokenAnswer; milliseconds: number }[];
   /** The CRM gave new tokens, but they could not be stored. */
@@ -201,7 +201,7 @@ export function refreshFinding({ before, after, calls, lost }: Refreshed, { auth
   }
   const last = calls.at(-1);
   if (last?.answer.kind !== 'granted') {
-    const text = `Another function refreshed the grant at the same time; generation ${after.versionId} is there.`;
+    const text = `Another function refreshed the grant at the same time; token set ${after.versionId} is there.`;
     return warning(text, 'To test the CRM, refresh again when no run is under way.');
   }
   const { refreshToken, expiresAt, obtainedAt } = last.answer.tokens;
@@ -211,7 +211,7 @@ export function refreshFinding({ before, after, calls, lost }: Refreshed, { auth
     `Answered in ${last.milliseconds} ms`,
     rotated ? 'rotation observed: the CRM issued a new refresh token' : 'no rotation: the refresh token stays the same',
     `expires_in ${life}`,
-    `stored as generation ${after.versionId}`,
+    `stored as token set ${after.versionId}`,
   ].join('; ');
   const odd = [...(calls.length > 1 ? ['the first answer was lost'] : []), ...last.answer.oddities];
   if (odd.length === 0) return holds(`${text}.`);

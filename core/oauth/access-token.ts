@@ -6,10 +6,10 @@ import type { OAuthSettings } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
 import {
   createGrantStore,
-  type Generation,
   grantFreshness,
   successorOf,
   type TokenFreshness,
+  type TokenSet,
   versionsExhausted,
 } from './grant.ts';
 import { createLedger, type LedgerItem } from './ledger.ts';
@@ -38,7 +38,7 @@ export interface AccessTokenDeps extends SpendDeps {
 
 /** State that the invocations of one container share. */
 export interface TokenCache {
-  generation?: Generation;
+  tokenSet?: TokenSet;
   /**
    * After a failure: until when the secret is not read, and until when the grant is not refreshed. Without an error,
    * another function is refreshing.
@@ -61,8 +61,8 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
    * The refresh of this invocation. A refresh from an earlier invocation is not joined: it measures its time by that
    * invocation.
    */
-  let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
-  const shared = async (rejected: string | undefined): Promise<Generation> => {
+  let running: { rejected: string | undefined; result: Promise<TokenSet> } | undefined;
+  const shared = async (rejected: string | undefined): Promise<TokenSet> => {
     // A refresh that began before the refusal may return the refused token: wait for it, do not join it.
     while (running && rejected !== undefined && running.rejected !== rejected) {
       await running.result.catch(() => undefined);
@@ -74,22 +74,22 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
     });
   };
   /** The cached token, if it may be used without a look at the secret. @throws the error of a pause */
-  const cached = (rejected: string | undefined): Generation | undefined => {
-    const { generation, pause } = cache;
-    const freshness = generation ? grantFreshness(generation.tokens, rejected, deps) : 'stale';
-    if (freshness === 'fresh') return generation;
+  const cached = (rejected: string | undefined): TokenSet | undefined => {
+    const { tokenSet, pause } = cache;
+    const freshness = tokenSet ? grantFreshness(tokenSet.tokens, rejected, deps) : 'stale';
+    if (freshness === 'fresh') return tokenSet;
     if (!pause || deps.now().getTime() >= pause.readAt) return undefined;
     if (freshness === 'stale' && pause.error) throw pause.error;
-    return freshness === 'ageing' ? generation : undefined;
+    return freshness === 'ageing' ? tokenSet : undefined;
   };
-  const findToken = async (rejected: string | undefined): Promise<Generation> => {
-    const { generation } = cache;
-    const orCached = orAgeing(generation, rejected, undefined, deps);
-    cache.generation = await shared(rejected).catch(orCached);
-    return cache.generation;
+  const findToken = async (rejected: string | undefined): Promise<TokenSet> => {
+    const { tokenSet } = cache;
+    const orCached = orAgeing(tokenSet, rejected, undefined, deps);
+    cache.tokenSet = await shared(rejected).catch(orCached);
+    return cache.tokenSet;
   };
   return async ({ rejected, reread } = {}) => {
-    const isReread = reread !== undefined && reread === cache.generation?.tokens.accessToken;
+    const isReread = reread !== undefined && reread === cache.tokenSet?.tokens.accessToken;
     const { accessToken, scope } = ((!isReread && cached(rejected)) || (await findToken(rejected))).tokens;
     return { accessToken, scope };
   };
@@ -106,7 +106,7 @@ function pauseFor(error: RunError | undefined, cache: TokenCache, deps: AccessTo
   cache.pause = pause && pause.refreshAt > now ? { ...pause, readAt } : { readAt, refreshAt, error };
 }
 
-async function obtain(rejected: string | undefined, cache: TokenCache, deps: AccessTokenDeps): Promise<Generation> {
+async function obtain(rejected: string | undefined, cache: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
   const owner = randomUUID();
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
@@ -114,69 +114,69 @@ async function obtain(rejected: string | undefined, cache: TokenCache, deps: Acc
       if (error instanceof RunError && error.transient) pauseFor(error, cache, deps);
       throw error;
     });
-    const generation = await newest(labelled, rejected, deps).catch(orAgeing(labelled, rejected, cache, deps));
-    const freshness = grantFreshness(generation.tokens, rejected, deps);
-    if (freshness === 'fresh') return generation;
-    const result = await attempt(generation, freshness, owner, cache, deps).catch(
-      orAgeing(generation, rejected, cache, deps),
+    const tokenSet = await newest(labelled, rejected, deps).catch(orAgeing(labelled, rejected, cache, deps));
+    const freshness = grantFreshness(tokenSet.tokens, rejected, deps);
+    if (freshness === 'fresh') return tokenSet;
+    const result = await attempt(tokenSet, freshness, owner, cache, deps).catch(
+      orAgeing(tokenSet, rejected, cache, deps),
     );
     if ('tokens' in result) return result;
     if (freshness === 'ageing') {
       pauseFor(undefined, cache, deps);
-      return generation;
+      return tokenSet;
     }
-    await waitForHolder(generation, result, giveUpAt, cache, deps);
+    await waitForHolder(tokenSet, result, giveUpAt, cache, deps);
   }
 }
 
 /** Handles an error while an access token is ageing: the token is used. A dead grant is always an error. */
 function orAgeing(
-  generation: Generation | undefined,
+  tokenSet: TokenSet | undefined,
   rejected: string | undefined,
   cache: TokenCache | undefined,
   deps: AccessTokenDeps,
-): (error: unknown) => Generation {
+): (error: unknown) => TokenSet {
   return (error) => {
     if (!(error instanceof RunError) || error.name === 'ReauthorizationRequired') throw error;
-    const isUsable = generation !== undefined && grantFreshness(generation.tokens, rejected, deps) !== 'stale';
+    const isUsable = tokenSet !== undefined && grantFreshness(tokenSet.tokens, rejected, deps) !== 'stale';
     // After `TokenRefreshInProgress` the next call may read the secret at once: this call only waited, or had no time.
     const ofPause = error.name === 'TokenRefreshInProgress' ? undefined : error;
     if (cache && (ofPause || isUsable)) pauseFor(ofPause, cache, deps);
     if (!isUsable) throw error;
-    return generation;
+    return tokenSet;
   };
 }
 
-/** The label AWSCURRENT may be late, but a stored successor proves that a newer generation exists. */
-async function newest(first: Generation, rejected: string | undefined, deps: AccessTokenDeps): Promise<Generation> {
-  let generation = first;
-  while (grantFreshness(generation.tokens, rejected, deps) !== 'fresh') {
-    const successor = await deps.store.version(successorOf(generation.versionId));
-    if (!successor) return generation;
-    generation = successor;
+/** The label AWSCURRENT may be late, but a stored successor proves that a newer token set exists. */
+async function newest(first: TokenSet, rejected: string | undefined, deps: AccessTokenDeps): Promise<TokenSet> {
+  let tokenSet = first;
+  while (grantFreshness(tokenSet.tokens, rejected, deps) !== 'fresh') {
+    const successor = await deps.store.version(successorOf(tokenSet.versionId));
+    if (!successor) return tokenSet;
+    tokenSet = successor;
   }
-  return generation;
+  return tokenSet;
 }
 
-/** Refreshes a generation. Its token is presented only under a claim. @returns the claim of another holder, if any */
+/** Refreshes a token set. Its token is presented only under a claim. @returns the claim of another holder, if any */
 async function attempt(
-  generation: Generation,
+  tokenSet: TokenSet,
   freshness: TokenFreshness,
   owner: string,
   { pause }: TokenCache,
   deps: AccessTokenDeps,
-): Promise<Generation | LedgerItem> {
+): Promise<TokenSet | LedgerItem> {
   const now = deps.now();
   const isPaused = pause !== undefined && now.getTime() < pause.refreshAt;
-  const refusal = isPaused ? pause.error : versionsExhausted(generation.tokens, now);
+  const refusal = isPaused ? pause.error : versionsExhausted(tokenSet.tokens, now);
   if (refusal) throw refusal;
-  const answer = await deps.ledger.claim(generation.versionId, owner, now.getTime());
-  return answer.won ? spend(generation, freshness, answer.claim, deps) : answer.item;
+  const answer = await deps.ledger.claim(tokenSet.versionId, owner, now.getTime());
+  return answer.won ? spend(tokenSet, freshness, answer.claim, deps) : answer.item;
 }
 
 /** Waits a moment for the holder of a claim. @throws RunError if the refresh failed, or is not tried soon */
 async function waitForHolder(
-  { versionId }: Generation,
+  { versionId }: TokenSet,
   item: LedgerItem,
   giveUpAt: number,
   cache: TokenCache,

@@ -10,7 +10,7 @@ import { parseSecret, readSecret, secretError, type Tokens, tokensSchema, withou
 /** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
 /** One stored token set, whose refresh token may be spent once. Its name is its VersionId in Secrets Manager. */
-export interface Generation {
+export interface TokenSet {
   versionId: string;
   tokens: Tokens;
 }
@@ -64,18 +64,18 @@ export function grantFreshness(
 
 const DAY_MS = 86_400_000;
 /**
- * The most generations within 24 hours. Secrets Manager removes no younger version and refuses new ones at about 100:
+ * The most token sets within 24 hours. Secrets Manager removes no younger version and refuses new ones at about 100:
  * a token that is spent then is lost. The remaining versions are for `authorize`.
  * https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
  */
 const MOST_VERSIONS_A_DAY = 95;
 
-/** When the generations of the last 24 hours were obtained. The successor stores these times. */
+/** When the token sets of the last 24 hours were obtained. The successor stores these times. */
 export function obtainedLately({ earlierObtainedAt, obtainedAt }: Tokens, now: Date): string[] {
   return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
 }
 
-/** Why a generation must not be spent now; `undefined` if it may be spent. */
+/** Why a token set must not be spent now; `undefined` if it may be spent. */
 export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefined {
   const times = obtainedLately(tokens, now);
   if (times.length < MOST_VERSIONS_A_DAY) return undefined;
@@ -84,20 +84,20 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
   return new RunError('SecretVersionsExhausted', what);
 }
 
-/** The secret with the generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
+/** The secret with the token sets. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
 export interface GrantStore {
-  /** The generation that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
-  current(): Promise<Generation>;
+  /** The token set that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
+  current(): Promise<TokenSet>;
   /** The VersionId that AWSCURRENT names, even if its value is invalid; `undefined` if the secret has no value. */
   currentVersionId(): Promise<string | undefined>;
   /** `undefined` if this version does not exist, or not yet. */
-  version(versionId: string): Promise<Generation | undefined>;
+  version(versionId: string): Promise<TokenSet | undefined>;
   /** `false` if this version exists already, with any content. The signal aborts the request. */
   store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
 }
 
 export function createGrantStore(client: SecretsManagerClient, secretId: string): GrantStore {
-  const parse = ({ versionId, text }: { versionId: string; text: string }): Generation => ({
+  const parse = ({ versionId, text }: { versionId: string; text: string }): TokenSet => ({
     versionId,
     tokens: parseSecret(secretId, text, tokensSchema),
   });
@@ -127,7 +127,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
   };
 }
 
-/** The generation that AWSCURRENT names, and its newest successor. @throws RunError */
+/** The token set that AWSCURRENT names, and its newest successor. @throws RunError */
 export async function newestOf(store: GrantStore) {
   const labelled = await store.current();
   let newest = labelled;

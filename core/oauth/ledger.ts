@@ -10,7 +10,7 @@ import { RunError } from '../errors.ts';
 import { accessDenied } from './secrets.ts';
 
 /**
- * The ledger entry of a generation, without tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a
+ * The ledger entry of a token set, without tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a
  * successor. `DEAD`: worthless. `AUTHORIZED`: a command is replacing it, with `diedAt` if it was dead.
  */
 const itemSchema = z.object({
@@ -23,9 +23,9 @@ const itemSchema = z.object({
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
-  /** When a person authorized again and replaced this generation. */
+  /** When a person authorized again and replaced this token set. */
   authorizedAt: z._default(z.string(), ''),
-  /** Why a generation is dead or was refused, as text for a person. */
+  /** Why a token set is dead or was refused, as text for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });
@@ -56,7 +56,7 @@ function parseItem(attributes: Attributes | undefined): LedgerItem {
 /** How long a claim lasts: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 
-/** The right to spend one generation, until its deadline: the ledger entry as its owner wrote it. */
+/** The right to spend one token set, until its deadline: the ledger entry as its owner wrote it. */
 export type Claim = LedgerItem & { versionId: string };
 
 type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
@@ -65,14 +65,14 @@ type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem 
 export const GIVEN_BACK = { deadline: 0 };
 
 /**
- * One item per generation. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
+ * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
  * throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
  */
 export interface Ledger {
-  /** Claims a generation that has no holder, or whose holder's deadline has passed. */
+  /** Claims a token set that has no holder, or whose holder's deadline has passed. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
-   * Claims a generation whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
+   * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
    * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
@@ -84,7 +84,7 @@ export interface Ledger {
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
-/** After its deadline, the claim of a command is free again, unless the command had claimed a dead generation. */
+/** After its deadline, the claim of a command is free again, unless the command had claimed a dead token set. */
 const FREE = `${ABSENT} OR (#deadline < :now AND (#state = :claimed OR (#state = :authorized AND attribute_not_exists(diedAt))))`;
 /** An item that was deleted meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = `${ABSENT} OR (#state = :seenState AND #owner = :seenOwner)`;
@@ -92,7 +92,7 @@ const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :ours';
 
 type Values = Record<string, string | number>;
 
-/** @param scope the secret of the generations, so that several deployments could share a table. */
+/** @param scope the secret of the token sets, so that several deployments could share a table. */
 export function createLedger(client: DynamoDBClient, table: string, scope: string): Ledger {
   const at = (key: string) => ({ TableName: table, Key: { pk: { S: `${scope}#${key}` } } });
   const unavailable = (error: unknown): never => {

@@ -1,5 +1,5 @@
 import { RunError } from '../errors.ts';
-import { type Generation, type GrantStore, obtainedLately, successorOf, type TokenFreshness } from './grant.ts';
+import { type GrantStore, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
@@ -35,37 +35,37 @@ const STORE_MARGIN_MS = 2_000;
 const STORE_BUDGET_MS = 10_000;
 
 /**
- * Spends a generation under its claim, and stores the successor before it is used.
+ * Spends a token set under its claim, and stores the successor before it is used.
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
 export async function spend(
-  generation: Generation,
+  tokenSet: TokenSet,
   freshness: TokenFreshness,
   claim: Claim,
   deps: SpendDeps,
-): Promise<Generation> {
-  const { versionId } = generation;
+): Promise<TokenSet> {
+  const { versionId } = tokenSet;
   let client: OAuthClient;
   try {
     // A successor exists already if a holder died after storing it, or if the ledger lost the item.
     const successor = await deps.store.version(successorOf(versionId));
     if (successor) return await marked(successor, claim, deps);
-    client = await prepare(generation, claim, deps);
+    client = await prepare(tokenSet, claim, deps);
   } catch (error) {
     await ended(claim, GIVEN_BACK, deps);
     throw error;
   }
-  const answer = await present(generation, client, claim, deps);
-  if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
-  const newer = answer.kind === 'invalidGrant' && (await newerThan(generation, deps));
+  const answer = await present(tokenSet, client, claim, deps);
+  if (answer.kind === 'granted') return keep(tokenSet, answer, claim, deps);
+  const newer = answer.kind === 'invalidGrant' && (await newerThan(tokenSet, deps));
   if (newer) return newer.versionId === successorOf(versionId) ? marked(newer, claim, deps) : newer;
   const { changes, error } = failureOf(answer, freshness, claim, deps);
   await ended(claim, changes, deps);
   throw error;
 }
 
-async function prepare({ tokens }: Generation, claim: Claim, deps: SpendDeps): Promise<OAuthClient> {
+async function prepare({ tokens }: TokenSet, claim: Claim, deps: SpendDeps): Promise<OAuthClient> {
   if (deps.secondsLeft() < SECONDS_NEEDED) {
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
@@ -85,12 +85,7 @@ async function prepare({ tokens }: Generation, claim: Claim, deps: SpendDeps): P
  * Presents the refresh token, and repeats the request once if the answer was lost: the token may be spent already. A
  * first refusal with an unrecognised error code may be temporary, and is repeated once as well.
  */
-async function present(
-  { tokens }: Generation,
-  client: OAuthClient,
-  claim: Claim,
-  deps: SpendDeps,
-): Promise<TokenAnswer> {
+async function present({ tokens }: TokenSet, client: OAuthClient, claim: Claim, deps: SpendDeps): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
   // After a lost answer the token may be spent: a refusal with an unrecognised code counts as lost, too.
   const isLost = answer.kind === 'lost' || (answer.kind === 'unclear' && claim.unanswered > 0);
@@ -174,36 +169,36 @@ export function reauthorization(
 ): RunError {
   const how = refusals ? `was refused in ${refusals} refreshes` : `is dead${diedAt ? ` since ${diedAt}` : ''}`;
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
-  const what = `The grant in the secret ${names.secretId} (generation ${versionId}) ${how}: ${why}`;
+  const what = `The grant in the secret ${names.secretId} (tokenSet ${versionId}) ${how}: ${why}`;
   return new RunError('ReauthorizationRequired', `${what} Run: ${names.authorizeCommand}.`);
 }
 
-/** The generation that replaced another: a refused token is dead only if its generation is still the newest. */
-async function newerThan({ versionId }: Generation, { store }: SpendDeps): Promise<Generation | undefined> {
+/** The token set that replaced another: a refused token is dead only if its token set is still the newest. */
+async function newerThan({ versionId }: TokenSet, { store }: SpendDeps): Promise<TokenSet | undefined> {
   const successor = await store.version(successorOf(versionId));
   if (successor) return successor;
   const current = await store.current();
-  // AWSCURRENT may still name an earlier generation.
+  // AWSCURRENT may still name an earlier token set.
   let last = current.versionId;
   while (last !== versionId && (await store.version(successorOf(last)))) last = successorOf(last);
   return last === versionId ? undefined : current;
 }
 
 async function keep(
-  generation: Generation,
+  tokenSet: TokenSet,
   { tokens: answered, oddities }: TokenAnswer & { kind: 'granted' },
   claim: Claim,
   deps: SpendDeps,
-): Promise<Generation> {
-  const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
-  const { clientId, authorization } = generation.tokens;
+): Promise<TokenSet> {
+  const refreshToken = answered.refreshToken ?? tokenSet.tokens.refreshToken;
+  const { clientId, authorization } = tokenSet.tokens;
   // A refresh by a command does not test the permissions of the functions: an untried grant stays untried.
-  const functionStoredAt = deps.inFunction ? deps.now().toISOString() : generation.tokens.functionStoredAt;
-  const earlierObtainedAt = obtainedLately(generation.tokens, deps.now());
+  const functionStoredAt = deps.inFunction ? deps.now().toISOString() : tokenSet.tokens.functionStoredAt;
+  const earlierObtainedAt = obtainedLately(tokenSet.tokens, deps.now());
   const whose = { ...(clientId && { clientId }), ...(authorization && { authorization }) };
   const tokens = { ...answered, refreshToken, ...whose, functionStoredAt, earlierObtainedAt };
-  const next = { versionId: successorOf(generation.versionId), tokens };
-  const isRotated = refreshToken !== generation.tokens.refreshToken;
+  const next = { versionId: successorOf(tokenSet.versionId), tokens };
+  const isRotated = refreshToken !== tokenSet.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);
   if (oddities.length > 0) deps.onOddities?.(oddities);
   if (stored === 'stored') deps.count('TokenRefreshes');
@@ -224,7 +219,7 @@ async function keep(
 /** Repeats a refused write if the grant would be lost: permissions may come seconds after a deployment. */
 async function storeUntil(
   end: number,
-  { versionId, tokens }: Generation,
+  { versionId, tokens }: TokenSet,
   isRotated: boolean,
   deps: SpendDeps,
 ): Promise<'stored' | 'exists' | 'impossible'> {
@@ -241,9 +236,9 @@ async function storeUntil(
   }
 }
 
-async function marked(generation: Generation, claim: Claim, deps: SpendDeps): Promise<Generation> {
+async function marked(tokenSet: TokenSet, claim: Claim, deps: SpendDeps): Promise<TokenSet> {
   await ended(claim, { state: 'STORED' }, deps);
-  return generation;
+  return tokenSet;
 }
 
 /** Best effort: a claim also ends by its deadline, and functions look for a successor before they claim. */

@@ -8,7 +8,7 @@ import type { EncryptionKey } from './encryption-key.ts';
 /**
  * Storage of the grant. The two secrets are created without a value and kept when the stack is destroyed: `authorize`
  * writes the client, and the functions rotate the grant. (The L2 construct would generate a value and overwrite the
- * grant.) The ledger records claims on generations of the grant (docs/adr/0013), on starts by rules (0021), and which
+ * grant.) The ledger records claims on token sets of the grant (docs/adr/0013), on starts by rules (0021), and which
  * export a run requested (0004). It has no tokens and is removed with the stack.
  */
 export class TokenStore extends Construct {
@@ -37,7 +37,7 @@ export class TokenStore extends Construct {
     };
   }
 
-  /** Reads both secrets, claims generations, and stores a refreshed grant. */
+  /** Reads both secrets, claims token sets, and stores a refreshed grant. */
   allowTokens(grantee: IGrantable): void {
     const allow = (actions: string[], ...resourceArns: string[]) =>
       Grant.addToPrincipal({ grantee, actions, resourceArns });
@@ -58,7 +58,7 @@ export class TokenStore extends Construct {
   /**
    * The construct takes no key if the Region is not fixed, so the template names it by id, as DynamoDB does. With the
    * ARN a new stack would seem changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must never be
-   * replaced: with two ledgers during a deployment, a generation could be claimed twice.
+   * replaced: with two ledgers during a deployment, a token set could be claimed twice.
    */
   private newLedger(): TableV2 {
     const ledger = new TableV2(this, 'Ledger', {

@@ -9,7 +9,7 @@ async function afterThreeRefreshes() {
   const world = new Simulation().stored(-1);
   const old = world.secrets.tokens;
   world.endpoint.lifeSeconds = 2;
-  for (let generation = 0; generation < 3; generation += 1) {
+  for (let tokenSet = 0; tokenSet < 3; tokenSet += 1) {
     await world.ask(world.clients(3));
     await world.pass(3000);
   }

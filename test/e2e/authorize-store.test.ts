@@ -44,7 +44,7 @@ function quickClock(onSleep: (time: number) => unknown = () => undefined) {
 const put = (places: GrantPlaces, SecretString: string) =>
   places.secrets.send(new PutSecretValueCommand({ SecretId: places.TokensSecretId, SecretString }));
 
-test('over a dead generation it is stored at once, and fifty functions are served without a refresh', async () => {
+test('over a dead token set it is stored at once, and fifty functions are served without a refresh', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(

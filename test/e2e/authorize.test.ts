@@ -48,7 +48,7 @@ function paste() {
 }
 
 describe('a person who consents', () => {
-  test('has client and tokens stored, the first generation under its own name, and is shown no token', async () => {
+  test('has client and tokens stored, the first token set under its own name, and is shown no token', async () => {
     const { places, clientId, clientSecret, go } = await setting();
     const done = await go();
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });

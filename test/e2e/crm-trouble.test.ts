@@ -275,7 +275,7 @@ describe.concurrent('a night with more trouble', () => {
 });
 
 describe('a night whose tokens live for three seconds', () => {
-  it('refreshes several times while two runs go on, and leaves each generation to be looked for', async () => {
+  it('refreshes several times while two runs go on, and leaves each token set to be looked for', async () => {
     const { reports, calls, secrets } = await shortLived();
 
     for (const report of reports) await manifestOf(report);

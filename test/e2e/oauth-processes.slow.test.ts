@@ -6,7 +6,7 @@ import { oauthCrowds } from '../oauth/support/crowds.ts';
  * `test/long/oauth-crowds.test.ts` has larger crowds. test/long/oauth-moto.test.ts covers versions that are written once.
  */
 
-const { cloud, refreshesOf, testOnExpiredToken, testGenerations, testNothingLeaked } = oauthCrowds();
+const { cloud, refreshesOf, testOnExpiredToken, testTokenSets, testNothingLeaked } = oauthCrowds();
 
 testOnExpiredToken([[6, 8]]);
 
@@ -22,12 +22,12 @@ test('6 processes of 8 clients on a valid token read it, and nothing else happen
   expect(await grant.ledger.read(versionId)).toBeUndefined();
 });
 
-testGenerations(3);
+testTokenSets(3);
 
 test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
   const grant = await cloud().grant(-1);
-  const generation = await grant.current();
-  const stale = { generation, forMs: seconds * 1000 };
+  const tokenSet = await grant.current();
+  const stale = { tokenSet, forMs: seconds * 1000 };
   const job = { ...grant.job, clients: 5, scale: 10 };
 
   const { value, ...refreshes } = await refreshesOf(async () => [

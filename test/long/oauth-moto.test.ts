@@ -153,7 +153,7 @@ test('fifty clients on an expired token make one token call', async () => {
   expect(Object.keys(await versions())).toHaveLength(2);
 });
 
-test('a read of the label that is three generations old finds its way to the newest, and costs no call', async () => {
+test('a read of the label that is three token sets old finds its way to the newest, and costs no call', async () => {
   const old = await storeGrant(newGrant(-1), at);
   for (const lifeLeft of [-1, -1, 3000]) await storeGrant(newGrant(lifeLeft), at);
   const { tokens } = await at.store.current();

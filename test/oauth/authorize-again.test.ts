@@ -57,7 +57,7 @@ describe('a grant that a person withdrew', () => {
     const diedAt = String(world.ledger.plain()[0]?.diedAt);
     expect(world.clock.time - Date.parse(diedAt)).toBeLessThan(10_000);
     expect([...new Set([...errors, ...later].map(String))]).toEqual([
-      `ReauthorizationRequired: The grant in the secret tokens (generation ${FIRST_VERSION}) is dead since ${diedAt}: ` +
+      `ReauthorizationRequired: The grant in the secret tokens (token set ${FIRST_VERSION}) is dead since ${diedAt}: ` +
         'The token endpoint answered 400: invalid_grant. Run: npx --no -- crm-export authorize --deployment dev.',
     ]);
   });
@@ -81,7 +81,7 @@ describe('a grant that a person withdrew', () => {
   });
 });
 
-test('a new grant is stored over a generation whose refreshes never ended', async () => {
+test('a new grant is stored over a token set whose refreshes never ended', async () => {
   const world = expired();
   for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
 
@@ -91,7 +91,7 @@ test('a new grant is stored over a generation whose refreshes never ended', asyn
 });
 
 describe('a command that dies under its claim', () => {
-  test('does not bring a dead generation back to life', async () => {
+  test('does not bring a dead token set back to life', async () => {
     const world = await killedUnderItsClaim(await rotatedButNotStored());
     expect(world.state).toEqual(['AUTHORIZED']);
 
@@ -103,7 +103,7 @@ describe('a command that dies under its claim', () => {
     await world.serves(10, 1);
   });
 
-  test('leaves a healthy generation, which the next holder refreshes', async () => {
+  test('leaves a healthy token set, which the next holder refreshes', async () => {
     const world = await killedUnderItsClaim();
     const claimedAt = world.clock.time - 1000;
 
@@ -194,7 +194,7 @@ describe('a command and functions at once', () => {
     await world.serves(20, 1);
   });
 
-  test('many commands and many refreshes never make two successors of a generation', async () => {
+  test('many commands and many refreshes never make two successors of a token set', async () => {
     const world = expired();
     const grants = [1, 2, 3].map(() => world.endpoint.grant());
     const storing = grants.map((grant, index) => world.clock.sleep(index * 20).then(() => world.storeGrant(grant)));

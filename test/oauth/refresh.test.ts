@@ -26,14 +26,14 @@ describe.each([
     expect(world.counted).toEqual(['TokenRefreshes']);
   });
 
-  test('twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
+  test('twenty token sets of two seconds for thirty clients cost twenty calls and versions', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     // Short waits of 0.25 s: longer ones would outlast a token of two seconds.
     const clients = world.clients(30, { change: () => ({ random: () => 0 }) });
 
-    for (let generation = 1; generation <= 20; generation += 1) {
-      await world.serves(clients, generation);
+    for (let tokenSet = 1; tokenSet <= 20; tokenSet += 1) {
+      await world.serves(clients, tokenSet);
       await world.pass(2000);
     }
 
@@ -126,7 +126,7 @@ describe('several calls in one process', () => {
     expect(world.endpoint.calls).toBe(1);
   });
 
-  test('a refresh that gives the same access token again costs one generation, not two', async () => {
+  test('a refresh that gives the same access token again costs one token set, not two', async () => {
     const world = new Simulation().stored(3000);
     const { accessToken: rejected } = world.secrets.tokens;
     const client = world.client({
@@ -241,18 +241,18 @@ describe('late or lost state of AWS', () => {
     await world.serves(30, 1);
   });
 
-  test('several generations after a late label are followed to the newest', async () => {
+  test('several token sets after a late label are followed to the newest', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.lifeSeconds = 2;
     world.secrets.staleMs = 60_000;
 
-    for (let generation = 1; generation <= 5; generation += 1) {
-      await world.serves(5, generation);
+    for (let tokenSet = 1; tokenSet <= 5; tokenSet += 1) {
+      await world.serves(5, tokenSet);
       await world.pass(2000);
     }
   });
 
-  test('without its item of the ledger, a generation that has a successor is not spent again', async () => {
+  test('without its item of the ledger, a token set that has a successor is not spent again', async () => {
     const world = new Simulation().stored(-1);
     await world.serves(1, 1);
     world.ledger.items.clear();

@@ -203,7 +203,7 @@ describe('invalid_grant', () => {
   test.each([
     ['that has a successor by now', successorOf(FIRST_VERSION)],
     ['in whose place a person has put another', 'put-by-a-person-in-the-console-00001'],
-  ])('for a generation %s is no death', async (_, versionId) => {
+  ])('for a token set %s is no death', async (_, versionId) => {
     const world = expired();
     const newer = world.endpoint.grant();
     world.endpoint.faults = [INVALID];
@@ -220,7 +220,7 @@ describe('invalid_grant', () => {
     expect(world.state).not.toContain('DEAD');
   });
 
-  test('for the newest generation is a death, even while the label is late', async () => {
+  test('for the newest token set is a death, even while the label is late', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     await world.serves(1, 1);

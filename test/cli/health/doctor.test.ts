@@ -39,7 +39,7 @@ const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
   earlierObtainedAt: [],
   ...changes,
 });
-const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
+const tokenSet = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
 
 const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
 
@@ -189,19 +189,19 @@ describe('checks', () => {
 });
 
 describe('the grant', () => {
-  it('is reported by generation and end', () => {
-    const look = (labelled: ReturnType<typeof generation>, newest = labelled) =>
+  it('is reported by token set and end', () => {
+    const look = (labelled: ReturnType<typeof tokenSet>, newest = labelled) =>
       grantFinding({ labelled, newest }, around);
-    const one = generation('v1');
-    const old = generation('v0', { expiresAt: null });
+    const one = tokenSet('v1');
+    const old = tokenSet('v0', { expiresAt: null });
 
     expect(look(one)).toMatchObject({
       verdict: 'holds',
-      found: `Generation v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
+      found: `Token set v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
     });
     expect(look(old).found).toContain('its expiry is unknown');
     expect(look(old, one)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
-    expect(look(generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) }))).toMatchObject({
+    expect(look(tokenSet('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) }))).toMatchObject({
       verdict: 'broken',
       found: expect.stringMatching(/^95 grants/),
     });
@@ -318,7 +318,7 @@ describe('a refresh', () => {
       'tells rotation, life and latency',
       { calls: [granted('rt-new')] },
       'holds',
-      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as generation v2\.$/,
+      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as tokenSet v2\.$/,
     ],
     ['tells that the refresh token stays', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
     ['tells that no refresh token came', { calls: [granted(undefined)] }, 'holds', /no rotation/],
@@ -331,7 +331,7 @@ describe('a refresh', () => {
     ['warns of a refresh by another', {}, 'warning', /^Another function/],
     ['fails where the new grant could not be stored', { calls: [granted('rt-new')], lost: true }, 'broken', /^/],
   ])('%s', (_, changes, verdict, found) => {
-    const refreshed = { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes };
+    const refreshed = { before: tokenSet('v1'), after: tokenSet('v2'), calls: [], lost: false, ...changes };
 
     expect(refreshFinding(refreshed, around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
   });

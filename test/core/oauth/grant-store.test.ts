@@ -35,7 +35,7 @@ test('what is stored is current, and is found under its own name', async () => {
   expect(await store.currentVersionId()).toBe(FIRST);
 });
 
-test('a generation is stored once: the same text again is nothing new, another text is refused', async () => {
+test('a token set is stored once: the same text again is nothing new, another text is refused', async () => {
   const { store, secrets } = fakeStore();
   await store.store(FIRST, TOKENS);
 

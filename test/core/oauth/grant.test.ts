@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BEFORE_THE_FIRST, successorOf, type TokenFreshness, tokenFreshness } from '../../../core/oauth/grant.ts';
 
-test('the successor of a generation has one name, which every release finds again', () => {
+test('the successor of a token set has one name, which every release finds again', () => {
   expect(successorOf('a')).toBe(successorOf('a'));
   expect(successorOf(BEFORE_THE_FIRST)).toBe('955d4beb-ff2d-2c5d-b4c0-f282f3db267c');
 });

@@ -1,6 +1,6 @@
 import type { Deployment } from '../../../core/config/deployment.ts';
 import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
-import type { Generation } from '../../../core/oauth/grant.ts';
+import type { TokenSet } from '../../../core/oauth/grant.ts';
 
 /** The job of a process with clients. */
 export interface Job {
@@ -13,7 +13,7 @@ export interface Job {
   epoch?: number;
   rejected?: string;
   /** Reads of the label return this token set for that long, in the clients' time. */
-  stale?: { generation: Generation; forMs: number };
+  stale?: { tokenSet: TokenSet; forMs: number };
 }
 
 export type ClientAnswer = { accessToken: string } | { name: string; message: string };

@@ -42,13 +42,13 @@ export function oauthCrowds() {
           expect(await grant.ledger.read(versionId)).toMatchObject({ state: 'STORED' });
         },
       ),
-    testGenerations: (count: number) =>
-      test(`${count} generations, one after the other, for 6 processes of 5 clients cost ${count} calls`, async () => {
+    testTokenSets: (count: number) =>
+      test(`${count} token sets, one after the other, for 6 processes of 5 clients cost ${count} calls`, async () => {
         const grant = await cloud.grant(3000);
         const versions = new Set<string>();
 
         const { calls, reuses } = await refreshesOf(async () => {
-          for (let generation = 0; generation < count; generation += 1) {
+          for (let tokenSet = 0; tokenSet < count; tokenSet += 1) {
             const rejected = (await grant.current()).tokens.accessToken;
             const { answers } = await cloud.ask(6, { ...grant.job, clients: 5, scale: 5, rejected });
             const { versionId, tokens } = await grant.current();

@@ -8,7 +8,7 @@ import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secre
 import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/access/store-grant.ts';
 import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
-import { createGrantStore, type Generation } from '../../../core/oauth/grant.ts';
+import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
@@ -73,10 +73,10 @@ export async function startOAuthCloud() {
         store,
         ledger,
         job: { places, crm, scale: 1 },
-        current: async (): Promise<Generation> => {
-          const generation = await store.current();
-          for (const token of [generation.tokens.accessToken, generation.tokens.refreshToken]) issued.add(token);
-          return generation;
+        current: async (): Promise<TokenSet> => {
+          const tokenSet = await store.current();
+          for (const token of [tokenSet.tokens.accessToken, tokenSet.tokens.refreshToken]) issued.add(token);
+          return tokenSet;
         },
         storeAgain: () => storeGrant(newTokens(3000), { store, ledger }),
       };
