@@ -13,7 +13,14 @@ import {
   versionsExhausted,
 } from './grant.ts';
 import { createLedger, type LedgerItem } from './ledger.ts';
-import { countUnanswered, MOST_REFUSALS, reauthorization, SECONDS_NEEDED, type SpendDeps, spend } from './refresh.ts';
+import {
+  countUnanswered,
+  MOST_REFUSALS,
+  type RefreshDeps,
+  reauthorization,
+  refreshTokenSet,
+  SECONDS_NEEDED,
+} from './refresh.ts';
 import { readOAuthClient } from './secrets.ts';
 import { callTokenEndpoint } from './token-endpoint.ts';
 
@@ -32,7 +39,7 @@ export interface AccessToken {
  */
 export type GetAccessToken = (options?: { rejected?: string; reread?: string }) => Promise<AccessToken>;
 
-export interface AccessTokenDeps extends SpendDeps {
+export interface AccessTokenDeps extends RefreshDeps {
   random: () => number;
 }
 
@@ -171,7 +178,7 @@ async function attempt(
   const refusal = isPaused ? pause.error : versionsExhausted(tokenSet.tokens, now);
   if (refusal) throw refusal;
   const answer = await deps.ledger.claim(tokenSet.versionId, owner, now.getTime());
-  return answer.won ? spend(tokenSet, freshness, answer.claim, deps) : answer.item;
+  return answer.won ? refreshTokenSet(tokenSet, freshness, answer.claim, deps) : answer.item;
 }
 
 /** Waits a moment for the holder of a claim. @throws RunError if the refresh failed, or is not tried soon */

@@ -5,7 +5,7 @@ import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './se
 import type { TokenAnswer } from './token-endpoint.ts';
 
 /** Dependencies of a refresh; times in milliseconds. */
-export interface SpendDeps {
+export interface RefreshDeps {
   store: GrantStore;
   ledger: Ledger;
   readClient: () => Promise<StoredClient>;
@@ -39,11 +39,11 @@ const STORE_BUDGET_MS = 10_000;
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
-export async function spend(
+export async function refreshTokenSet(
   tokenSet: TokenSet,
   freshness: TokenFreshness,
   claim: Claim,
-  deps: SpendDeps,
+  deps: RefreshDeps,
 ): Promise<TokenSet> {
   const { versionId } = tokenSet;
   let client: OAuthClient;
@@ -65,7 +65,7 @@ export async function spend(
   throw error;
 }
 
-async function prepare({ tokens }: TokenSet, claim: Claim, deps: SpendDeps): Promise<OAuthClient> {
+async function prepare({ tokens }: TokenSet, claim: Claim, deps: RefreshDeps): Promise<OAuthClient> {
   if (deps.secondsLeft() < SECONDS_NEEDED) {
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
@@ -85,7 +85,12 @@ async function prepare({ tokens }: TokenSet, claim: Claim, deps: SpendDeps): Pro
  * Presents the refresh token, and repeats the request once if the answer was lost: the token may be spent already. A
  * first refusal with an unrecognised error code may be temporary, and is repeated once as well.
  */
-async function present({ tokens }: TokenSet, client: OAuthClient, claim: Claim, deps: SpendDeps): Promise<TokenAnswer> {
+async function present(
+  { tokens }: TokenSet,
+  client: OAuthClient,
+  claim: Claim,
+  deps: RefreshDeps,
+): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
   // After a lost answer the token may be spent: a refusal with an unrecognised code counts as lost, too.
   const isLost = answer.kind === 'lost' || (answer.kind === 'unclear' && claim.unanswered > 0);
@@ -99,7 +104,7 @@ async function present({ tokens }: TokenSet, client: OAuthClient, claim: Claim, 
 }
 
 /** Milliseconds left for requests under this claim. After its deadline another function may present the token. */
-function requestTime({ deadline }: Claim, { now }: SpendDeps): number {
+function requestTime({ deadline }: Claim, { now }: RefreshDeps): number {
   return deadline - STORE_BUDGET_MS - now().getTime();
 }
 
@@ -119,7 +124,7 @@ function failureOf(
   answer: Exclude<TokenAnswer, { kind: 'granted' }>,
   freshness: TokenFreshness,
   claim: Claim,
-  deps: SpendDeps,
+  deps: RefreshDeps,
 ): { changes: Partial<LedgerItem>; error: RunError } {
   const { kind, message, status, retryAfterSeconds } = answer;
   const now = deps.now().getTime();
@@ -156,7 +161,7 @@ function failureOf(
 }
 
 /** @param since when the first unanswered request was sent, in milliseconds; 0 if there was none */
-export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, 'now' | 'count'>): void {
+export function countUnanswered(since: number, { now, count }: Pick<RefreshDeps, 'now' | 'count'>): void {
   // A token endpoint without an answer for four hours raises an alarm.
   if (since > 0 && now().getTime() - since >= 240 * MINUTE_MS) count('TokenEndpointUnanswered');
 }
@@ -165,7 +170,7 @@ export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, '
 export function reauthorization(
   versionId: string,
   { reason, diedAt, refusals }: Partial<LedgerItem> & { reason: string },
-  names: Pick<SpendDeps, 'secretId' | 'authorizeCommand'>,
+  names: Pick<RefreshDeps, 'secretId' | 'authorizeCommand'>,
 ): RunError {
   const how = refusals ? `was refused in ${refusals} refreshes` : `is dead${diedAt ? ` since ${diedAt}` : ''}`;
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
@@ -174,7 +179,7 @@ export function reauthorization(
 }
 
 /** The token set that replaced another: a refused token is dead only if its token set is still the newest. */
-async function newerThan({ versionId }: TokenSet, { store }: SpendDeps): Promise<TokenSet | undefined> {
+async function newerThan({ versionId }: TokenSet, { store }: RefreshDeps): Promise<TokenSet | undefined> {
   const successor = await store.version(successorOf(versionId));
   if (successor) return successor;
   const current = await store.current();
@@ -188,7 +193,7 @@ async function keep(
   tokenSet: TokenSet,
   { tokens: answered, oddities }: TokenAnswer & { kind: 'granted' },
   claim: Claim,
-  deps: SpendDeps,
+  deps: RefreshDeps,
 ): Promise<TokenSet> {
   const refreshToken = answered.refreshToken ?? tokenSet.tokens.refreshToken;
   const { clientId, authorization } = tokenSet.tokens;
@@ -221,7 +226,7 @@ async function storeUntil(
   end: number,
   { versionId, tokens }: TokenSet,
   isRotated: boolean,
-  deps: SpendDeps,
+  deps: RefreshDeps,
 ): Promise<'stored' | 'exists' | 'impossible'> {
   for (let wait = 250; ; wait *= 2) {
     try {
@@ -236,12 +241,12 @@ async function storeUntil(
   }
 }
 
-async function marked(tokenSet: TokenSet, claim: Claim, deps: SpendDeps): Promise<TokenSet> {
+async function marked(tokenSet: TokenSet, claim: Claim, deps: RefreshDeps): Promise<TokenSet> {
   await ended(claim, { state: 'STORED' }, deps);
   return tokenSet;
 }
 
 /** Best effort: a claim also ends by its deadline, and functions look for a successor before they claim. */
-async function ended(claim: Claim, changes: Partial<LedgerItem>, { ledger }: SpendDeps): Promise<void> {
+async function ended(claim: Claim, changes: Partial<LedgerItem>, { ledger }: RefreshDeps): Promise<void> {
   await ledger.end(claim, changes).catch(() => undefined);
 }
