@@ -174,7 +174,7 @@ export function reauthorization(
 ): RunError {
   const how = refusals ? `was refused in ${refusals} refreshes` : `is dead${diedAt ? ` since ${diedAt}` : ''}`;
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
-  const what = `The grant in the secret ${names.secretId} (tokenSet ${versionId}) ${how}: ${why}`;
+  const what = `The grant in the secret ${names.secretId} (token set ${versionId}) ${how}: ${why}`;
   return new RunError('ReauthorizationRequired', `${what} Run: ${names.authorizeCommand}.`);
 }
 

@@ -318,7 +318,7 @@ describe('a refresh', () => {
       'tells rotation, life and latency',
       { calls: [granted('rt-new')] },
       'holds',
-      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as tokenSet v2\.$/,
+      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as token set v2\.$/,
     ],
     ['tells that the refresh token stays', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
     ['tells that no refresh token came', { calls: [granted(undefined)] }, 'holds', /no rotation/],
