@@ -49,7 +49,7 @@ test('ends after three claims: a person has to authorize, and no function presen
   expect(more).toEqual([]);
   expect(Math.min(third - second, fourth - third)).toBeGreaterThanOrEqual(10 * MINUTE);
   expect(String(await world.one())).toMatch(
-    /The grant in the secret tokens \(tokenSet \S+\) was refused in 3 refreshes: The token endpoint answered 400\. Run: npx/,
+    /The grant in the secret tokens \(token set \S+\) was refused in 3 refreshes: The token endpoint answered 400\. Run: npx/,
   );
 });
 
