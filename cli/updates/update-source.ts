@@ -54,9 +54,7 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
   }
   // The state machine refuses JSON Lines that are larger; a CSV file grows when it is converted.
   if (found.bytes > LARGEST_INPUT_BYTES) {
-    throw refused(
-      `${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split it into several batches.`,
-    );
+    throw refused(`${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split the file.`);
   }
   for (const { field, sentence, records, firstLine } of warnings) {
     printErr(`Warning: "${field}" ${sentence}; ${manyText(records, 'record')}, first on line ${firstLine}.`);

@@ -120,9 +120,7 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
   if (last.status === 'RUNNING') throw usage(`The batch ${last.batch} is still under way: wait for its end.`);
   const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
   if (until && until > new Date()) {
-    throw usage(
-      `Functions of ${last.batch} may still be sending, until ${until.toISOString()} at most: wait for that.`,
-    );
+    throw usage(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
   const left = failedLines(inputOf(store, batch), latestResultsOf(store, batch));
   await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {

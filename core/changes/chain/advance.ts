@@ -94,10 +94,7 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
       return finished?.sequence === sequence ? finished : undefined;
     await begin(standing, newest, settings, store);
   }
-  throw new RunError(
-    'StorageUnavailable',
-    `Other functions kept writing the feeds of ${store.entity} at the same time.`,
-  );
+  throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} at the same time.`);
 }
 
 /**

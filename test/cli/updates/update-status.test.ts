@@ -26,7 +26,7 @@ test('--failed-to of a batch that was just stopped waits for its functions, whic
 
   expect(await stopped(0)).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/may still be sending, until \S+Z/),
+    stderr: expect.stringMatching(/may still be sending until \S+Z/),
   });
   expect(await stopped(21 * 60)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Wrote /) });
 });
