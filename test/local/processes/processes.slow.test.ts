@@ -12,7 +12,12 @@ async function shell(code: string) {
   return { name: 'shell', command: 'sh', args: ['-c', code], env, cwd: record.workDir, logFile, record };
 }
 
-const lastNumber = async (logFile: string) => Number((await lastLines(logFile, 1))[0]);
+/** The number in the last line. The log is written in the background, also after the end of the process. */
+async function lastNumber(logFile: string): Promise<number> {
+  const read = async () => Number((await lastLines(logFile, 1))[0]);
+  await eventually(async () => (await read()) > 0);
+  return read();
+}
 
 test('a command runs to its end; its output is passed on line by line and logged', async () => {
   const seen: string[] = [];
