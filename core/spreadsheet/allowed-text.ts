@@ -1,56 +1,148 @@
 import type { Attributes, XmlHandler } from './xml.ts';
 
 /**
- * What the parts of a workbook may contain if columns are left out. Everything else counts as text, and so does a value
- * that is neither formal (a number, a place, a date, an id) nor made of known words.
+ * What a workbook may contain if columns are left out. Each line names an element, indented below its parent, and its
+ * attributes. `#` allows text. `**` allows any attributes, and any elements below. Everything else counts as text, and
+ * so does a value that is neither formal (a number, a place, a date, an id) nor made of known words.
  */
-const ELEMENTS = new Set(
-  `Application AppVersion autoFilter bookViews brk c calcChain calcPr category col colBreaks cols Company
-  conditionalFormatting contentStatus coreProperties created creator dataValidations Default definedName definedNames
-  description dimension DocSecurity drawing evenFooter evenHeader fileRecoveryPr fileVersion firstFooter firstHeader
-  headerFooter HeadingPairs hyperlinks HyperlinksChanged i4 ignoredError ignoredErrors is keywords language
-  lastModifiedBy lastPrinted legacyDrawing LinksUpToDate lpstr Manager mergeCell mergeCells modified oddFooter
-  oddHeader outlinePr Override pageMargins pageSetup pageSetUpPr pane phoneticPr printOptions Properties r
-  Relationship Relationships revision revisionPtr row rowBreaks ScaleCrop selection SharedDoc sheet sheetCalcPr
-  sheetData sheetFormatPr sheetPr sheetProtection sheets sheetView sheetViews si sortCondition sortState sst subject
-  t tabColor table tableColumn tableColumns tablePart tableParts tableStyleInfo Template title TitlesOfParts
-  TotalTime Types v variant vector version workbook workbookPr workbookProtection workbookView worksheet`.split(/\s+/),
-);
-/** Elements with texts. */
-const WITH_TEXT = new Set(
-  `Application AppVersion category Company contentStatus created creator definedName description DocSecurity
-  HyperlinksChanged i4 keywords language lastModifiedBy lastPrinted LinksUpToDate lpstr Manager modified revision
-  ScaleCrop SharedDoc subject Template title TotalTime version`.split(/\s+/),
-);
-/** Formats: any elements and attributes are allowed below them. */
-const FORMATS = new Set(['rPr', 'styleSheet', 'theme']);
-const ATTRIBUTES = new Set(
-  `a activeCell activeCellId activePane activeTab alignment alignWithMargins allowRefreshQuery applyStyles appName
-  auto autoCompressPictures autoFilter autoFilterDateGrouping autoPageBreaks backupFile baseColWidth baseType bestFit
-  blackAndWhite bottom calcCalc calcCompleted calcId calcMode calcOnSave calculatedColumn caseSensitive cellComments
-  checkCompatibility cm coauthVersionLast coauthVersionMax codeName collapsed colorId columnSort concurrentCalc
-  concurrentManualCount conformance ContentType copies count customFormat customHeight customWidth dataDxfId date1904
-  dateCompatibility defaultColWidth defaultGridColor defaultRowHeight defaultThemeVersion deleteColumns deleteRows
-  descending differentFirst differentOddEven disablePrompts displayName documentId draft dyDescent emptyCellReference
-  enableFormatConditionsCalculation errors evalError Extension filterMode filterPrivacy firstPageNumber firstSheet
-  fitToHeight fitToPage fitToWidth fontId footer forceFullCalc formatCells formatColumns formatRows formula
-  formulaRange fullCalcOnLoad fullPrecision gridLines gridLinesSet header headerRowCount headerRowDxfId headings
-  hidden hidePivotFieldList horizontalCentered horizontalDpi ht i Id id Ignorable indexed insertColumns
-  insertHyperlinks insertRow insertRows insertRowShift iterate iterateCount iterateDelta l lastEdited left
-  listDataValidation localSheetId lockRevision lockStructure lockWindows lowestEdited man manualBreakCount max min
-  minimized name numberStoredAsText objects orientation outlineLevel outlineLevelCol outlineLevelRow pageOrder pane
-  paperHeight paperSize paperWidth PartName ph phonetic pivotTables pt published r ref refMode repairLoad
-  revIDLastSave rgb right rightToLeft rupBuild s saveExternalLinkValues scale scaleWithDoc scenarios
-  selectLockedCells selectUnlockedCells sheet sheetId showColumnStripes showFirstColumn showFormulas showGridLines
-  showHorizontalScroll showInkAnnotation showLastColumn showObjects showOutlineSymbols showRowColHeaders
-  showRowStripes showRuler showSheetTabs showVerticalScroll showWhiteSpace showZeros size sort sortMethod space spans
-  sqref state style summaryBelow summaryRight syncHorizontal syncRef syncVertical t tableType tabRatio tabSelected
-  Target TargetMode theme thickBot thickBottom thickTop tint top topLeftCell totalsRowCount totalsRowDxfId
-  totalsRowShown transitionEntry transitionEvaluation twoDigitTextYear Type type uid uidLastSave uniqueCount
-  unlockedFormula updateLinks useFirstPageNumber usePrinterDefaults verticalCentered verticalDpi view visibility vm
-  width windowHeight windowProtection windowWidth workbookViewId xSplit xWindow ySplit yWindow zeroHeight zoomScale
-  zoomScaleNormal zoomScalePageLayoutView zoomScaleSheetLayoutView zoomToFit`.split(/\s+/),
-);
+const ALLOWED = {
+  types: `
+Types
+ Default Extension ContentType
+ Override PartName ContentType`,
+  relationships: `
+Relationships
+ Relationship Id Type Target TargetMode`,
+  workbook: `
+workbook conformance Ignorable
+ fileVersion appName lastEdited lowestEdited rupBuild codeName
+ fileRecoveryPr repairLoad
+ workbookPr date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks
+ workbookProtection lockStructure lockWindows lockRevision
+ revisionPtr revIDLastSave documentId coauthVersionLast coauthVersionMax uidLastSave
+ bookViews
+  workbookView visibility minimized showHorizontalScroll showVerticalScroll showSheetTabs xWindow yWindow windowWidth windowHeight tabRatio firstSheet activeTab autoFilterDateGrouping uid
+ sheets
+  sheet name sheetId state id
+ definedNames
+  definedName # name localSheetId hidden
+ calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc`,
+  sheet: `
+worksheet Ignorable uid
+ sheetPr syncHorizontal syncVertical syncRef transitionEvaluation transitionEntry published codeName filterMode enableFormatConditionsCalculation
+  tabColor auto indexed rgb theme tint
+  outlinePr applyStyles summaryBelow summaryRight showOutlineSymbols
+  pageSetUpPr autoPageBreaks fitToPage
+ dimension ref
+ sheetViews
+  sheetView windowProtection showFormulas showGridLines showRowColHeaders showZeros rightToLeft tabSelected showRuler showOutlineSymbols defaultGridColor showWhiteSpace view topLeftCell colorId zoomScale zoomScaleNormal zoomScaleSheetLayoutView zoomScalePageLayoutView workbookViewId zoomToFit
+   pane xSplit ySplit topLeftCell activePane state
+   selection pane activeCell activeCellId sqref
+ sheetFormatPr baseColWidth defaultColWidth defaultRowHeight customHeight zeroHeight thickTop thickBottom outlineLevelRow outlineLevelCol dyDescent
+ cols
+  col min max width style hidden bestFit customWidth phonetic outlineLevel collapsed
+ sheetData
+  row r spans s customFormat ht hidden customHeight outlineLevel collapsed thickTop thickBot ph dyDescent
+   c r s t cm vm ph
+    v
+    is
+     t space
+     r
+      t space
+      rPr **
+     phoneticPr fontId type alignment
+ sheetCalcPr fullCalcOnLoad
+ sheetProtection sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
+ autoFilter ref uid
+ sortState ref caseSensitive columnSort sortMethod
+  sortCondition ref descending
+ mergeCells count
+  mergeCell ref
+ phoneticPr fontId type alignment
+ conditionalFormatting sqref
+ dataValidations count disablePrompts xWindow yWindow
+ hyperlinks
+ printOptions horizontalCentered verticalCentered headings gridLines gridLinesSet
+ pageMargins left right top bottom header footer
+ pageSetup paperSize paperHeight paperWidth scale firstPageNumber fitToWidth fitToHeight pageOrder orientation usePrinterDefaults blackAndWhite draft cellComments useFirstPageNumber errors horizontalDpi verticalDpi copies id
+ headerFooter differentOddEven differentFirst scaleWithDoc alignWithMargins
+  oddHeader
+  oddFooter
+  evenHeader
+  evenFooter
+  firstHeader
+  firstFooter
+ rowBreaks count manualBreakCount
+  brk id min max man pt
+ colBreaks count manualBreakCount
+  brk id min max man pt
+ ignoredErrors
+  ignoredError sqref evalError twoDigitTextYear numberStoredAsText formula formulaRange unlockedFormula emptyCellReference listDataValidation calculatedColumn
+ drawing id
+ legacyDrawing id
+ tableParts count
+  tablePart id`,
+  strings: `
+sst count uniqueCount
+ si
+  t # space
+  r
+   t # space
+   rPr **
+  phoneticPr fontId type alignment`,
+  styles: `
+styleSheet **`,
+  theme: `
+theme **`,
+  table: `
+table id name displayName ref tableType totalsRowCount totalsRowShown headerRowCount insertRow insertRowShift published headerRowDxfId dataDxfId totalsRowDxfId uid Ignorable
+ autoFilter ref uid
+ sortState ref
+  sortCondition ref descending
+ tableColumns count
+  tableColumn id uid name dataDxfId headerRowDxfId totalsRowDxfId
+ tableStyleInfo name showFirstColumn showLastColumn showRowStripes showColumnStripes`,
+  calculation: `
+calcChain
+ c r i s l t a`,
+  core: `
+coreProperties
+ creator #
+ lastModifiedBy #
+ title #
+ subject #
+ description #
+ keywords #
+ category #
+ contentStatus #
+ language #
+ version #
+ revision #
+ created # type
+ modified # type
+ lastPrinted # type`,
+  application: `
+Properties
+ Application #
+ AppVersion #
+ Company #
+ Manager #
+ Template #
+ TotalTime #
+ DocSecurity #
+ ScaleCrop #
+ LinksUpToDate #
+ SharedDoc #
+ HyperlinksChanged #
+ HeadingPairs
+  vector size baseType
+   variant
+    lpstr #
+    i4 #
+ TitlesOfParts
+  vector size baseType
+   lpstr #`,
+};
 
 /** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
 const WORDS = new Set(
@@ -128,6 +220,36 @@ export interface KnownNames {
 
 export const NO_NAMES: KnownNames = { known: new Set(), mentioned: new Set() };
 
+interface Rule {
+  name: string;
+  attributes: Set<string>;
+  children: Map<string, Rule>;
+  /** The element may have text. */
+  text: boolean;
+  /** The element may have any attributes, and any elements below. */
+  any: boolean;
+}
+export type PartKind = keyof typeof ALLOWED;
+
+const RULES = new Map<PartKind, Rule>();
+
+function rulesOf(kind: PartKind): Rule {
+  const known = RULES.get(kind);
+  if (known) return known;
+  const root: Rule = { name: '', attributes: new Set(), children: new Map(), text: false, any: false };
+  const path = [root];
+  for (const line of ALLOWED[kind].split('\n').slice(1)) {
+    const depth = line.search(/\S/);
+    const [name = '', ...attributes] = line.trim().split(' ');
+    const [text, any] = [attributes.includes('#'), attributes.includes('**')];
+    const rule: Rule = { name, attributes: new Set(attributes), children: new Map(), text, any };
+    path[depth]?.children.set(name, rule);
+    path[depth + 1] = rule;
+  }
+  RULES.set(kind, root);
+  return root;
+}
+
 /** Words for elements and attributes that often occur where they are not allowed. */
 const CALLED: [name: RegExp, what: string][] = [
   [/^f$|^calculatedColumnFormula$/, 'formulas'],
@@ -157,48 +279,41 @@ export class AllowedText implements XmlHandler {
   /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
-  /** Depth of the open element that is a format, or is not allowed; 0 = there is none. */
-  #format = 0;
-  #refused = 0;
-  /** The element of the current text; '' after the end of an element. */
-  #element = '';
+  /** The rule of the open element, and the rules of its ancestors; `null` inside an element that is not allowed. */
+  #rule: Rule | null;
+  readonly #parents: (Rule | null)[] = [];
   #text = '';
 
   /** @param found receives the words for each finding */
-  constructor(names: KnownNames, found: (what: string) => void) {
+  constructor(kind: PartKind, names: KnownNames, found: (what: string) => void) {
+    this.#rule = rulesOf(kind);
     this.#names = names;
     this.#found = found;
   }
 
-  open(name: string, depth: number, attributes: Attributes): void {
+  open(name: string, _depth: number, attributes: Attributes): void {
     if (this.#text !== '') this.#judgeText();
-    this.#element = name;
-    if (this.#refused > 0) return;
-    const isFormat = this.#format > 0 || FORMATS.has(name);
-    if (name === 'AlternateContent' || !(isFormat || ELEMENTS.has(name))) {
-      this.#refused = depth;
-      this.#report(name);
-    } else if (isFormat) {
-      this.#format ||= depth;
-      if (hasLongText(attributes.formatCode ?? '')) this.#report('formatCode');
-    } else this.#judgeAttributes(name, attributes);
+    const parent = this.#rule;
+    const rule = parent?.any && name !== 'AlternateContent' ? parent : (parent?.children.get(name) ?? null);
+    if (parent && !rule) this.#report(name);
+    this.#parents.push(parent);
+    this.#rule = rule;
+    if (rule) this.#judgeAttributes(rule, name, attributes);
   }
 
   text(text: string): boolean {
-    if (this.#refused === 0 && this.#text.length <= LONGEST_JUDGED) this.#text += text;
+    if (this.#rule && this.#text.length <= LONGEST_JUDGED) this.#text += text;
     return true;
   }
 
-  close(_name: string, depth: number): void {
+  close(): void {
     if (this.#text !== '') this.#judgeText();
-    if (this.#refused === depth) this.#refused = 0;
-    if (this.#format === depth) this.#format = 0;
-    this.#element = '';
+    this.#rule = this.#parents.pop() ?? null;
   }
 
   /** A comment or processing instruction. */
   aside(): void {
-    if (this.#refused === 0) this.#found('comments in its XML');
+    if (this.#rule) this.#found('comments in its XML');
   }
 
   /** A text of a cell that is not the value of the cell. */
@@ -209,15 +324,18 @@ export class AllowedText implements XmlHandler {
   #judgeText(): void {
     const text = this.#text.trim();
     this.#text = '';
-    const allowed = text === '' || (WITH_TEXT.has(this.#element) && this.#isAllowed(text));
-    if (!allowed) this.#report(this.#element);
+    if (text === '') return;
+    const rule = this.#rule;
+    if (rule && !(rule.text && (rule.name === 't' || this.#isAllowed(text)))) this.#report(rule.name);
   }
 
-  #judgeAttributes(element: string, attributes: Attributes): void {
+  #judgeAttributes({ attributes: allowed, any }: Rule, element: string, attributes: Attributes): void {
     for (const name in attributes) {
-      const known = ATTRIBUTES.has(localName(name)) || name.startsWith('xmlns');
-      if (!(known && this.#isAllowedAttribute(element, name, attributes[name] ?? '')))
-        this.#report(name === 'TargetMode' ? name : element);
+      const value = attributes[name] ?? '';
+      if (any && name === 'formatCode' && hasLongText(value)) this.#report(name);
+      const listed = any || allowed.has(name) || isPrefix(name) || allowed.has(localName(name));
+      const holds = any || (listed && this.#isAllowedAttribute(element, name, value));
+      if (!holds) this.#report(listed && name === 'TargetMode' ? name : element);
     }
   }
 
@@ -259,6 +377,7 @@ export class AllowedText implements XmlHandler {
 }
 
 const localName = (name: string) => name.slice(name.indexOf(':') + 1);
+const isPrefix = (name: string) => name === 'xmlns' || name.startsWith('xmlns:');
 
 /** A quick test for the places of cells and rows, which are all different. */
 const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;

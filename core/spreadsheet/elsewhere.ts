@@ -1,5 +1,5 @@
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { AllowedText, isKnownName, type KnownNames } from './allowed-text.ts';
+import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allowed-text.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
@@ -20,18 +20,29 @@ const CALLED: [type: RegExp, what: string][] = [
 /** Parts that hold no copies of cells. */
 const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'settings of a printer', 'formats', 'document properties']);
 
-/** Parts that are allowed if columns are left out, as far as `AllowedText` finds no text in them. */
-const JUDGED =
-  /\b(package\.(relationships|core-properties)|extended-properties|spreadsheetml\.((sheet|template)\.main|styles|table|calcchain)|officedocument\.theme)\+xml$/;
+/** Parts that are allowed if columns are left out, and the rules for their text. */
+const JUDGED: [type: RegExp, kind: PartKind][] = [
+  [/\bpackage\.relationships\+xml$/, 'relationships'],
+  [/\bpackage\.core-properties\+xml$/, 'core'],
+  [/\bextended-properties\+xml$/, 'application'],
+  [/\bspreadsheetml\.(sheet|template)\.main\+xml$/, 'workbook'],
+  [/\bspreadsheetml\.styles\+xml$/, 'styles'],
+  [/\bspreadsheetml\.table\+xml$/, 'table'],
+  [/\bspreadsheetml\.calcchain\+xml$/, 'calculation'],
+  [/\bofficedocument\.theme\+xml$/, 'theme'],
+];
 
-const isJudged = ({ parts }: Workbook, part: string) =>
-  part.toLowerCase() === '[content_types].xml' || JUDGED.test(parts.typeOf(part));
+/** The rules for a part; `undefined` for a part that is not allowed if columns are left out. */
+const kindOf = ({ parts }: Workbook, part: string) =>
+  part.toLowerCase() === '[content_types].xml'
+    ? 'types'
+    : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
 
-/** Parts that are neither read nor judged, with a word for each; '' for an empty part. */
+/** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {
   const { parts, read } = workbook;
   const calledOf = (part: string) => CALLED.find(([called]) => called.test(parts.typeOf(part)))?.[1] ?? 'other parts';
-  const others = parts.names.filter((part) => !isJudged(workbook, part) && !read.has(part.toLowerCase()));
+  const others = parts.names.filter((part) => !kindOf(workbook, part) && !read.has(part.toLowerCase()));
   return new Map(others.map((part) => [part, parts.sizeOf(part) === 0 ? '' : calledOf(part)]));
 }
 
@@ -58,8 +69,9 @@ export async function textOutsideSheets(workbook: Workbook, names: KnownNames): 
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
     const here = new Set(isKnownName(part) ? [] : ['a name of a part']);
-    if (isJudged(workbook, part)) {
-      const text = new AllowedText(all, (what) => here.add(what));
+    const kind = kindOf(workbook, part);
+    if (kind) {
+      const text = new AllowedText(kind, all, (what) => here.add(what));
       await readXml(parts.read(part), text).catch((error: unknown) => {
         // A part that is not an XML document may hold anything.
         if (!(error instanceof UnreadableFile)) throw error;

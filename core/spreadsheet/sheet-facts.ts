@@ -38,7 +38,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const { sheet, header } = counted;
   const names = namesOf(workbook, header.cells, [...allowed, wanted ?? []].flat());
   const here = new Set<string>();
-  const seen: SheetFindings = { unknownResults: 0, text: new AllowedText(names, (what) => here.add(what)) };
+  const seen: SheetFindings = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(seen)) counter.add(row);
   const { content, recordsAbove } = counter.result();
@@ -81,7 +81,7 @@ async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start
   const starts: Start[] = [];
   for (const sheet of sheets) {
     const text = new Set<string>();
-    const seen = { unknownResults: 0, text: new AllowedText(NO_NAMES, (what) => text.add(what)) };
+    const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
     starts.push({ sheet, text, ...(await findHeader(sheet.rows(seen), expected)) });
   }
   return starts;

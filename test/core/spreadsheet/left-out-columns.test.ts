@@ -70,6 +70,18 @@ describe('where a column is left out, text in any other place withholds the work
     },
   );
 
+  test.each<[string, string]>([
+    ['a title of a document', '<title>12345678</title>'],
+    ['a formula of a name', '<definedName name="Print_Area">12345678</definedName>'],
+    ['a theme', `<theme name="${CANARY}"/>`],
+    ['a list of formats', `<styleSheet><x note="${CANARY}"/></styleSheet>`],
+    ['the formats of a text', `<rPr note="${CANARY}"/>`],
+    ['an attribute of another element', '<sheetPr count="12345678"/>'],
+    ['a row outside of the rows', '<row r="9" ht="12345678"/>'],
+  ])('what only another place may have, such as %s, in a sheet', async (_, xml) => {
+    await withheld(inSheet(xml));
+  });
+
   test.each([
     ...['filterColumn', 'filter', 'scenario', 'dataValidation', 'formula1', 'cfRule', 'hyperlink', 'extLst', 'rPh'],
     ...['protectedRange', 'note', 'absPath', 'webPublishing', 'fileSharing', 'oleObject', 'customSheetView', 'f'],
