@@ -29,16 +29,22 @@ export function judgeFile(first: Uint8Array, complete: boolean, expected: Expect
   return { ...judgeGzip(first, complete, expected), gzipped: true };
 }
 
+/** How much of gzip is unpacked to recognise its content, which may be a thousand times as large. */
+const PACKED_BYTES = 16 * 1024;
+/** How much of the content is judged. */
+const UNPACKED_BYTES = 64 * 1024;
+
 function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   let unpacked: Uint8Array;
   try {
-    unpacked = gunzipSync(first, { finishFlush: constants.Z_SYNC_FLUSH });
+    unpacked = gunzipSync(first.subarray(0, PACKED_BYTES), { finishFlush: constants.Z_SYNC_FLUSH });
   } catch {
     return refused('gzip that cannot be unpacked');
   }
-  if (unpacked.length === 0 && !complete) return { result: 'open', format: null, looks: 'gzip with too few bytes' };
+  const isWhole = complete && first.length <= PACKED_BYTES && unpacked.length <= UNPACKED_BYTES;
+  if (unpacked.length === 0 && !isWhole) return { result: 'open', format: null, looks: 'gzip with too few bytes' };
   if (isGzip(unpacked)) return refused('gzip inside of gzip');
-  const judged = judgeContent(unpacked, complete, expected);
+  const judged = judgeContent(unpacked.subarray(0, UNPACKED_BYTES), isWhole, expected);
   return judged.result === 'refused' ? refused(`${judged.looks}, compressed with gzip`) : judged;
 }
 

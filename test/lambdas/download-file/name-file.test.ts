@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listedFields } from '../../../core/columns/header.ts';
@@ -111,4 +112,19 @@ test('a run whose fields were too many to be carried knows the columns of its re
 
   expect(judged('name,id\n')).toMatchObject(stored('csv'));
   expect(judged('מזהה,שם\n')).toEqual(refused('text whose first record has 2 fields, 0 of them listed'));
+});
+
+test('only the beginning of gzip is unpacked: 64 KB may hold 64 MB, and damage further down is not seen here', () => {
+  const rows = Array.from(
+    { length: 1000 },
+    (_, row) => `${row},${createHash('sha256').update(`${row}`).digest('hex')}`,
+  );
+  const packed = Buffer.concat([
+    gzipSync(['id,name', ...rows].join('\n')),
+    Buffer.from('1f8bffffffffffffffffff', 'hex'),
+  ]);
+  const head = { length: packed.length, contentType: '', disposition: '', contentEncoding: '' };
+  const expected = { ...listedFields(run({ request: { columns: ['id', 'name'] } })), ...ACCEPTED };
+
+  expect(nameFile(head, packed, 'leads', expected)).toMatchObject({ key: 'leads.csv.gz' });
 });
