@@ -150,7 +150,7 @@ function leftOutOf(
       return { leftOut: [...meant, ...moved], warnings: [...severalTexts(entry, meant), ...movedTexts(moved, since)] };
     }
     if (before.length === 0 || isNewListed) lost.push(entry);
-    const gone = `The CRM no longer lists these entries of columns.except: "${entry}". No column was added since ${since}.`;
+    const gone = `The CRM no longer lists "${entry}" of columns.except. No column was added since ${since}.`;
     return { leftOut: before, warnings: [gone] };
   });
   if (lost.length > 0) throw namesNothing(lost, entity, fields);

@@ -51,8 +51,9 @@ export async function readSharedStrings(
 }
 
 /**
- * The texts of a workbook, which cells refer to by number. They are kept as bytes: a JavaScript string of a few letters takes several times as much memory. The size of the
- * part bounds their number and size. The system provides memory only for the parts of an array that are written.
+ * The texts of a workbook, which cells refer to by number. They are kept as bytes: a JavaScript string of a few letters
+ * takes several times as much memory. The size of the part bounds their number and size. The system provides memory
+ * only for the parts of an array that are written.
  */
 export class SharedStrings {
   #count = 0;

@@ -122,7 +122,7 @@ describe('an entry that names nothing that the CRM lists', () => {
     expect(leftOutOf(except('idNumber'), WITHOUT, last())).toMatchObject({
       leftOut: [{ entry: 'idNumber', name: 'IdNumber', label: 'מספר זהות' }],
       warnings: [
-        'The CRM no longer lists these entries of columns.except: "idNumber". No column was added since the export of 2026-11-19.',
+        'The CRM no longer lists "idNumber" of columns.except. No column was added since the export of 2026-11-19.',
       ],
     });
   });
