@@ -6,7 +6,7 @@ import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { eachOf } from '../core/each-of.ts';
 import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
-import { createLedger } from '../core/oauth/ledger.ts';
+import { createLedger, isDead } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
 import { ended } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
@@ -76,6 +76,7 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
 export async function grantOf(
   target: GrantTarget,
   warn: Warn,
+  now: Date,
 ): Promise<{ obtainedAt: string; trouble: string | null } | null> {
   const { store, ledger } = grantPlaces(target);
   try {
@@ -84,7 +85,7 @@ export async function grantOf(
     const refused =
       item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
     const dead =
-      item?.state === 'DEAD' ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
+      item && isDead(item, now) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
     return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
   } catch (error) {
     warn(`The age of the grant is unknown: ${ended(error).sentence}`);

@@ -49,6 +49,7 @@ const GRANT = ['authorize', 'probe'];
 /** Commands that read the deployed configuration, which the template contains. */
 const NEEDING_SETTINGS = [
   'start',
+  'diff',
   'authorize',
   'status',
   'probe',

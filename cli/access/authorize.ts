@@ -5,6 +5,7 @@ import { isUntried } from '../../core/oauth/grant.ts';
 import { grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
+import { REWRITE } from '../support/aws-error.ts';
 import { commandFor, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -98,7 +99,7 @@ async function run(options: CommandOptions): Promise<void> {
   // An enabled entity, because the nightly export fetches it anyway.
   const first = ENTITIES.find((entity) => entities[entity].enabled) ?? ENTITIES[0];
   const next = commandFor(`start ${first} --wait`, options);
-  printOut(`Next, while you can consent again, a run, which refreshes this grant as the night will: ${next}`);
+  printOut(`Next, while you can consent again, start a run. It refreshes this grant as a nightly run does: ${next}`);
 }
 
 function show(
@@ -141,7 +142,7 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
   if (await places.ledger.read(tokenSet.versionId)) {
     const what = 'The functions refreshed the grant, but could not store it';
-    throw new CommandError(`${what}: run verify to check the permissions of their roles.`, RUN_FAILED);
+    throw new CommandError(`${what}: ${REWRITE}.`, RUN_FAILED);
   }
   // A running function keeps its access token until that expires, even after a new authorization.
   const again = commandFor(`start ${entity} --wait`, options);

@@ -168,7 +168,7 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wa
   const { date, since = 0 } = wanted;
   if (date !== undefined) return `No feed of changes of ${entity} ends at ${date}.`;
   if (sequence === 0)
-    return `No feed of changes of ${entity} yet: the first one comes after a table, where the configuration has \`changes\` of ${entity}.`;
+    return `There is no feed of changes of ${entity} yet. The first one follows a table, if the configuration has \`changes\` for ${entity}.`;
   const anew = since > sequence ? ' If the chain was started again, read it from its start: --since 0.' : '';
   return `No feed of changes of ${entity} after ${since} is stored: the last one was ${sequence}.${anew}`;
 }

@@ -73,7 +73,7 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
     `  rows: ${rowsOf(before)} to ${rowsOf(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
     ...(rows === null
-      ? ['  keys: not compared, because one file has no column id; name another column with --key']
+      ? ['  keys: not compared, because not both files have a column id; name another column with --key']
       : rowsText(rows)),
   ];
 }

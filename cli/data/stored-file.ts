@@ -98,7 +98,7 @@ export const NO_LIMITS: ReadingLimits = {
 export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'run' | 'file'>): void {
   if (isReadFormat(file.format)) return;
   throw failed(
-    `The ${entity} of ${date} are a file of the kind ${file.format}, which the command cannot read. Download it instead.`,
+    `The ${entity} of ${date} are a file of the kind ${file.format}, which the command cannot read. To get it as it is, use download without --excel.`,
   );
 }
 
@@ -138,7 +138,9 @@ export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: Abo
 /** @returns a CommandError (exit code 1) if the error is about unreadable content; otherwise the error itself */
 export function unreadable(key: string, error: unknown): unknown {
   const why = whyUnread(error);
-  return why === undefined ? error : failed(`The file ${key} ${why}. Download it instead.`, error);
+  return why === undefined
+    ? error
+    : failed(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
 }
 
 /** A published export after verification: its manifest and the first bytes of its file. */

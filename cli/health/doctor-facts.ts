@@ -86,7 +86,7 @@ async function askedOf(facts: Omit<DoctorFacts, 'asked'>, refreshed: boolean, no
   const { refreshCommand } = advising;
   if (tokenFreshness(tokens, undefined, now()) === 'stale') {
     const advice = options.refresh && refreshCommand !== FIRST_RUN ? undefined : `Refresh it by: ${refreshCommand}.`;
-    return { service: notChecked('an access token that lives', advice), columns: [] };
+    return { service: notChecked('a valid access token', advice), columns: [] };
   }
   return askCrm(known, tokens, { now, refreshed, refreshCommand, target });
 }

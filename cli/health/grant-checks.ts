@@ -3,7 +3,7 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
-import { LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
+import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
@@ -67,22 +67,21 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   if (!item) return holds('Reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
-  const isPast = deadline < now.getTime();
-  if (state === 'DEAD' || (state === 'AUTHORIZED' && item.diedAt && isPast)) {
+  if (isDead(item, now)) {
     const since = item.diedAt ? ` since ${item.diedAt}` : '';
     const lost = state === 'AUTHORIZED' ? ' A new grant was given, but never stored.' : '';
     return broken(`The grant is dead${since}: ${reason}.${lost}`, authorize);
   }
   if (state === 'STORED') {
-    const text = 'The current token set has a successor by the ledger, which is not in the secret.';
+    const text = 'According to the ledger, the current token set has a successor, but the secret does not have it.';
     const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${authorizeCommand}.`;
     return broken(text, advice, ENVIRONMENT);
   }
   if (deadline === 0) return holds('Reachable; the current token set was claimed and given back unspent.');
-  if (isPast) return endedClaimFinding(item, advising);
+  if (deadline < now.getTime()) return endedClaimFinding(item, advising);
   if (deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
     const since = new Date(deadline - LEASE_MS).toISOString();
-    const text = `The current token set is claimed since ${since}: a refresh or an authorization is under way.`;
+    const text = `The current token set has been claimed since ${since}: a refresh or an authorization is under way.`;
     return warning(text, 'Run the command again in a minute.');
   }
   const next = `the next is tried after ${new Date(deadline).toISOString()}.`;
@@ -103,7 +102,7 @@ function endedClaimFinding(item: LedgerItem, { refreshCommand }: Advising): Find
   }
   if (item.unanswered > 0) return warning(`${unansweredText(item)}.`, next);
   const since = new Date(item.deadline - LEASE_MS).toISOString();
-  return warning(`The current token set is claimed since ${since}, and that refresh has not ended.`, next);
+  return warning(`The current token set was claimed at ${since}, and that refresh recorded no result.`, next);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {

@@ -38,7 +38,7 @@ export async function rulesFinding(
     return [
       ...(one?.Arn === target.StateMachineArn
         ? []
-        : [`the state machine is not the only target of the rule of ${entity}`]),
+        : [`the rule of ${entity} does not have the state machine as its only target`]),
       ...(one?.DeadLetterConfig?.Arn?.split(':').at(-1) === queue ? [] : [`the rule of ${entity} lacks its queue`]),
       ...(deployment.entities[entity].enabled ? [] : [`the rule of ${entity} is on, but was deployed as off`]),
     ];
@@ -121,10 +121,10 @@ export async function settingsFindings(
       ...objects.flatMap(({ at }) => (at ? [keptUntil(at, deployment.retentionDays)] : [])),
     ];
     const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
-    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings. They are removed by ${kept.sort().at(-1)}.`;
+    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings. The last of them expires on ${kept.sort().at(-1)}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
     const stored =
-      'Files stay as they were published. Until then, only people who may see these columns may read runs/; to remove files earlier: docs/removing-a-customer.md.';
+      'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';
     const advice = [...(objects.length > 0 ? [outdated] : []), ...(files.length > 0 ? [stored] : [])];
     return [about(entity, warning(found, advice.join(' ')))];
   });

@@ -69,8 +69,8 @@ export function allText(looks: DeploymentResult[], stream: { isTTY?: boolean }):
   const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
   return sorted
     .map(({ deployment, found, why, tone }) => {
-      const alarms = found?.alarms?.length ? `; alarms: ${found.alarms.join(', ')}` : '';
-      const text = found ? `${found.headline}${alarms}` : `not known: ${printableLine(why ?? '')}`;
+      const alarms = found?.alarms?.length === 0 ? '' : `; alarms: ${found?.alarms?.join(', ') ?? 'unknown'}`;
+      const text = found ? `${found.headline}${alarms}` : `unknown: ${printableLine(why ?? '')}`;
       return paint(tone)(`${SIGNS[tone]} ${deployment}: ${text}`);
     })
     .join('\n');

@@ -90,7 +90,7 @@ async function statusOf(target: Target, place: TargetOptions, date: string | und
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
   const [facts, grant, alarms] = await Promise.all([
     gatherFacts(target, { deployment, configured, nights, now, warn }),
-    grantOf(target, warn),
+    grantOf(target, warn, now),
     raisedAlarms(target, warn),
   ]);
   clockWarning(facts).forEach(warn);

@@ -116,7 +116,7 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
     JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
     '  Next starts',
     ...startLines(planned, timeZone, options).map((line) => `    ${line}`),
-    '  Guards',
+    '  Checks',
     ...Object.entries(guards).map(([guard, bound]) => `    ${guard}: ${bound}`),
     '',
   ].join('\n');

@@ -2,6 +2,7 @@ import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { isGone } from '../deployment-state.ts';
+import { isDated } from '../runs/export-date.ts';
 import { partialFailure, RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
@@ -43,7 +44,7 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   printErr(PAUSED);
 }
 
-const PAUSED = `Nights wait for a paused entity: each is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
+const PAUSED = `Nights wait for a paused entity that the configuration enables: each such night is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
 A deployment that changes a rule resets it to the configuration. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {
@@ -58,11 +59,10 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
     );
   }
   const which = options.all ? '--all' : entities.join(' ');
-  printErr('Missed nights are not exported later.');
+  printErr('resume exports no missed nights.');
   printErr(`To export the current records: ${commandFor(`start ${which}`, options)}`);
-  printErr(
-    `Past dates, if the filters depend on the date: ${commandFor('backfill ENTITY --from DATE --to DATE', options)}`,
-  );
+  for (const entity of entities.filter((each) => isDated(deployed, each)))
+    printErr(`Past dates of ${entity}: ${commandFor(`backfill ${entity} --from DATE --to DATE`, options)}`);
 }
 
 type Switch = 'ENABLED' | 'DISABLED';

@@ -14,7 +14,8 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
   const { deployment, headline, ok, entities, warnings } = status;
   const paint = painterOf(stream);
   const tone = toneOf(status);
-  if (entities.length === 0) return paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`);
+  const warned = warnings.map((warning) => paint('warned')(`! ${printableLine(warning)}`));
+  if (entities.length === 0) return [paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`), ...warned].join('\n');
   const told =
     ok === null ? `status could not find out whether every date that is due is complete. ${headline}` : headline;
   return [
@@ -23,7 +24,7 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
     ...tableLines(entities, stream),
     '',
     ...footLines(status, place, stream),
-    ...warnings.map((warning) => paint('warned')(`! ${printableLine(warning)}`)),
+    ...warned,
   ].join('\n');
 }
 
@@ -71,7 +72,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 
 /** The state in words: with the error of a failed run, and with the state of the rule if it is not on. */
 function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
-  if (missing && advice === null) return 'not known';
+  if (missing && advice === null) return 'unknown';
   const since = failedSince ? `; ${printableLine(failedSince.error ?? 'failed')} since` : '';
   const word = `${state === 'failed' && error ? printableLine(error) : CELLS[state].word}${since}`;
   return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
@@ -83,8 +84,7 @@ function footLines(
   stream: Stream,
 ): string[] {
   const paint = painterOf(stream);
-  const raised =
-    alarms === null ? 'not known' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
+  const raised = alarms === null ? 'unknown' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
   const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');
@@ -97,7 +97,7 @@ function footLines(
     ...(grant && !grant.trouble
       ? [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`]
       : []),
-    `Next start: ${at ?? 'unknown'}`,
+    `Next start: ${at ?? 'none known'}`,
   ];
   return lines;
 }

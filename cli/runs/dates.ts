@@ -31,14 +31,14 @@ interface Filling {
  * Fills the dates, oldest first. An error of AWS for one date ends the others too.
  * @throws CommandError: 130 after Ctrl-C, which stops no run; the error of AWS
  */
-export function fillDates<Date>(
-  dates: Date[],
-  fill: (date: Date, signal: AbortSignal) => Promise<void>,
+export function fillDates<T>(
+  dates: T[],
+  fill: (date: T, signal: AbortSignal) => Promise<void>,
   { again, atOnce, document }: Filling,
 ): Promise<unknown> {
   const words = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
   return untilInterrupted(words, async (signal) => {
-    const fillOne = (date: Date, either: AbortSignal) => {
+    const fillOne = (date: T, either: AbortSignal) => {
       either.throwIfAborted();
       return fill(date, either);
     };

@@ -100,7 +100,7 @@ function notesOf(runs: Run[]): string[] {
       ...(run.of === null ? [] : [outcomeText(run)]),
       ...(run.waiting ? [waitingText(run.waiting)] : []),
       ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}; see show`] : []),
-      ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed, which show names`] : []),
+      ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed; see show`] : []),
     ].map((note) => `  ${printableLine(`${run.run}: ${note}`)}`),
   );
   return notes.length === 0 ? [] : ['', ...notes];

@@ -2,6 +2,7 @@ import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-
 import type { Command } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { RunState } from '../../core/step/states.ts';
+import { RECORDER } from '../../core/step/steps.ts';
 import { quoted, withExamples } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
@@ -43,19 +44,29 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   printOut(`${found.name}: stopped.`);
 }
 
+/** States that a run enters once its file is published. */
+const AFTER_PUBLICATION = /^(Write|WaitBefore)(Table|Changes)$/;
+
 function consequences(found: Execution, state: string, last: RunState | undefined): string[] {
   const { name, startDate, input } = found;
   const exportId = last?.run?.exportId;
   return [
     `${name} (${input.entity ?? 'unknown entity'}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
-      ? `Export ${exportId} stays at the CRM, which cannot cancel it. It expires there, and no run downloads it.`
+      ? `Export ${exportId} stays at the CRM, which cannot cancel it, until it expires. Only retry of this run downloads it.`
       : 'If the CRM is already making an export, it stays there until it expires. No run downloads it.',
-    'No pointer names what is stored of the file: parts are removed after 2 days, objects when their retention ends.',
-    state === 'PublishFile'
-      ? 'PublishFile is running and is not interrupted: it may still publish the file.'
-      : 'A function that is running completes its step. No further step starts.',
+    ...storedText(state),
   ];
+}
+
+/** What is stored of a run that is stopped in a state. */
+function storedText(state: string): string[] {
+  if (state === 'PublishFile') return ['PublishFile is running and is not interrupted: it may still publish the file.'];
+  const step = 'A function that is running completes its step. No further step starts.';
+  if (state === RECORDER) return [step];
+  if (AFTER_PUBLICATION.test(state)) return ['The file is published and stays so.', step];
+  const parts = 'parts are removed after 2 days, objects when their retention ends.';
+  return [`No pointer names what is stored of the file: ${parts}`, step];
 }
 
 /** @throws CommandError (exit code 1) if the run had already ended */

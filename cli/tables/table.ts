@@ -45,7 +45,7 @@ export function addTable(command: Command): void {
     'table leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that ended as TableNotWritten',
     'table leads --date 2026-03-01 --deployment prod': 'a date that was published before there were tables',
     'table leads --outdated --deployment prod':
-      'after a change of `except` or `hash`, once it is deployed; run it again to go on after a break',
+      'after a change of `except` or `hash`, once it is deployed; after an interruption, the same command continues',
   });
 }
 

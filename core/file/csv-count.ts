@@ -1,7 +1,7 @@
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 import { LaterHeaders } from './later-headers.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import type { Content } from '../gate/facts.ts';
 import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 import { cellsOf, Scanner, type Separator } from './scanner.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];

@@ -2,7 +2,7 @@ import type { Content, Dialect, Facts } from '../gate/facts.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 import { LINE_BREAKS } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 

@@ -3,7 +3,7 @@ import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import { mainType, partName } from '../spreadsheet/workbook.ts';
 import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, textStart } from './encoding.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 import type { ZipArchive, ZipEntry } from './zip-archive.ts';
 
 /** Recognises the kind of a stored file, and whether it may be the requested export. */

@@ -1,7 +1,7 @@
 import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 
 /** The cells of a record that `NameFilter` has looked at. */
 export interface CellCounts {

@@ -6,7 +6,7 @@ import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, putAside, type Start, type StoredBytes, startOf } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
-import type { Expected } from './expected.ts';
+import type { Expected } from './expected-file.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';

@@ -59,6 +59,11 @@ export const LEASE_MS = 45_000;
 /** The right to spend one token set, until its deadline: the ledger entry as its owner wrote it. */
 export type Claim = LedgerItem & { versionId: string };
 
+/** Whether the token set is worthless: a command that was to replace a dead one counts until its claim is over. */
+export function isDead({ state, diedAt, deadline }: LedgerItem, now: Date): boolean {
+  return state === 'DEAD' || (state === 'AUTHORIZED' && diedAt !== '' && deadline < now.getTime());
+}
+
 type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
 
 /** Ends a claim under which the token was not spent. */

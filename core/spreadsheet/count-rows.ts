@@ -1,4 +1,4 @@
-import type { Expected } from '../file/expected.ts';
+import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { SheetHeader } from './find-header.ts';

@@ -1,6 +1,6 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
-import type { Expected } from '../file/expected.ts';
+import type { Expected } from '../file/expected-file.ts';
 import { cellsOf, type SheetRow } from './sheet-rows.ts';
 
 /** The header of a sheet, or its first record if the header is not known. */

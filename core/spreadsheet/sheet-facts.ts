@@ -1,4 +1,4 @@
-import type { Expected } from '../file/expected.ts';
+import type { Expected } from '../file/expected-file.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';

@@ -1,7 +1,7 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
-import { type Expected, expectedOf } from '../../core/file/expected.ts';
+import { type Expected, expectedOf } from '../../core/file/expected-file.ts';
 import { type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
 import { extensionFor, mediaType, type StoredKind } from '../../core/file/file-name.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';

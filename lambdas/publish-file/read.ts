@@ -1,6 +1,6 @@
 import { RunError } from '../../core/errors.ts';
 import type { ByteSource, StoredBytes } from '../../core/file/byte-source.ts';
-import { expectedOf } from '../../core/file/expected.ts';
+import { expectedOf } from '../../core/file/expected-file.ts';
 import { type ReadContent, readContent } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { expectedOf } from '../../core/file/expected.ts';
+import { expectedOf } from '../../core/file/expected-file.ts';
 import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks } from '../../core/gate/report.ts';
 import { parseJson } from '../../core/json.ts';

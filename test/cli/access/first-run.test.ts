@@ -66,7 +66,7 @@ test('without --run a person is told to start one', async () => {
   const { code, stdout, started } = await authorized(PUBLISHED, {});
 
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^Next, while you can consent again, a run, .* start leads --wait /m);
+  expect(stdout).toMatch(/^Next, while you can consent again, start a run\. .* start leads --wait /m);
   expect(started).toEqual([]);
 });
 

@@ -93,7 +93,7 @@ test('where there is no such feed it says so, and where the chain stands', async
   for (const place of [1, 2, 3]) lose(place, true);
   expect(await said()).toMatch(/^No feed of changes of leads after 0 is stored: the last one was 3\./);
   const { cli } = await aws();
-  expect((await cli('changes', 'leads')).stdout).toMatch(/^No feed of changes of leads yet: /);
+  expect((await cli('changes', 'leads')).stdout).toMatch(/^There is no feed of changes of leads yet\./);
 });
 
 test.each([[[]], [['--json']]])('whoever asks for feeds that are not kept is told so (%j)', async (more) => {

@@ -223,7 +223,9 @@ test('files without a column id are compared by columns, rows and bytes, unless 
   );
   const { code, stdout } = await diff();
   expect(code).toBe(0);
-  expect(stdout).toContain('keys: not compared, because one file has no column id; name another column with --key\n');
+  expect(stdout).toContain(
+    'keys: not compared, because not both files have a column id; name another column with --key\n',
+  );
   expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
   expect((await diff('--key', 'mail')).stdout).toContain('keys by mail: 1 added, 1 removed, 0 in both');
 });

@@ -114,7 +114,7 @@ test('a damaged spreadsheet is one sentence', async () => {
   const { cli } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
   const { code, stdout, stderr } = await cli('peek', 'leads');
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^The file runs\/\S+ .*\. Download it instead\.\n$/);
+  expect(stderr).toMatch(/^The file runs\/\S+ .*\. To get it as it is, use download without --excel\.\n$/);
 });
 
 test('a column without a name is none of the columns', async () => {

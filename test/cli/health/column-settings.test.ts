@@ -75,7 +75,7 @@ test('what was written under other settings, or under unknown ones, is counted, 
 
   expect(checks).toMatchObject([{ of: 'leads', verdict: 'warning', exitCode: 0 }]);
   expect(checks[0]?.found).toBe(
-    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings. They are removed by 2027-11-17.',
+    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings. The last of them expires on 2027-11-17.',
   );
   expect(checks[0]?.advice).toMatch(
     /^Write tables again.*: npx --no -- crm-export table leads --outdated --deployment prod\. Files stay as they were published\./,
@@ -85,7 +85,7 @@ test('what was written under other settings, or under unknown ones, is counted, 
 test('Parquet files are kept for as many days as the configuration says', async () => {
   const [check] = await said({ objects: { [table('2026-11-18')]: OTHER } });
 
-  expect(check?.found).toContain('removed by 2027-02-19.');
+  expect(check?.found).toContain('expires on 2027-02-19.');
   expect(check?.advice).not.toContain('Files stay');
 });
 

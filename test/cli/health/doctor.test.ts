@@ -237,7 +237,7 @@ describe('the grant', () => {
       'broken',
       /^3 refreshes .* unrecognised error code; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
     ],
-    ['left behind', item(passed), 'warning', /has not ended\.$/],
+    ['left behind', item(passed), 'warning', /recorded no result\.$/],
     [
       'unanswered, and free again',
       item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
@@ -263,7 +263,7 @@ describe('the grant', () => {
       'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new grant was given, but never stored\.$/,
     ],
-    ['followed by nothing', item({ state: 'STORED' }), 'broken', /a successor .* not in the secret/],
+    ['followed by nothing', item({ state: 'STORED' }), 'broken', /a successor, but the secret does not have it/],
     [
       'dead',
       item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),

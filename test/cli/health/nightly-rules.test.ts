@@ -67,7 +67,7 @@ test.each<[string, object, Part, object]>([
     {
       verdict: 'broken',
       found: expect.stringContaining(
-        'the state machine is not the only target of the rule of leads; the rule of leads lacks its queue',
+        'the rule of leads does not have the state machine as its only target; the rule of leads lacks its queue',
       ),
       advice: RESTORE,
     },

@@ -55,9 +55,9 @@ test('of twenty deployments each has one line, the worst first; those that do no
     `✕ paused: Last night: 1 of ${COUNT} missing: leads; alarms: ExecutionsAborted`,
   ]);
   expect(lines.slice(2, 5)).toEqual([
-    expect.stringMatching(/^\? denied: not known: AWS denies access \(AccessDenied\)/),
-    '? half: not known: The stack crm-export-half is only partly deployed (ROLLBACK_COMPLETE): deploy it again.',
-    expect.stringMatching(/^\? silent: not known: .*does not answer/),
+    expect.stringMatching(/^\? denied: unknown: AWS denies access \(AccessDenied\)/),
+    '? half: unknown: The stack crm-export-half is only partly deployed (ROLLBACK_COMPLETE): deploy it again.',
+    expect.stringMatching(/^\? silent: unknown: .*does not answer/),
   ]);
   expect(lines).toContain(`✓ agency-07: Last night: ${COUNT} of ${COUNT} published`);
   expect(lines).toContain(`✓ failed-too: Last night: ${COUNT} of ${COUNT} published; alarms: FileQuarantined`);

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { allText } from '../../../cli/night/all-deployments.ts';
 import { addStatus } from '../../../cli/night/night-status.ts';
 import { type Status, statusSchema } from '../../../cli/night/status-schema.ts';
 import { statusText } from '../../../cli/night/status-text.ts';
@@ -164,7 +165,7 @@ test('where executions cannot be read, no start is advised: a run may be under w
   // A paused rule makes the result certain.
   expect(stdout).toMatch(/^✕ Last night: /);
   expect(stdout).toContain(' resume employers ');
-  expect(stdout).toMatch(/contacts +not known/);
+  expect(stdout).toMatch(/contacts +unknown/);
   expect(stdout).not.toMatch(/not started|crm-export start/);
 });
 
@@ -230,8 +231,14 @@ describe('after a night that is whole', () => {
     expect(stdout).toContain('-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ');
   });
 
-  test('a dead grant is an answer of its own', async () => {
-    const { cli } = await deployed(whole, grant(DEAD));
+  test.each([
+    ['dead', DEAD],
+    [
+      'dead, and given back by a command that could not store the new one',
+      { ...DEAD, state: { S: 'AUTHORIZED' }, diedAt: { S: LAST_NIGHT } },
+    ],
+  ])('a grant that is %s cannot be used', async (_, item) => {
+    const { cli } = await deployed(whole, grant(item));
 
     const { code, stdout } = await cli('status');
 
@@ -284,6 +291,13 @@ describe('on a terminal', () => {
 
     expect(screen(80)).toContain('\u001b[31m  ✕ leads');
     expect(screen(80)).toContain('\u001b[32m  ✓ contacts');
+  });
+
+  test('alarms that could not be read are named, for one deployment and for all', () => {
+    const found: Status = { ...status, warnings: ['Access is denied.'] };
+
+    expect(allText([{ deployment: 'prod', found, why: null }], {})).toContain('; alarms: unknown');
+    expect(statusText({ ...found, entities: [] }, place, {})).toContain('! Access is denied.');
   });
 
   test.each([80, 120])('in %i columns without colour no line is wider', (columns) => {

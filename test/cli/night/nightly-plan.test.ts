@@ -102,7 +102,7 @@ test('a person sees the kind, the request, the starts and the guards', async () 
   expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
   // The time appears once: local time is UTC here.
   expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
-  expect(stdout).toMatch(/\n {2}Guards\n {4}maxShrink: 0\.5\n/);
+  expect(stdout).toMatch(/\n {2}Checks\n {4}maxShrink: 0\.5\n/);
 });
 
 describe('by the rules that are deployed', () => {
@@ -125,7 +125,7 @@ describe('by the rules that are deployed', () => {
   ])('no start is shown of an entity that is %s, but the command that helps', async (word, part, command) => {
     const { stdout } = await planned(part);
 
-    expect(stdout).toMatch(new RegExp(`  Next starts\n    None: ${word}\\.\n    -> .*${command}.*\n  Guards`));
+    expect(stdout).toMatch(new RegExp(`  Next starts\n    None: ${word}\\.\n    -> .*${command}.*\n  Checks`));
   });
 
   test('a rule that starts at other times is said so', async () => {
