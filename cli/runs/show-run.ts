@@ -93,7 +93,7 @@ function failureOf(shown: ShownRun): string[] {
   const { runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
   const have = readers && entity ? [readersText(readers, entity, date)] : [];
-  const command = makeUp ? [`To export it again: ${makeUp}`] : [];
+  const command = makeUp ? [`Next: ${makeUp}`] : [];
   return [
     '',
     ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${printableLine(line)}`),

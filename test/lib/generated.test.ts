@@ -3,13 +3,22 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { STEPS } from '../../core/step/steps.ts';
 import { feedDeployment } from '../../scripts/deployments.ts';
-import { difference, GENERATED } from '../../scripts/generate.ts';
+import { withAdvice } from '../../scripts/document-tables.ts';
+import { difference, GENERATED, withSection } from '../../scripts/generate.ts';
 import { stateDiagram } from '../../scripts/state-diagram.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
 import { exportRun, statesOfType } from './support/definition.ts';
 
 describe('the committed files', () => {
+  test('are told apart from what would be generated', async () => {
+    const file = 'config/schema.json';
+    expect(await difference(file, () => '{}')).toBe(`${file} differs from what is generated: npm run generate`);
+    expect(await difference('docs/absent.json', () => '{}')).toBe('docs/absent.json is missing: npm run generate');
+    expect(() => withSection('docs/a.md', '<!-- b:end --><!-- b:begin -->', 'b', '')).toThrow('docs/a.md lacks');
+    expect(() => withAdvice('### StorageDenied\n\n**Look.** x\n')).toThrow('has no part "Fix"');
+  });
+
   test.each(Object.entries(GENERATED))('%s is what npm run generate writes', async (file, text) => {
     expect(await difference(file, text)).toBeUndefined();
   });

@@ -4,7 +4,7 @@ import { textTable } from '../../cli/support/text-table.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
-import { oneOf, textOf } from './support/template.ts';
+import { allOf, oneOf, textOf } from './support/template.ts';
 
 /** The resources that hold or describe data: how they are encrypted, closed, kept and emptied, and what Athena sees. */
 
@@ -39,6 +39,12 @@ test('every log group has the key of the deployment, goes with the stack and for
     ...[id, textOf(Properties.KmsKeyId), Properties.RetentionInDays, DeletionPolicy],
   ]);
   expect(rows).toEqual(groups.map(([id]) => [id, `${keyId}.Arn`, 3, 'Delete']));
+});
+
+test('the buckets keep their policies, which refuse plain HTTP', () => {
+  const policies = allOf(json, 'AWS::S3::BucketPolicy').map(([, policy]) => policy.DeletionPolicy);
+
+  expect(policies).toEqual(['RetainExceptOnCreate', 'RetainExceptOnCreate']);
 });
 
 test('the output names all that stays when the stack is destroyed', () => {

@@ -72,8 +72,27 @@ test('a deployment without options has no right that the full one lacks', () => 
   expect(rightsIn(synthesise()).filter((row) => !all.has(row.join(' ')))).toEqual([]);
 });
 
+test('a function has the same rights in a deployment without options, but for those of an option', () => {
+  const rightsOf = (template: Template) =>
+    rightsIn(template)
+      .filter(([who = '']) => /^(CreateExport|CheckStatus|DownloadFile|PublishFile|RecordNight|Mail\w+)Role$/.test(who))
+      .map((row) => row.join(' '));
+
+  // Tables of an earlier configuration may still be there.
+  const ofOption = /(?<!^RecordNight.*)tables|changes|updates|Tagging/i;
+  expect(rightsOf(synthesise())).toEqual(rightsOf(json).filter((row) => !ofOption.test(row)));
+});
+
 describe('every identity', () => {
   const statements = allOf(json, 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
+
+  test('of a deployment without options is given no resource with a wildcard', () => {
+    const plain = allOf(synthesise(), 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
+    const named = plain.filter(({ Resource }) => Resource !== '*');
+
+    expect(named.length).toBeGreaterThan(plain.length / 2);
+    for (const { Resource } of named) expect(listed(Resource).map(resolved).join()).not.toContain('*');
+  });
 
   test('is given named actions on named resources; an action that knows no resources stands alone', () => {
     const unnamed = /^(xray:(Put|Get)|logs:.*(LogDelivery|LogDeliveries|ResourcePolic|DescribeLogGroups))/;

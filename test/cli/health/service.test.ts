@@ -66,7 +66,7 @@ test('a plan of which not all is known fails no night, and that it is not known 
   });
   expect(checks.at(-1)).toMatchObject({
     verdict: 'unknown',
-    found: expect.stringContaining('of leads are unknown, because'),
+    found: expect.stringContaining('of leads are unknown, because the configuration file does not have them'),
   });
 });
 

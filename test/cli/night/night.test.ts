@@ -99,6 +99,12 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
     'paused, missing',
   ],
   ['without a rule', { ...rules('withoutRule') }, 'withoutRule, missing'],
+  ['paused, right after its start was due', { at: `${NIGHT}T01:01:00Z`, ...rules('paused') }, 'paused, missing'],
+  [
+    'without a rule, right after its start was due',
+    { at: `${NIGHT}T01:01:00Z`, ...rules('withoutRule') },
+    'withoutRule, missing',
+  ],
   ['switched off by the configuration', rules('off'), 'off'],
   ['of a rule that was changed by hand, and did not start it', { ...rules('changed') }, 'notStarted, missing'],
 ])('last night is %s', (_, changes, expected) => {

@@ -126,7 +126,7 @@ test('show suggests no release of a file that nobody can release', async () => {
   const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];
   cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
 
-  expect(await textOf(cloud, NIGHT)).toContain('To export it again: start leads\n');
+  expect(await textOf(cloud, NIGHT)).toContain('Next: start leads\n');
 });
 
 test('show tells who released a file, and why; of the release, whose file it is', async () => {
@@ -137,7 +137,7 @@ test('show tells who released a file, and why; of the release, whose file it is'
   expect(shown).toContain(
     `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". From then on, checks compare only with this file`,
   );
-  expect(shown).not.toContain('To export it again');
+  expect(shown).not.toContain('Next: ');
 
   const release = await textOf(cloud, RELEASE);
   expect(release).toContain(`leads of 2026-11-20, release of ${NIGHT}, 1 row, 12 B, the latest`);

@@ -121,7 +121,7 @@ test('list, show and follow know it as published without its table', async () =>
   expect(shown.stdout).toContain('leads of 2026-11-20, published, no table, ');
   expect(shown.stdout).toContain('The table is not written; the file is published.');
   expect(shown.stdout).toMatch(/Runbook: docs\/runbook\.md#tablenotwritten/);
-  expect(shown.stdout).toContain('To export it again: npx --no -- crm-export table leads-night');
+  expect(shown.stdout).toContain('Next: npx --no -- crm-export table leads-night');
   expect(await cli('follow', NIGHT)).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });
 

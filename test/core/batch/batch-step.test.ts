@@ -136,3 +136,9 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     expect(() => batchOf(batchState())).toThrow('ValidateBatch was skipped');
   });
 });
+
+test('a state of a later release passes through without losing what this one does not know', () => {
+  const state = { ...batchState(), later: { part: 3 }, batch: { ...batch(INPUT), region: 'north' } };
+
+  expect(batchStateSchema.parse(state)).toMatchObject({ later: { part: 3 }, batch: { region: 'north' } });
+});
