@@ -394,16 +394,16 @@ describe('a large file', () => {
   });
 });
 
+const UNKNOWN: Behaviour = { ignoreRange: true, framing: 'chunked' };
+
+/** The state of a process that could store no part of a file of unknown length. */
+function begun() {
+  const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
+  const life = new Life();
+  return transfers.transferOf(file, { secondsLeft: life.secondsLeft, faults: life.endsAt('UploadPart', 'stall') });
+}
+
 describe('a file of unknown length of which no part is stored yet', () => {
-  const UNKNOWN: Behaviour = { ignoreRange: true, framing: 'chunked' };
-
-  /** The state of a process that could store no part. */
-  const begun = () => {
-    const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
-    const life = new Life();
-    return transfers.transferOf(file, { secondsLeft: life.secondsLeft, faults: life.endsAt('UploadPart', 'stall') });
-  };
-
   test('is judged like a new one: a web page in its place is requested again', async () => {
     const first = await begun();
     const { file, key, resume } = first;
@@ -470,6 +470,24 @@ describe('an upload with parts that are not ours', () => {
     );
     const resume = first.resume as Resume;
     await putPart(resume, 1, Buffer.alloc(resume.partBytes));
+
+    const ran = await transfers.transferOf(first.file, { key: first.key, resume });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+  });
+
+  test('(of unknown length): a short last part of a file that is longer now is not used, and all starts over', async () => {
+    const life = new Life();
+    const stall = life.endsAt('UploadPart', 'stall');
+    const first = await transfers.transferOf(
+      { size: SIZE, script: () => UNKNOWN },
+      { secondsLeft: life.secondsLeft, faults: (request) => (Number.isFinite(life.over) ? undefined : stall(request)) },
+    );
+    const resume = first.resume as Resume;
+    const { partBytes } = resume;
+    await putPart(resume, 1, first.file.bytes().subarray(0, partBytes));
+    await putPart(resume, 2, first.file.bytes().subarray(partBytes, partBytes + 100));
 
     const ran = await transfers.transferOf(first.file, { key: first.key, resume });
 

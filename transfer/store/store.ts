@@ -57,7 +57,8 @@ export class Store {
     return withRetries(this.#client.context, async () => {
       const part = await this.beginPart(upload, { number, length: body.length });
       try {
-        await part.write(body);
+        // Written in frames, so that a refusal or a silent bucket shows before all bytes are queued.
+        for (let at = 0; at < body.length; at += FRAME_BYTES) await part.write(body.subarray(at, at + FRAME_BYTES));
         return await part.finish();
       } catch (error) {
         part.destroy();

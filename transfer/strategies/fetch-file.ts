@@ -212,6 +212,7 @@ class PartsInMemory {
     const { source, options } = this.#attempt;
     const wanted = this.#size === null ? this.#partBytes : Math.min(this.#partBytes, this.#size - this.bytes);
     const buffer = Buffer.allocUnsafe(wanted);
+    const began = performance.now();
     let filled = 0;
     while (filled < wanted) {
       const chunk = await reader.read(wanted - filled);
@@ -219,9 +220,12 @@ class PartsInMemory {
       chunk.copy(buffer, filled);
       filled += chunk.length;
       this.crc32 = crc32(chunk, this.crc32);
-      this.#attempt.moved += chunk.length;
       source.blocks.release(chunk);
     }
+    this.#attempt.took((performance.now() - began) / 1000);
+    // Only the last part may be short. If more bytes follow a short one, an earlier process stored the end of another file.
+    if (filled > 0 && this.#stored.some(({ bytes }) => bytes < this.#partBytes))
+      throw new StartOver('The file at the origin is another than before.');
     this.bytes += filled;
     this.#number += 1;
     if (this.bytes > options.maxBytes || this.#number > S3_MOST_PARTS) throw tooLarge(options.maxBytes);
