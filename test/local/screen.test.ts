@@ -25,7 +25,7 @@ test('on a terminal a line during a step is written whole between two showings o
   await screen.step('Authorization', async () => screen.line('Open: http://127.0.0.1/authorize?x=1'));
   const shown = stripVTControlCharacters(raw()).split('\n').filter(Boolean);
   // The step is cleared before the line, so that the line is not cleared with it.
-  expect(raw()).toMatch(/…\S* Authorization\n\u001b\[1A\u001b\[2KOpen: /);
+  expect(raw()).toContain(' Authorization\n\u001b[1A\u001b[2KOpen: ');
   expect(withoutTimes(shown)).toEqual([
     '… Authorization',
     'Open: http://127.0.0.1/authorize?x=1',
