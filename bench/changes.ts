@@ -10,8 +10,8 @@ import { costOfTable, FILES, type PublishedFile, type TableCost, writeFile } fro
 
 /**
  * `npm run bench:changes`: measures the feed between the tables of two files of up to 1 GB, in a fresh process on one
- * core. It reports memory, disk, and CPU time compared with writing the table of the second file. Tests compare feeds
- * with DuckDB; this benchmark does not.
+ * core. It reports memory, disk, and CPU time compared with writing the table of the second file. It does not judge
+ * the rows of the feed: the tests of feeds do.
  */
 
 /** The default of `tableMemoryMB`, with which a function has a whole core. */

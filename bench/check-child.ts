@@ -14,7 +14,7 @@ const READ = { publish, 'csv-parse': csvParse, duckdb };
 
 // PublishFile has loaded all these modules when it reads a file.
 if (reader === 'publish') await import('../lambdas/publish-file/handler.ts');
-const reading = { rows: 0, refused: null as string | null };
+const reading: Pick<CheckReading, 'rows' | 'refused'> = { rows: null, refused: null };
 const cost = await costOf(async () => {
   try {
     reading.rows = await READ[reader]();
@@ -26,7 +26,7 @@ const cost = await costOf(async () => {
 answer({ ...cost, ...reading } satisfies CheckReading);
 
 /** The pass of PublishFile. One column is left out and one is hashed, so every record is searched for a header with them. */
-async function publish(): Promise<number> {
+async function publish(): Promise<number | null> {
   const names = columnNames(columns + 1);
   const fields = names.map((name, place) => ({ name, label: `שדה ${place}` }));
   const { bavail, bsize } = statfsSync(tmpdir());
@@ -38,7 +38,7 @@ async function publish(): Promise<number> {
       ...{ labels: {}, opaque: [], headerless: false, formats: ['csv', 'xlsx'] },
     },
   });
-  return facts.content?.rows ?? 0;
+  return facts.content?.rows ?? null;
 }
 
 async function csvParse(): Promise<number> {

@@ -17,8 +17,8 @@ export interface CheckJob {
 }
 
 export interface CheckReading extends ProcessCost {
-  /** The number of records, without the header. */
-  rows: number;
+  /** The number of records, without the header. Null if the pass cannot count them. */
+  rows: number | null;
   /** The message of the error if the file cannot be read. */
   refused: string | null;
 }
@@ -90,11 +90,18 @@ const HEBREW: Text = {
   bytes: csvOf(hebrewRow),
 };
 
+const QUOTED: Text = {
+  id: 'quoted',
+  what: '8 fields in quotation marks, line breaks in them',
+  columns: 8,
+  bytes: csvOf(quotedRow),
+};
+
 export const TEXTS: Text[] = [
   { id: 'short', what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8', columns: 6, bytes: csvOf(shortRow) },
   HEBREW,
   { id: 'ascii', what: '10 fields, ASCII, CRLF', columns: 10, bytes: csvOf(latinRow, '\r\n') },
-  { id: 'quoted', what: '8 fields in quotation marks, line breaks in them', columns: 8, bytes: csvOf(quotedRow) },
+  QUOTED,
   {
     ...HEBREW,
     ...{ id: 'windows-1255', what: '7 short fields, Hebrew, windows-1255', ours: true },
@@ -111,11 +118,17 @@ export const TEXTS: Text[] = [
   },
 ];
 
+/** Texts that are measured packed as well. Equal rows unpack to the most content for their packed bytes. */
+export const PACKED: Text[] = [
+  { ...HEBREW, id: 'gzip', what: 'gzip of 7 short fields, Hebrew, UTF-8' },
+  { ...QUOTED, id: 'gzip-quoted', what: 'gzip of 8 fields in quotation marks' },
+  { ...HEBREW, id: 'gzip-equal', what: 'gzip of equal rows', bytes: csvOf(() => hebrewRow(1)) },
+];
+
 /** @returns bytes of the content */
-export async function writeGzip(path: string, size: number): Promise<number> {
-  const [header, part] = [HEBREW.bytes(0), HEBREW.bytes(1)].map((each, place, [first]) =>
-    place === 0 ? each : each.subarray(first?.length),
-  ) as [Buffer, Buffer];
+export async function writeGzip(text: Text, path: string, size: number): Promise<number> {
+  const header = text.bytes(0);
+  const part = text.bytes(1).subarray(header.length);
   const { content, bytes } = counted([header, ...Array<Buffer>(Math.ceil(size / part.length)).fill(part)]);
   await pipeline(content, createGzip(), createWriteStream(path));
   return bytes();
