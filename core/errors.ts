@@ -92,7 +92,7 @@ export const ERRORS = {
     `This release does not continue what an earlier release began or stored. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
-    `Nothing was sent. Correct the file, and start again. This lists all problems: ${CRM_EXPORT} update FILE.`,
+    `Nothing was sent. Correct the file, and start again. This lists the first problems: ${CRM_EXPORT} update FILE.`,
   ),
   UpdateAlreadyStarted: final(
     'Each batch is applied once. Look at the other execution. To send more lines, upload them as a batch of another name.',

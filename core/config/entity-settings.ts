@@ -144,7 +144,7 @@ const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:3
 const localTime = time
   .optional()
   .describe(
-    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of two, the first counts.',
+    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of one that comes twice, the first counts.',
   );
 
 export const nightlySchema = z

@@ -39,7 +39,7 @@ export const filesSchema = z.strictObject({
       error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove it for 20 GiB`,
     })
     .default(20 * GIB)
-    .describe('Largest size of a file, packed or not: 20 GiB, at most 50 GiB.'),
+    .describe('Largest size of a file in bytes, packed or not. At most 50 GiB.'),
   formats: z
     .array(fileFormat)
     .min(1)

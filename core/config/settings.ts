@@ -130,15 +130,15 @@ const readersSchema = z
   .default([])
   .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").');
 
-/** The configuration of a deployment as written in `config/NAME.json`. */
-
 const updatesSchema = z.strictObject({
   concurrency: z
     .int()
     .min(1)
     .max(40)
     .default(8)
-    .describe('Chunks of one batch that are applied at the same time. In a new account, set at most 3.'),
+    .describe(
+      'Chunks of one batch that are applied at the same time. In a new account, which runs 10 functions at once, set at most 3.',
+    ),
   maxRate: z.number().min(0.1).max(1000).default(20).describe('Changes per second that one batch may send.'),
   retentionDays: z.int().min(4).max(3650).default(30).describe('Days that batches and their results are kept.'),
   allowNull: z

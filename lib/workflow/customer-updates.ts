@@ -162,8 +162,8 @@ class CustomerUpdateWorkflow extends Construct {
     });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
     return {
-      failed: end('ChunkFailed', 'A step ended the batch: see failure'),
-      crashed: end('ChunkCrashed', 'A function died, or has a bug: see crash'),
+      failed: end('ChunkFailed', 'A step ended the chunk: see failure'),
+      crashed: end('ChunkCrashed', 'A function was killed or threw an unexpected error: see crash'),
       otherwise: end(
         'ChunkOutcomeUnknown',
         'A step returned an outcome that the state machine does not have: see outcome',

@@ -91,7 +91,7 @@ test('the configuration refuses a deadline of more than 500 of the largest waits
   expect(() => deploymentWith({ firstWaitSeconds: 1, largestWaitSeconds: 3600, deadlineSeconds: 86_401 })).toThrow();
 });
 
-test('Retry-After: 1 makes no wait shorter, so a server cannot make a run loop by the thousand', () => {
+test('Retry-After: 1 does not shorten waits, so a server cannot make a run poll thousands of times', () => {
   for (const polling of allowed.filter((_, index) => index % 100 === 0)) {
     expect(mostWaits(polling, 1)).toBeLessThanOrEqual(mostWaits(polling));
   }
@@ -99,7 +99,7 @@ test('Retry-After: 1 makes no wait shorter, so a server cannot make a run loop b
 
 const bound = mostEvents(worst.waits);
 
-test(`whatever the steps answer, no run writes more than ${bound} entries, unless the platform fails`, async () => {
+test(`a run writes at most ${bound} history entries, whatever its steps return, unless the platform fails`, async () => {
   const pingPong: World = { crm: service({ status: 'PROCESSED' }), transfer: neverReady };
 
   const run = await execute(definition, realSteps(pingPong, deploymentWith(worst.polling)), {
@@ -107,7 +107,7 @@ test(`whatever the steps answer, no run writes more than ${bound} entries, unles
   });
 
   expect(bound).toBeLessThan(FAR_BELOW);
-  expect(run.events, 'the bound is no exaggeration').toBeGreaterThan(bound - 20);
+  expect(run.events, 'the bound is close to the maximum').toBeGreaterThan(bound - 20);
 });
 
 describe('a file so slow that every invocation runs out of time', () => {
@@ -123,7 +123,7 @@ describe('a file so slow that every invocation runs out of time', () => {
     expect(run.events).toBeLessThan(1000);
   });
 
-  test('ends before the machine does, though it began at the deadline, with an hour left to verify a file', () => {
+  test('ends an hour before the machine times out, even if the download began at the deadline', () => {
     const afterDeadline = (definition.TimeoutSeconds ?? 0) - exampleDeployment().polling.deadlineSeconds;
 
     expect(MOST.invocations * (timeoutOf('DownloadFile') + 1)).toBeLessThan(afterDeadline - 3600);
@@ -146,7 +146,7 @@ test.each([
   expect(bound + times * added).toBeLessThan(FAR_BELOW);
 });
 
-describe('with every retry of the platform used up for every task of a whole day', () => {
+describe('with all platform retries used for every task of a day', () => {
   const polling = largestAllowed(Math.ceil(86_400 / LARGEST_DEADLINE_IN_WAITS));
   // A day has thousands of random delays, so the mean counts: half of the largest.
   const drawn = 0.5;
@@ -193,7 +193,7 @@ describe('a child of customer updates', () => {
   const seconds = machine.TimeoutSeconds ?? Number.NaN;
   const state = (id: string) => stateOf(child, id);
 
-  test('stays below the limit, whatever the platform does to its invocations, until the machine ends', () => {
+  test('stays below the limit until the machine times out, whatever errors the platform returns', () => {
     const loop = ['WaitBeforeApply', 'ApplyChunk', 'AfterApplyChunk'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
     const end = ['ChunkFailed', 'ChunkUnfinished'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
     const soonest = Math.min(...retriers.flatMap(delaysOf));
@@ -203,7 +203,7 @@ describe('a child of customer updates', () => {
     expect(EVENTS.execution + (MOST_ROUNDS + 1) * loop + end + retries).toBeLessThan(MOST_EVENTS);
   });
 
-  test('that goes on as often as it may, each time throttled once, ends within the time of the machine', async () => {
+  test('with the most continuations, each throttled once, ends before the machine times out', async () => {
     let rounds = 0;
     const step: Invoke = async () => {
       rounds += 1;

@@ -4,7 +4,7 @@ import { textTable } from '../../cli/support/text-table.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved, type Template } from '../../scripts/template.ts';
-import { allOf, listed, type Statement, statementsOf, textOf } from './support/template.ts';
+import { allOf, executionsOf, listed, type Statement, statementsOf, textOf } from './support/template.ts';
 
 /** All policies of a deployment with every option. `test/permissions` shows what they allow and refuse. */
 
@@ -14,7 +14,7 @@ const WITH_POLICY = ['KMS::Key', 'S3::BucketPolicy', 'SNS::TopicPolicy', 'SQS::Q
 
 /** An id without the hash that CDK appends. The ARNs of executions are made of parts of the machine's ARN. */
 function nameOf(value: unknown): string {
-  const executions = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(JSON.stringify(value))?.[1];
+  const executions = executionsOf(value);
   return executions
     ? `execution:CustomerUpdates${executions}`
     : textOf(value).replaceAll(/([a-z])[0-9A-F]{8}\b(?:\.Arn)?/g, '$1');

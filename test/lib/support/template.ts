@@ -46,7 +46,11 @@ export function rightsOf(template: Template, roleId: string, by: RegExp = /^/): 
 
 /** An ARN with the machine's name replaced: `execution:NAME:*`. */
 function nameOf(resource: unknown): string {
-  const text = JSON.stringify(resource);
-  const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
-  return end ? `execution:NAME${end}` : resolved(resource);
+  const executions = executionsOf(resource);
+  return executions ? `execution:NAME${executions}` : resolved(resource);
+}
+
+/** @returns which executions of the state machine an ARN means, such as `:*`; undefined for another ARN */
+export function executionsOf(resource: unknown): string | undefined {
+  return /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(JSON.stringify(resource))?.[1];
 }
