@@ -162,7 +162,7 @@ test('the commands of the operating page bring back a client whose secret the CR
     /invalid_client\. The secret of the client was typed: give another/,
   );
   expect(await consents(authorize, 'the-new-secret')).toMatch(
-    /^Authorized\. .*\r?\nNext, while you can consent again, a run, .*: npx --no -- crm-export start leads --wait /m,
+    /^Authorized\. .*\r?\nNext, while you can consent again, start a run\. .* start leads --wait /m,
   );
 
   await refresh();

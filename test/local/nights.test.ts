@@ -45,7 +45,7 @@ test('a summary shows every run, each warning once, the first lines of a file, a
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
 });
 
-test('a start with --keep is not told of --keep', () => {
+test('a start with --keep prints no hint to use --keep', () => {
   const runs = [published('leads', 'id\n')];
   expect(shown(runs)).toContain('npm start -- --keep');
   expect(shown(runs, true)).not.toContain('--keep');

@@ -122,7 +122,7 @@ function place(): string {
 }
 
 test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.includes(name)))(
-  '%s: a true answer or a named error, within the memory of the function',
+  '%s: the right count or a refusal, within the memory of the function',
   async (_, hostile) => {
     const path = place();
     await writeParts(path, hostile.sheet(), hostile.shared?.());

@@ -3,9 +3,10 @@ import { type Batch, type BatchState, type Chunk, chunkSchema } from '../../core
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { validateBatch } from '../../lambdas/validate-batch/validate-batch.ts';
-import { batchState, fakeExchange, fakeStore, inputOf, KEYS, sleepingDeps } from '../support/batches.ts';
+import { batchState, fakeExchange, inputOf, KEYS, sleepingDeps } from '../support/batches.ts';
 import { deployment } from '../support/builders.ts';
 import { testDeps } from '../support/deps.ts';
+import { fakeBucket } from '../support/fake-bucket.ts';
 
 /** CI uses fewer lines. */
 const LINES = process.env.CI ? 20_000 : 100_000;
@@ -17,7 +18,7 @@ const STATE_BYTES = 262_144;
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
 it(`${LINES} lines, ${AT_ONCE} chunks at once: each sent once, each with a result, every state small`, async () => {
-  const store = fakeStore({ objects: { [KEYS.input]: inputOf(LINES) } });
+  const store = fakeBucket({ objects: { [KEYS.input]: inputOf(LINES) } });
   const service = fakeExchange();
   const common = {
     ...testDeps({ deployment: deployment({ customerUpdates: true }) }),

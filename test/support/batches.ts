@@ -20,7 +20,7 @@ import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from './deps.ts';
-import { fakeBucket } from './fake-bucket.ts';
+import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
 
 export const KEYS = keysOf('b1');
 
@@ -37,9 +37,6 @@ export function inputOf(records: number): string {
 }
 
 type FakeBucketOptions = NonNullable<Parameters<typeof fakeBucket>[0]>;
-
-export const fakeStore = fakeBucket;
-export type FakeStore = ReturnType<typeof fakeBucket>;
 
 export function etagOf(bytes: string | Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
@@ -87,7 +84,7 @@ export function wholeBatch(records: number, change: Partial<Batch> = {}, before?
   const input = inputOf(records);
   const chunk = wholeChunk(input);
   const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) };
-  const store = fakeStore({ objects, ...(before && { before }) });
+  const store = fakeBucket({ objects, ...(before && { before }) });
   return { input, store, state: batchState({ batch: batch(input, change), chunk }) };
 }
 
@@ -173,14 +170,14 @@ export function sleepingDeps(seconds = 900) {
 }
 
 /** The results in all parts of the chunk, in order. */
-export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
+export function resultsIn(store: FakeBucket, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
   return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
 }
 
 /** The final result of each line in the summary of the batch; `othersEnd` runs while the summary waits. */
 export async function told(
-  { store, state }: { store: FakeStore; state: BatchState },
+  { store, state }: { store: FakeBucket; state: BatchState },
   othersEnd: () => Promise<unknown> = async () => undefined,
 ): Promise<ResultLine[]> {
   const summary = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...sleepingDeps(), store }));

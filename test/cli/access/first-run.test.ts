@@ -88,7 +88,7 @@ test('a published run whose functions could not store the refreshed grant is a f
   expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it: /m);
 });
 
-test('a run that fails says what the night would have said, and the grant is stored', async () => {
+test('a first run that fails shows the error that a nightly run would have, and the grant is stored', async () => {
   const cause = 'The ledger may not be used.';
   const { code, stdout, stderr } = await authorized(
     { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause },

@@ -10,7 +10,6 @@ import {
   batch,
   batchState,
   fakeExchange,
-  fakeStore,
   inputOf,
   KEYS,
   type Reply,
@@ -19,6 +18,7 @@ import {
 } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 
 const INPUT = inputOf(2);
 const DOWN = new RunError('StorageUnavailable', 'Down.');
@@ -29,7 +29,7 @@ function store(objects: Record<string, string>, trouble?: Error) {
   const before = () => {
     if (trouble) throw trouble;
   };
-  return fakeStore({ objects, before });
+  return fakeBucket({ objects, before });
 }
 
 const validate = (input: unknown, trouble?: Error) =>

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createStopFlag } from '../../../core/batch/batch-state.ts';
-import { fakeStore, KEYS } from '../../support/batches.ts';
-import { failing } from '../../support/fake-bucket.ts';
+import { KEYS } from '../../support/batches.ts';
+import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 
 test('whatever a person puts there stops the batch, and is not read again', async () => {
-  const store = fakeStore();
+  const store = fakeBucket();
   const flag = createStopFlag(store, KEYS.stop);
   expect(await flag.read()).toBeUndefined();
   expect(flag.seen()).toBe(false);
@@ -16,13 +16,13 @@ test('whatever a person puts there stops the batch, and is not read again', asyn
 });
 
 test('a batch that was stopped by hand was stopped when the object was written', async () => {
-  const store = fakeStore({ objects: { [KEYS.stop]: 'stop it' }, writtenAt: new Date('2026-11-20T01:02:03Z') });
+  const store = fakeBucket({ objects: { [KEYS.stop]: 'stop it' }, writtenAt: new Date('2026-11-20T01:02:03Z') });
 
   expect(await createStopFlag(store, KEYS.stop).read()).toMatchObject({ at: '2026-11-20T01:02:03.000Z' });
 });
 
 test('who raises it reads its own reason', async () => {
-  const flag = createStopFlag(fakeStore(), KEYS.stop);
+  const flag = createStopFlag(fakeBucket(), KEYS.stop);
   const stop = { reason: 'AuthRefused', sentence: 'No.', at: '2026-11-20T01:00:00.000Z' } as const;
 
   await flag.raise(stop);
@@ -33,7 +33,7 @@ test('who raises it reads its own reason', async () => {
 
 test('a reading that fails is reported, and the next one is another', async () => {
   const before = failing('read', 'stop.json', new Error('down'));
-  const flag = createStopFlag(fakeStore({ ...(before && { before }) }), KEYS.stop);
+  const flag = createStopFlag(fakeBucket({ ...(before && { before }) }), KEYS.stop);
 
   await expect(flag.read()).rejects.toThrow('down');
   expect(await flag.read()).toBeUndefined();

@@ -40,7 +40,7 @@ async function enlarge(path: string, order: string): Promise<void> {
   await duckDb.rows(`COPY (${rows}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 2048${IDENTITY})`);
 }
 
-test('a tenth of a thousand pairs has rows that spill to the disk, and exactly those that differ are told', {
+test('a feed has exactly the rows that differ, also if rows spill to the disk', {
   timeout: 900_000,
 }, async () => {
   await fc.assert(
@@ -59,7 +59,7 @@ test('a tenth of a thousand pairs has rows that spill to the disk, and exactly t
       const { taken, gone, added, come } = await judged({ ...paths, feed: feedPath }, ignore);
       expect([taken, added]).toEqual([gone, come]);
     }),
-    // Each takes seconds.
+    // Each takes seconds: the long tests try a hundred, a tenth of the pairs of the property test.
     { numRuns: process.env.TEST_RUNS === undefined ? 8 : runs(100) },
   );
 });

@@ -6,7 +6,6 @@ import {
   batch,
   batchState,
   fakeExchange,
-  fakeStore,
   idOf,
   inputOf,
   KEYS,
@@ -18,7 +17,7 @@ import {
 import { CANARY, deployment } from '../../support/builders.ts';
 import { composed, lambdaContext } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing } from '../../support/fake-bucket.ts';
+import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 
 const DOWN = new RunError('StorageUnavailable', 'Down.');
 
@@ -28,10 +27,10 @@ type ReplyTo = Parameters<typeof fakeExchange>[0];
 function world(
   records: number,
   reply?: ReplyTo,
-  { before, scope }: Parameters<typeof fakeStore>[0] & { scope?: string } = {},
+  { before, scope }: Parameters<typeof fakeBucket>[0] & { scope?: string } = {},
 ) {
   const input = inputOf(records);
-  const store = fakeStore({ objects: { [KEYS.input]: input }, ...(before && { before }) });
+  const store = fakeBucket({ objects: { [KEYS.input]: input }, ...(before && { before }) });
   const service = fakeExchange(reply, scope);
   const stateWith = (change: Partial<Batch> = {}, more: Partial<BatchState> = {}) =>
     batchState({ batch: batch(input, change), chunk: wholeChunk(input), ...more });
@@ -40,7 +39,7 @@ function world(
   return { store, sent: service.sent, stateWith, invoke, input };
 }
 
-const summary = (store: ReturnType<typeof fakeStore>) =>
+const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
 test('each line is sent once, without its id, and its result is kept', async () => {
@@ -449,7 +448,7 @@ describe('trouble in the middle', () => {
   test('lines that another release found valid are sent as they stand, whatever this one would say of them', async () => {
     const old = { id: idOf(1), email: null, cellNumber: 'none', monthlyRevenue: 1, retired: 'a field of before' };
     const input = `${JSON.stringify(old)}\n`;
-    const store = fakeStore({ objects: { [KEYS.input]: input } });
+    const store = fakeBucket({ objects: { [KEYS.input]: input } });
     const bodies: unknown[] = [];
     const { crm } = fakeExchange((_, __, { json }) => {
       bodies.push(json);

@@ -6,9 +6,7 @@ import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {
   applyStep,
-  type FakeStore,
   fakeExchange,
-  fakeStore,
   inputOf,
   KEYS,
   type Reply,
@@ -17,14 +15,14 @@ import {
   wholeBatch,
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
-import { failing } from '../../support/fake-bucket.ts';
+import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 
 /** Checks the result of a whole batch after faults in several invocations. */
 
 const NO_CONNECTION = new RunError('CrmUnavailable', 'No connection.');
 
 interface World {
-  store: FakeStore;
+  store: FakeBucket;
   state: BatchState;
   /** Invokes the function once and returns its answer. */
   invoke: (state: BatchState) => Promise<BatchState>;
@@ -36,14 +34,14 @@ function world(
   records: number,
   reply: (line: number, nth: number) => Reply,
   change: Partial<Batch> = {},
-  before?: NonNullable<Parameters<typeof fakeStore>[0]>['before'],
+  before?: NonNullable<Parameters<typeof fakeBucket>[0]>['before'],
 ): World & { sent: number[] } {
   const { store, state } = wholeBatch(records, change, before);
   const { crm, sent } = fakeExchange(reply);
   return { store, state, sent, invoke: invoker(store, { crm }) };
 }
 
-function invoker(store: FakeStore, clients: Pick<ReturnType<typeof fakeExchange>, 'crm'>): World['invoke'] {
+function invoker(store: FakeBucket, clients: Pick<ReturnType<typeof fakeExchange>, 'crm'>): World['invoke'] {
   const handler = applyStep({ ...clients, store });
   return (state) => {
     requests += 1;
@@ -172,9 +170,9 @@ describe('lines that a dead function may have sent', () => {
 });
 
 /** A copy of the bucket without one object. */
-function copyOf(store: FakeStore, without?: string): FakeStore {
+function copyOf(store: FakeBucket, without?: string): FakeBucket {
   const kept = store.keys().filter((key) => key !== without);
-  return fakeStore({ objects: Object.fromEntries(kept.map((key) => [key, store.text(key) ?? ''])) });
+  return fakeBucket({ objects: Object.fromEntries(kept.map((key) => [key, store.text(key) ?? ''])) });
 }
 
 describe('the bucket', () => {

@@ -131,7 +131,7 @@ describe('a run that failed', () => {
     );
   });
 
-  test('is not told twice what to do, and is named in the commands, which name the deployment', async () => {
+  test('has its advice once in the mail, with commands that name the run and the deployment', async () => {
     const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
     const cause = `The file is stored, not published. ${adviceOf('FileQuarantined', about)}`;
     const mails = await mailsOf([detail({ error: 'FileQuarantined', cause })]);
@@ -166,7 +166,7 @@ describe('a run that failed', () => {
   });
 
   test.each(['InvalidInput', 'EarlierRelease'] as const)(
-    'in %s before its function knows the batch is not told twice what to do either',
+    'in %s before its function knows the batch has its advice once, too',
     async (error) => {
       const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
       const mails = await mailsOf([detail({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' })]);

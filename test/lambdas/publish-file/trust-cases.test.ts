@@ -61,12 +61,11 @@ interface Given {
   /** Settings of the entity. */
   leads?: object;
   run?: Partial<Run>;
-  exportId?: string;
 }
 
-async function tonight(bytes: string | Uint8Array, { leads, run: given, exportId }: Given = {}): Promise<EndOfNight> {
+async function tonight(bytes: string | Uint8Array, { leads, run: given }: Given = {}): Promise<EndOfNight> {
   const nights = await behindNights(leads, given?.excepted ? { excepted: given.excepted } : {});
-  return nights.night({ date: DATE, bytes, run: { ...RUN, ...given }, ...(exportId && { exportId }) });
+  return nights.night({ date: DATE, bytes, run: { ...RUN, ...given } });
 }
 
 type Case = [what: string, bytes: string | Uint8Array, outcome: string, given?: Given];

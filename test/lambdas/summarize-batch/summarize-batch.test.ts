@@ -15,7 +15,6 @@ import {
   batch,
   batchState,
   fakeExchange,
-  fakeStore,
   idOf,
   inputOf,
   KEYS,
@@ -25,6 +24,7 @@ import {
 import { CANARY } from '../../support/builders.ts';
 import { NOW, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 
 const applied = (line: number, more: Partial<ResultLine> = {}): string =>
   resultLineText({
@@ -47,7 +47,7 @@ function world(parts: Record<string, string>, options: { writtenAt?: Date | unde
     { chunk: 2, from: half, to: input.length, firstLine: 4, lastLine: 6, records: 3 },
   ];
   const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText(chunks), ...parts };
-  const store = fakeStore({ objects, ...options });
+  const store = fakeBucket({ objects, ...options });
   const state = batchState({ batch: batch(input, { chunks: 2 }) });
   const results = () =>
     (store.text(KEYS.result) ?? '')
@@ -212,7 +212,7 @@ describe('a chunk that was given up may still have a function at work', () => {
 
   test('what a function inherited in doubt, and could not send itself, does not make it one at work', async () => {
     const input = inputOf(3);
-    const store = fakeStore({
+    const store = fakeBucket({
       objects: {
         [KEYS.input]: input,
         [KEYS.chunks]: chunksText([wholeChunk(input)]),

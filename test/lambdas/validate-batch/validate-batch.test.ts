@@ -3,16 +3,16 @@ import { type BatchState, chunkSchema } from '../../../core/batch/batch-state.ts
 import { keysOf, LARGEST_INPUT_BYTES } from '../../../core/batch/batch-store.ts';
 import { RunError } from '../../../core/errors.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
-import { batchState, etagOf, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
+import { batchState, etagOf, idOf, inputOf, KEYS } from '../../support/batches.ts';
 import { CANARY, deployment } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing } from '../../support/fake-bucket.ts';
+import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 
 const FILE = { file: KEYS.input };
 
-function world(input?: string, options: Parameters<typeof fakeStore>[0] = {}) {
-  const store = fakeStore({ ...options, objects: input === undefined ? {} : { [KEYS.input]: input } });
+function world(input?: string, options: Parameters<typeof fakeBucket>[0] = {}) {
+  const store = fakeBucket({ ...options, objects: input === undefined ? {} : { [KEYS.input]: input } });
   const validate = (given: unknown = FILE, state: Partial<BatchState> = {}) =>
     validateBatch(batchState({ input: given, ...state }), {
       ...testDeps({ deployment: deployment({ customerUpdates: true }) }),

@@ -342,7 +342,7 @@ function whatIsWrong(world: World): unknown[] {
       'a feed does not begin where the one before ended',
     ],
     [isDeepStrictEqual(endOf(last), head?.end ?? null), 'the head is elsewhere'],
-    [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.execution, 'the newest table is not told'],
+    [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.execution, 'the newest table is in no feed'],
     [Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows), 'other rows than the newest table'],
     [!ofEnd || sameRows(folded(feeds), ofEnd.rows), 'other rows than the table that the feeds end at'],
   ];
