@@ -140,6 +140,38 @@ describe('what passes', () => {
   });
 });
 
+describe('a success that S3 would not send', () => {
+  const pages: [string, string][] = [
+    ['nothing', ''],
+    ['the page of a proxy', '<html><body>Welcome</body></html>'],
+    ['an error after 5,000 spaces', `${' '.repeat(5000)}<Error><Code>InternalError</Code></Error>`],
+  ];
+  const writes = ['PutObject', 'CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload'] as const;
+  const cases = pages.flatMap(([name, page]) => writes.map((operation) => [name, operation, page] as const));
+
+  test.each(cases)('%s in answer to %s is no success, and the call is repeated', async (_name, operation, page) => {
+    const once = await transferWith(operation, failing(operation, { page }, 1));
+    const always = await transferWith(operation, failing(operation, { page }));
+
+    expectStored(once);
+    expect(once.restarts).toBe(0);
+    expectNothing(always, 'store-unavailable');
+  });
+
+  const PART_ONE = '<Part><PartNumber>1</PartNumber><ETag>"x"</ETag><Size>9</Size></Part>';
+  test.each([
+    ['no parts', ''],
+    ['the same place again', `<NextPartNumberMarker>0</NextPartNumberMarker>${PART_ONE}`],
+  ])('a list of parts that goes on with %s is not read without end', async (_name, inner) => {
+    const page = `<ListPartsResult><IsTruncated>true</IsTruncated>${inner}</ListPartsResult>`;
+
+    const ran = await transferWith('ListParts', failing('ListParts', { page }));
+
+    expectNothing(ran, 'store-unavailable');
+    expect(callsOf(ran, 'ListParts')).toHaveLength(1);
+  });
+});
+
 describe('what does not pass', () => {
   const final: [string, Fault, RegExp][] = [
     ['AccessDenied', TROUBLE.accessDenied, /AccessDenied/],

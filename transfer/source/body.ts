@@ -136,17 +136,21 @@ export class ParsedFeed implements Feed {
   onChange = (): void => undefined;
   watch: Promise<void> | undefined;
 
-  constructor(response: IncomingMessage, context: RequestContext) {
+  /** @param declared bytes of this body that its headers declare; `null` if they declare none */
+  constructor(response: IncomingMessage, context: RequestContext, declared: number | null) {
     this.#response = response;
-    // Content-Range proves the length of a range. For a whole file, only a watch for surplus bytes does.
-    let left = response.statusCode === 200 ? Number(response.headers['content-length']) : Number.NaN;
+    let left = declared ?? Number.POSITIVE_INFINITY;
     const changed = () => this.onChange();
     response.on('data', (chunk: Buffer) => {
-      this.#queue.push(chunk);
-      this.#queued += chunk.length;
-      left -= chunk.length;
+      const due = chunk.subarray(0, left);
+      // A chunked body can hold more than its Content-Range. The surplus would land at the wrong place in the file.
+      if (due.length < chunk.length) this.#failure ??= new Error('more bytes than declared');
+      if (due.length > 0) this.#queue.push(due);
+      this.#queued += due.length;
+      left -= due.length;
       if (this.#queued >= READ_AHEAD_BYTES || left === 0) response.pause();
-      if (left === 0) this.watch = this.#watchSurplus(context);
+      // Content-Range proves the length of a range. For a whole file, only a watch for surplus bytes does.
+      if (due.length > 0 && left === 0 && response.statusCode === 200) this.watch = this.#watchSurplus(context);
       changed();
     });
     response.pause();

@@ -17,8 +17,8 @@ interface Exchange {
 }
 
 /**
- * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, so a GET
- * without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later GET may
+ * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size
+ * of the file, so a GET without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later GET may
  * succeed. `no file`: the answer is not a file. `expired`: a fresh link may work.
  */
 type Meaning = 'file' | 'empty' | 'ask whole' | 'changed' | 'shorter' | 'busy' | 'unavailable' | 'no file' | 'expired';
@@ -32,6 +32,8 @@ interface Row {
 const isWithoutBytes = ({ status, headers }: Exchange) =>
   status === 204 ||
   (status === 206 && (headers['content-length'] === '0' || /\/0$/.test(headers['content-range'] ?? '')));
+const isOfUnknownTotal = ({ status, headers }: Exchange) =>
+  status === 206 && /^bytes \d+-\d+\/\*$/.test(headers['content-range'] ?? '');
 const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
 
 /** What an answer to the GET of the file means. The first matching row counts. */
@@ -39,6 +41,8 @@ const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status }) => status === 200, means: 'file' },
   { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
   { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
+  // A range that does not say how long the file is.
+  { when: (exchange) => isOfUnknownTotal(exchange) && isBeginning(exchange), means: 'ask whole' },
   { when: ({ status }) => status === 206, means: 'file' },
   { when: ({ status }) => status === 412, means: 'changed' },
   { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },

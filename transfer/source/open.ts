@@ -52,7 +52,8 @@ export async function openSource(source: Source, range: Range | undefined, etag:
   try {
     if (meaning === 'file' || meaning === 'empty') {
       const described = describe(source, response, range, etag, meaning === 'empty');
-      const feed = intake.pastParser ? intake : new ParsedFeed(response, source);
+      const declared = described.to === null ? null : described.to - described.from;
+      const feed = intake.pastParser ? intake : new ParsedFeed(response, source, declared);
       return { ...described, body: new Body(response, feed, source) };
     }
     if (meaning === 'ask whole') throw new NoBytesInRange();

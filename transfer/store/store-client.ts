@@ -115,7 +115,7 @@ export async function readResponse(
     })
     .finally(() => clearTimeout(timer));
   if (accept.includes(status)) return { status, headers, text: '' };
-  if (status < 300 && !/<Error>/.test(body.slice(0, 4096))) return { status, headers, text: body };
+  if (status < 300 && !/<Error>/.test(body.trimStart().slice(0, 4096))) return { status, headers, text: body };
   const code = textOf(body, 'Code') ?? '';
   const plainCode = /^[\w.]{1,60}$/.test(code) ? code : '';
   throw refusalOf(status >= 300 ? status : 500, plainCode, action, textOf(body, 'Message') ?? '');

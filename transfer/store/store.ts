@@ -4,10 +4,10 @@ import { crc32Text, crc32Value } from '../base/crc32.ts';
 import type { SentRequest } from '../base/http.ts';
 import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
-import { RetryableError } from '../base/transfer-errors.ts';
+import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { Body, ParsedFeed } from '../source/body.ts';
-import { elementsOf, escaped, readResponse, StoreClient, type StoreResponse, textOf } from './store-client.ts';
+import { elementsOf, escaped, readResponse, StoreClient, textOf } from './store-client.ts';
 import { NoSuchUpload } from './store-errors.ts';
 
 /** The maximum number of requests to abort one upload. */
@@ -31,20 +31,22 @@ export class Store {
   }
 
   /** Begins an upload in parts and returns its id. */
-  async create(key: string, contentType: string): Promise<string> {
-    const { text } = await this.#client.request({
-      method: 'POST',
-      key,
-      query: { uploads: '' },
-      headers: {
-        'content-type': contentType,
-        'x-amz-checksum-algorithm': 'CRC32',
-        'x-amz-checksum-type': 'FULL_OBJECT',
-      },
-      body: '',
-      action: 'begun',
+  create(key: string, contentType: string): Promise<string> {
+    return withRetries(this.#client.context, async () => {
+      const { text } = await this.#client.requestOnce({
+        method: 'POST',
+        key,
+        query: { uploads: '' },
+        headers: {
+          'content-type': contentType,
+          'x-amz-checksum-algorithm': 'CRC32',
+          'x-amz-checksum-type': 'FULL_OBJECT',
+        },
+        body: '',
+        action: 'begun',
+      });
+      return textOf(text, 'UploadId') || noAnswerOfS3('begun');
     });
-    return textOf(text, 'UploadId') ?? '';
   }
 
   /** Begins one part; the caller writes its bytes. There is no retry, because the bytes are not kept. */
@@ -70,12 +72,14 @@ export class Store {
   /** All parts that the store holds, each with its checksum. @throws NoSuchUpload */
   async parts({ key, uploadId }: Upload): Promise<StoredPart[]> {
     const found: StoredPart[] = [];
-    for (let marker = '0'; ; ) {
-      const query = { uploadId, 'part-number-marker': marker };
+    for (let marker = 0; ; ) {
+      const query = { uploadId, 'part-number-marker': String(marker) };
       const { text } = await this.#client.request({ method: 'GET', key, query, action: 'looked up' });
       found.push(...elementsOf(text, 'Part').flatMap(partOf));
       if (textOf(text, 'IsTruncated') !== 'true') return found;
-      marker = textOf(text, 'NextPartNumberMarker') ?? String(found.at(-1)?.number ?? 0);
+      const next = Number(textOf(text, 'NextPartNumberMarker') ?? found.at(-1)?.number);
+      if (!(next > marker)) throw new TransferError('store-unavailable', 'The list of stored parts does not end.');
+      marker = next;
     }
   }
 
@@ -96,8 +100,8 @@ export class Store {
   }
 
   /** Combines the parts into an object. Sent once: the caller knows whether a repeat is safe. */
-  complete({ key, uploadId }: Upload, parts: StoredPart[], total: Measured): Promise<StoreResponse> {
-    return this.#client.requestOnce({
+  async complete({ key, uploadId }: Upload, parts: StoredPart[], total: Measured): Promise<void> {
+    const { text } = await this.#client.requestOnce({
       method: 'POST',
       key,
       query: { uploadId },
@@ -114,12 +118,14 @@ export class Store {
       action: 'completed',
       responseMs: this.#client.context.limits.completeMs,
     });
+    if (!text.includes('<CompleteMultipartUploadResult')) noAnswerOfS3('completed');
   }
 
   /** Stores a small object. Sent once. @throws RetryableError if the store computed another checksum */
   async put(key: string, contentType: string, body: Buffer, checksum: number): Promise<void> {
     const sent = { 'content-type': contentType, 'if-none-match': '*', [CHECKSUM]: crc32Text(checksum) };
     const { headers } = await this.#client.requestOnce({ method: 'PUT', key, headers: sent, body, action: 'stored' });
+    if (!headers.etag) noAnswerOfS3('stored');
     const answered = crc32Value(headers[CHECKSUM]);
     if (answered !== null && answered !== checksum) {
       throw new RetryableError('store-unavailable', 'The bucket measured another checksum of the file than was sent.');
@@ -144,7 +150,7 @@ export class Store {
     const response = await pending;
     const { firstByteMs: withinMs } = this.#client.context.limits;
     if (response.statusCode !== 200) await readResponse(response, { action: 'read back', withinMs });
-    const body = new Body(response, new ParsedFeed(response, this.#client.context), this.#client.context);
+    const body = new Body(response, new ParsedFeed(response, this.#client.context, null), this.#client.context);
     const measured = { bytes: 0, crc32: 0 };
     for (let chunk = await body.next(); chunk; chunk = await body.next()) {
       measured.bytes += chunk.length;
@@ -156,6 +162,11 @@ export class Store {
   close(): void {
     this.#client.close();
   }
+}
+
+/** Refuses a success without what S3 always answers: it may be a proxy's. @throws RetryableError */
+function noAnswerOfS3(action: string): never {
+  throw new RetryableError('store-unavailable', `The bucket did not confirm that the file was ${action}.`);
 }
 
 /** Reads a stored part. A part without a checksum is left out, so that it is sent again. */
@@ -243,7 +254,8 @@ export class PartUpload {
     if (checksum !== null && checksum !== this.crc32) {
       throw new RetryableError('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
     }
-    return { number: this.#part.number, bytes: this.bytes, etag: headers.etag ?? '', crc32: this.crc32 };
+    const etag = headers.etag || noAnswerOfS3(ACTION);
+    return { number: this.#part.number, bytes: this.bytes, etag, crc32: this.crc32 };
   }
 
   destroy(): void {
