@@ -42,7 +42,7 @@ function world(
 const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
-test('each line is sent once, without its id, and its result is kept', async () => {
+test('sends each line once, without its id, and stores its result', async () => {
   const bodies: unknown[] = [];
   const { store, sent, invoke } = world(3, (_, __, { json, path, method }) => {
     bodies.push([method, path, json]);
@@ -65,10 +65,10 @@ test('each line is sent once, without its id, and its result is kept', async () 
   });
 });
 
-describe('what becomes of a line that is answered', () => {
+describe('the result of a line that is answered', () => {
   const named = () => Response.json({ error: { fields: ['city', CANARY], message: CANARY } }, { status: 422 });
   test.each<[name: string, replies: (Reply | (() => Response))[], expected: unknown[]]>([
-    ['204, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
+    ['204 each time, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
     ['204, then 200', [204, 200], ['APPLIED', 200, 2, null]],
     ['204, then 404', [204, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['400', [400], ['REJECTED', 400, 1, 'CrmRejectedRequest']],
@@ -76,35 +76,43 @@ describe('what becomes of a line that is answered', () => {
     ['409', [409], ['REJECTED', 409, 1, 'CrmRejectedRequest']],
     ['412', [412], ['REJECTED', 412, 1, 'CrmRejectedRequest']],
     ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
-    ['500 for ever', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
-    ['502, then 404, which does not take back what may be', [502, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
-    ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
-    ['408 for ever', [408, 408, 408], ['UNKNOWN', 408, 3, 'CrmUnavailable']],
-    ['425 for ever', [425, 425, 425], ['UNKNOWN', 425, 3, 'CrmUnavailable']],
-    ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
-    ['429 for ever', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
-    ['nothing for ever', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
-    ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],
-    ['nothing, then 409, which may be its echo', ['lost', 409], ['UNKNOWN', 409, 2, 'CrmRejectedRequest']],
+    ['500 each time', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
     [
-      'nothing, then 404, which does not take back what may be',
+      '502, then 404, which does not prove that the first one had no effect',
+      [502, 404],
+      ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
+    ],
+    ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
+    ['408 each time', [408, 408, 408], ['UNKNOWN', 408, 3, 'CrmUnavailable']],
+    ['425 each time', [425, 425, 425], ['UNKNOWN', 425, 3, 'CrmUnavailable']],
+    ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
+    ['429 each time', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
+    ['nothing each time', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
+    ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],
+    [
+      'nothing, then 409, which the first one may have caused',
+      ['lost', 409],
+      ['UNKNOWN', 409, 2, 'CrmRejectedRequest'],
+    ],
+    [
+      'nothing, then 404, which does not prove that the first one had no effect',
       ['lost', 404],
       ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
     ],
-    ['nothing, then 503 for ever', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
+    ['nothing, then 503 each time', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
     [
       '200 with errors and no customer',
       [() => Response.json({ success: false, errors: ['x'] })],
       ['REJECTED', 200, 1, 'CrmRejectedRequest'],
     ],
     ['200 with another customer', [() => Response.json({ id: idOf(9) })], ['UNKNOWN', 200, 1, 'CrmContractError']],
-    ['200 with the value of before', [() => Response.json({ city: 'Eilat' })], ['UNKNOWN', 200, 1, 'CrmContractError']],
+    ['200 with the old value', [() => Response.json({ city: 'Eilat' })], ['UNKNOWN', 200, 1, 'CrmContractError']],
     [
-      'nothing, then 200 with errors and no customer, which does not take back what may be',
+      'nothing, then 200 with errors, which does not prove that the first one had no effect',
       ['lost', () => Response.json({ error: { code: 'locked' } })],
       ['UNKNOWN', 200, 2, 'CrmRejectedRequest'],
     ],
-    ['401 even to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
+    ['401 to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
   ])('%s', async (_, replies, expected) => {
     const { store, invoke } = world(1, (__, nth) => {
@@ -117,7 +125,7 @@ describe('what becomes of a line that is answered', () => {
     expect(summary(store)).toEqual([expected]);
   });
 
-  test('422 keeps the names of sent fields, and no value', async () => {
+  test('422: stores the names of sent fields and no value', async () => {
     const { store, invoke } = world(1, named);
 
     await invoke();
@@ -127,7 +135,7 @@ describe('what becomes of a line that is answered', () => {
   });
 });
 
-test('where the status confirms a change, the values of the answer are ignored', async () => {
+test('ignores the values of the answer with confirmation: status', async () => {
   const old = () => Response.json({ id: idOf(9), city: 'Eilat' });
   const deps = {
     ...sleepingDeps(),
@@ -140,8 +148,8 @@ test('where the status confirms a change, the values of the answer are ignored',
   expect(summary(store)).toEqual([['APPLIED', 200, 1, null]]);
 });
 
-describe('what stops the whole batch', () => {
-  test('a 403 to a token without the scope: the flag names it, and nothing else is sent', async () => {
+describe('what stops or does not stop the whole batch', () => {
+  test('a 403 to a token without the scope: the stop flag names the scope, and no more lines are sent', async () => {
     const { store, sent, invoke } = world(3, () => 403, { scope: 'openid global:export' });
 
     await invoke();
@@ -156,7 +164,7 @@ describe('what stops the whole batch', () => {
   });
 
   test.each(['openid customers:update', ''])(
-    'five 403 in a row, and not a single one, with the scopes "%s"',
+    'five 403 in a row, but not a single one, with the scopes "%s"',
     async (scope) => {
       const { store, sent, invoke } = world(20, (line) => ([2, 4, 5, 6, 7].includes(line) || line > 9 ? 403 : 200), {
         scope,
@@ -172,7 +180,7 @@ describe('what stops the whole batch', () => {
     },
   );
 
-  test('five 403 in a row, however many invocations they take', async () => {
+  test('five 403 in a row over several invocations', async () => {
     const { sent, stateWith, invoke } = world(10, () => 403, { scope: '' });
     let state = stateWith({ chunkRate: 0.01 });
     for (let outcome = 'CONTINUE'; outcome === 'CONTINUE'; ) {
@@ -184,7 +192,7 @@ describe('what stops the whole batch', () => {
     expect(sent).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test.each(['ReauthorizationRequired', 'ConfigInvalid'] as const)('%s: nothing is sent', async (name) => {
+  test.each(['ReauthorizationRequired', 'ConfigInvalid'] as const)('%s: sends nothing', async (name) => {
     const { store, sent, invoke } = world(2, () => new RunError(name, 'No token.'));
 
     await invoke();
@@ -194,7 +202,7 @@ describe('what stops the whole batch', () => {
     expect(store.text(KEYS.stop)).toContain(name);
   });
 
-  test('a dead grant rings its alarm, and no other error does', async () => {
+  test('a dead grant raises its alarm, and no other error does', async () => {
     const measuredAfter = async (reply: ReplyTo) => {
       const deps = sleepingDeps();
       await world(1, reply).invoke(undefined, deps);
@@ -207,7 +215,7 @@ describe('what stops the whole batch', () => {
     expect(await measuredAfter(() => 403)).toEqual([]);
   });
 
-  test('a dead grant that ends the chunk itself rings once, not twice', async () => {
+  test('a dead grant that ends the chunk is measured once, not twice', async () => {
     const deps = sleepingDeps();
     const { invoke, stateWith } = world(1, undefined, {
       before: () => {
@@ -220,7 +228,7 @@ describe('what stops the whole batch', () => {
     expect(deps.log.measured.map(({ outcome }) => outcome)).toEqual(['ReauthorizationRequired']);
   });
 
-  test('a flag that appears between two lines, whoever wrote it', async () => {
+  test('a stop flag that appears between two lines', async () => {
     const { store, sent, stateWith, invoke } = world(4, (line) => {
       if (line === 2) store.put(KEYS.stop, '{}');
       return 200;
@@ -232,7 +240,7 @@ describe('what stops the whole batch', () => {
     expect(summary(store).slice(2)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
   });
 
-  test('the same at a high rate: at most one line more, for the reading went on beside the one before', async () => {
+  test('a stop flag at a high rate: sends at most one more line', async () => {
     const { store, sent, invoke } = world(5, (line) => {
       if (line === 2) setImmediate(() => store.put(KEYS.stop, '{}'));
       return 200;
@@ -254,7 +262,7 @@ describe('what stops the whole batch', () => {
     expect(summary(store)).toHaveLength(5);
   });
 
-  test('the number of failures, those of other chunks and of every kind counted', async () => {
+  test('stopAfterFailures counts failures of every kind and of other chunks', async () => {
     const replies: Reply[] = [404, 200, 500, 500, 500, 200];
     const { store, sent, stateWith, invoke } = world(6, () => replies.shift() ?? 599);
     store.put(`${KEYS.failures}900`, '');
@@ -266,7 +274,7 @@ describe('what stops the whole batch', () => {
     expect(JSON.parse(store.text(KEYS.stop) ?? '').sentence).toMatch(/^3 lines were not applied/);
   });
 
-  test('what a chunk stops by itself stops it at once, whatever was read before', async () => {
+  test('a threshold that this chunk reaches itself stops it at once', async () => {
     const { sent, stateWith, invoke } = world(3, () => 404);
 
     await invoke(stateWith({ stopAfterFailures: 1 }));
@@ -274,7 +282,7 @@ describe('what stops the whole batch', () => {
     expect(sent).toEqual([1]);
   });
 
-  test.each([1, 1000])('the flag is read for each line before it is sent, at %i a second', async (chunkRate) => {
+  test.each([1, 1000])('reads the stop flag before each line, at %i lines a second', async (chunkRate) => {
     const reads: number[] = [];
     const { store, stateWith, invoke } = world(5, () => {
       reads.push(store.calls.filter((call) => call === `read ${KEYS.stop}`).length);
@@ -287,10 +295,10 @@ describe('what stops the whole batch', () => {
   });
 });
 
-describe('trouble in the middle', () => {
+describe('trouble in the middle of a chunk', () => {
   const noToken = new RunError('TokenRefreshInProgress', 'Another function refreshes.');
 
-  test('waits, keeps what is known, and goes on behind it without sending it again', async () => {
+  test('waits, keeps the results so far, and continues without sending a line again', async () => {
     let trouble = true;
     const { store, sent, stateWith, invoke } = world(3, (line) => (trouble && line === 3 ? noToken : 200));
     const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
@@ -307,7 +315,7 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  test('of the token endpoint, where the token is refused with 401: waits as without any token, and stops nothing', async () => {
+  test('of the token endpoint after a 401: waits as without a token, and stops nothing', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     let away = true;
     const { store, sent, stateWith, invoke } = world(2, () =>
@@ -329,7 +337,7 @@ describe('trouble in the middle', () => {
     ]);
   });
 
-  test('of the token endpoint for good: a line that was refused with 401 is FAILED, for it was not taken', async () => {
+  test('of the token endpoint until the batch stops: a line refused with 401 is FAILED', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     const { store, stateWith, invoke } = world(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
     const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
@@ -340,7 +348,7 @@ describe('trouble in the middle', () => {
     expect(summary(store)).toEqual([['FAILED', 401, 1, 'AuthRefused']]);
   });
 
-  test('of a token that took too long to get: what could not be ended is not sent', async () => {
+  test('of a slow token: does not send a line that it could not complete in time', async () => {
     const { sent, stateWith, invoke } = world(1);
     // The time left at the start of the line, and right before it is sent.
     const left = [200, 59];
@@ -353,7 +361,7 @@ describe('trouble in the middle', () => {
     expect(sent).toEqual([]);
   });
 
-  test('that lasts for 45 waits without progress ends the child', async () => {
+  test('that lasts for 45 waits without progress ends the chunk', async () => {
     const { stateWith, invoke } = world(1, () => noToken);
     const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
 
@@ -362,7 +370,7 @@ describe('trouble in the middle', () => {
     expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'TokenRefreshInProgress' } });
   });
 
-  test('of a function that died: its lines are sent again, for an update is idempotent', async () => {
+  test('of a function that died: sends its lines again', async () => {
     const { store, sent, invoke } = world(2);
     store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
 
@@ -372,7 +380,7 @@ describe('trouble in the middle', () => {
     expect(summary(store)).toEqual(Array(2).fill(['APPLIED', 200, 1, null]));
   });
 
-  test('of a function that died, and then the batch was stopped: its lines are in doubt', async () => {
+  test('of a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
     const { store, sent, invoke } = world(102);
     store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
     store.put(KEYS.stop, '{}');
@@ -383,7 +391,7 @@ describe('trouble in the middle', () => {
     expect(summary(store).map(([outcome]) => outcome)).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
   });
 
-  test('a claim that came to nothing is followed by an empty part, so that nothing is in doubt', async () => {
+  test('closes a claim that sent nothing with an empty part', async () => {
     const { store, invoke } = world(1, () => new RunError('CrmUnavailable', 'No connection.'));
 
     await failureOf(invoke(), 'CrmUnavailable');
@@ -392,7 +400,7 @@ describe('trouble in the middle', () => {
     expect(store.text(KEYS.part(1, 1))).toBe('');
   });
 
-  test('a bug loses no result of a line that was sent', async () => {
+  test('a bug loses no result of an earlier line', async () => {
     const { store, invoke } = world(2, (line) => (line === 2 ? new TypeError('bug') : 200));
 
     await expect(invoke()).rejects.toThrow('bug');
@@ -400,7 +408,7 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1]);
   });
 
-  test('an invocation whose claim another one closed leaves the chunk to it', async () => {
+  test('leaves the chunk to the invocation that closed its claim', async () => {
     const { store, stateWith, invoke } = world(3, (line) => {
       if (line === 2) store.put(KEYS.part(1, 1), '{"doubt":{"firstLine":1,"records":100}}\n');
       return 200;
@@ -415,7 +423,7 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  test('of the flag, whose writing fails after a 403: the line is reported by its answer', async () => {
+  test('of the stop flag, whose write fails after a 403: stores the result of the line', async () => {
     const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
     const { store, invoke } = world(2, () => 403, { before, scope: 'openid' });
 
@@ -424,7 +432,7 @@ describe('trouble in the middle', () => {
     expect(summary(store)).toEqual([['FAILED', 403, 1, 'AuthRefused']]);
   });
 
-  test('of the count, after a 404 at the threshold: the line is reported by its answer, and is counted by the next', async () => {
+  test('of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
     const { store, sent, stateWith, invoke } = world(2, () => 404, {
       before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
     });
@@ -439,13 +447,13 @@ describe('trouble in the middle', () => {
     ]);
   });
 
-  test('results that cannot be stored are trouble of the bucket', async () => {
+  test('ends in StorageUnavailable if the results cannot be stored', async () => {
     const { invoke } = world(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) ?? (() => {}) });
 
     await failureOf(invoke(), 'StorageUnavailable');
   });
 
-  test('lines that another release found valid are sent as they stand, whatever this one would say of them', async () => {
+  test('sends lines that another release validated, unchanged', async () => {
     const old = { id: idOf(1), email: null, cellNumber: 'none', monthlyRevenue: 1, retired: 'a field of before' };
     const input = `${JSON.stringify(old)}\n`;
     const store = fakeBucket({ objects: { [KEYS.input]: input } });
@@ -462,7 +470,7 @@ describe('trouble in the middle', () => {
     expect(summary(store)).toEqual([['APPLIED', 200, 1, null]]);
   });
 
-  test('an input that was changed since it was validated is not applied', async () => {
+  test('applies nothing if the input changed since it was validated', async () => {
     const { store, sent, invoke, input } = world(1);
     store.put(KEYS.input, input.replace('Haifa', 'Jaffa'));
 
@@ -472,8 +480,8 @@ describe('trouble in the middle', () => {
   });
 });
 
-describe('handing on', () => {
-  test('a long Retry-After is waited by the machine, and the same line goes on with its attempts', async () => {
+describe('handing on to the next invocation', () => {
+  test('leaves a long Retry-After to the machine, then continues the same line with its attempts', async () => {
     const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
     const { store, sent, stateWith, invoke } = world(3, (line, nth) => (line === 2 && nth === 1 ? busy() : 200));
 
@@ -490,7 +498,7 @@ describe('handing on', () => {
     ]);
   });
 
-  test('a line that was put off and then stopped was not taken', async () => {
+  test('reports a line as FAILED if the batch stops while it waits after 429', async () => {
     const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
     const { store, stateWith, invoke } = world(2, busy);
     const first = await invoke();
@@ -504,7 +512,7 @@ describe('handing on', () => {
     ]);
   });
 
-  test('when its time runs out an invocation hands on a place of a few hundred bytes, over and over', async () => {
+  test('hands on less than 1.5 KB of state each time its time runs out', async () => {
     const { store, sent, stateWith, invoke } = world(250);
     let state = stateWith({ chunkRate: 1 });
     let rounds = 0;
@@ -520,7 +528,7 @@ describe('handing on', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual(sent);
   });
 
-  test('a chunk that never comes to its end is given up before its history is full', async () => {
+  test('ends a chunk in UpdateStopped before its execution history is full', async () => {
     const { stateWith, invoke } = world(1);
     const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS, forbidden: 0 };
 
@@ -531,7 +539,7 @@ describe('handing on', () => {
   });
 });
 
-test('lines are sent at the share of the rate, retries too', async () => {
+test("sends lines and retries at the chunk's share of the rate", async () => {
   const { stateWith, invoke } = world(11, (line, nth) => (line === 5 && nth === 1 ? 503 : 200));
   const deps = sleepingDeps();
 
@@ -542,7 +550,7 @@ test('lines are sent at the share of the rate, retries too', async () => {
   expect(deps.slept()).toBeLessThan(7);
 });
 
-test('an invocation that goes on waits a whole interval first, so that the rate is kept at hand-overs', async () => {
+test('waits one interval before the first line of a continued chunk, so that the rate is kept', async () => {
   const { stateWith, invoke } = world(2);
   const place = { line: 1, byte: 0, part: 1, rounds: 1, forbidden: 0 };
   const first = sleepingDeps();

@@ -146,7 +146,7 @@ async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolea
   await Promise.all(unheard);
 }
 
-test('whatever happens, every line is reported once, and with the outcome that it had', async () => {
+test('reports every line once, with its true outcome, for random answers, kills and stops', async () => {
   const records = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 10 }) }, fc.constant(120));
   const happens = fc.record({
     order: fc.scheduler(),

@@ -62,7 +62,7 @@ const brief = (results: ResultLine[]) =>
 const stopOf = ({ store }: World) => JSON.parse(store.text(KEYS.stop) ?? 'null');
 
 describe('a line whose answer was lost', () => {
-  test('is UNKNOWN where the CRM then refuses all connections, and the batch is stopped by that', async () => {
+  test('is UNKNOWN if the CRM then refuses all connections, and the batch stops', async () => {
     const met = world(3, (line, nth) => (line === 1 ? 200 : nth === 1 && line === 2 ? 'lost' : NO_CONNECTION));
 
     const end = await run(met);
@@ -80,7 +80,7 @@ describe('a line whose answer was lost', () => {
     });
   });
 
-  test.each([404, 409, 412])('stays UNKNOWN when a later invocation is answered %i', async (status) => {
+  test.each([404, 409, 412])('stays UNKNOWN if a later invocation is answered %i', async (status) => {
     const replies: Reply[] = ['lost', NO_CONNECTION, status];
     const met = world(3, (line) => (line === 2 ? (replies.shift() ?? 599) : 200));
 
@@ -93,7 +93,7 @@ describe('a line whose answer was lost', () => {
     ]);
   });
 
-  test('is APPLIED when a later invocation is told so', async () => {
+  test('is APPLIED if a later invocation is answered 200', async () => {
     const replies: Reply[] = ['lost', NO_CONNECTION, NO_CONNECTION, 200];
     const met = world(2, () => replies.shift() ?? 200);
 
@@ -106,7 +106,7 @@ describe('a line whose answer was lost', () => {
   });
 });
 
-test('a line that was answered 503 and then met no connection any more is UNKNOWN: nothing says that it was not made', async () => {
+test('a line is UNKNOWN if it was answered 503 and then had no connection', async () => {
   const met = world(2, (_, nth) => (nth === 1 ? 503 : NO_CONNECTION));
 
   await run(met);
@@ -117,7 +117,7 @@ test('a line that was answered 503 and then met no connection any more is UNKNOW
   ]);
 });
 
-test('a bug while a line is being sent leaves it UNKNOWN', async () => {
+test('a line is UNKNOWN if a bug ends its function while it is sent', async () => {
   const met = world(3, (line) => (line === 2 ? new TypeError('bug') : 200));
 
   await expect(met.invoke(met.state)).rejects.toThrow('TypeError');
@@ -132,7 +132,7 @@ test('a bug while a line is being sent leaves it UNKNOWN', async () => {
 describe('lines that a dead function may have sent', () => {
   const dead = (records: number) => JSON.stringify({ firstLine: 1, records, by: 'the dead' });
 
-  test('stay in doubt when the next invocation comes to nothing, and the batch is stopped then', async () => {
+  test('stay UNKNOWN if the next invocation sends nothing and the batch is stopped then', async () => {
     const met = world(102, () => NO_CONNECTION);
     met.store.put(KEYS.claim(1, 1), dead(100));
 
@@ -145,7 +145,7 @@ describe('lines that a dead function may have sent', () => {
     expect(outcomes).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
   });
 
-  test('stay in doubt when the next invocation came through some of them, whoever tells it', async () => {
+  test('stay UNKNOWN except for those that the next invocation sent', async () => {
     const met = world(6, (line) => (line < 3 ? 200 : NO_CONNECTION));
     met.store.put(KEYS.claim(1, 1), dead(4));
 
@@ -155,7 +155,7 @@ describe('lines that a dead function may have sent', () => {
     expect(outcomes).toEqual(['APPLIED', 'APPLIED', 'UNKNOWN', 'UNKNOWN', 'NOT_SENT', 'NOT_SENT']);
   });
 
-  test('are in doubt once more where a function died that went on with what was known of one', async () => {
+  test('are UNKNOWN again if the function that continued them died too', async () => {
     const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
     const met = world(3, (line, nth) => (line === 1 && nth === 1 ? busy() : 404));
     const waiting = await met.invoke(met.state);
@@ -175,8 +175,8 @@ function copyOf(store: FakeBucket, without?: string): FakeBucket {
   return fakeBucket({ objects: Object.fromEntries(kept.map((key) => [key, store.text(key) ?? ''])) });
 }
 
-describe('the bucket', () => {
-  test('that loses the answer to a claim leaves nothing in doubt', async () => {
+describe('a bucket', () => {
+  test('that loses the answer to a claim leaves no line UNKNOWN', async () => {
     const met = world(2, () => 404);
     // The client repeats the write, and its own first write makes S3 refuse it.
     const { putOnce } = met.store;
@@ -196,7 +196,7 @@ describe('the bucket', () => {
     expect((await told(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED']);
   });
 
-  test('that fails once when results are to be stored loses none of them', async () => {
+  test('that fails once when results are stored loses none of them', async () => {
     const trouble = new RunError('StorageUnavailable', 'Down.');
     const met = world(100, () => 200, {}, failing('putOnce', '.000001.jsonl', trouble));
 
@@ -206,7 +206,7 @@ describe('the bucket', () => {
     expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
   });
 
-  test('that fails when a failure is to be counted is asked once more: no failure is missed', async () => {
+  test('that fails when a failure is counted is tried again: no failure is missed', async () => {
     const trouble = new RunError('StorageUnavailable', 'Down.');
     const met = world(4, () => 404, { stopAfterFailures: 2 }, failing('putOnce', KEYS.failures, trouble));
 
@@ -216,7 +216,7 @@ describe('the bucket', () => {
   });
 });
 
-describe('a batch that would not come to its end', () => {
+describe('a batch that does not end', () => {
   test('is stopped after two and a half days, half a day before its machine is', async () => {
     const met = world(3, () => 200);
     const startedAt = '2026-11-17T13:10:00.000Z';
@@ -228,7 +228,7 @@ describe('a batch that would not come to its end', () => {
     expect(stopOf(met).sentence).toBe('It was not complete after two and a half days.');
   });
 
-  test('is reported in no time once it is stopped, whatever its rate', async () => {
+  test('is reported without waiting for its rate once it is stopped', async () => {
     const met = world(1000, () => 200, { chunkRate: 0.1 });
     met.store.put(KEYS.stop, '');
     const deps = sleepingDeps();
@@ -238,7 +238,7 @@ describe('a batch that would not come to its end', () => {
     expect(deps.slept()).toBeLessThanOrEqual(10);
   });
 
-  test('is stopped by a chunk that ends in an error, and the others do not wait for the same', async () => {
+  test('is stopped by a chunk that ends in an error', async () => {
     const met = world(1, () => 200);
     met.store.put(KEYS.input, inputOf(2));
 
@@ -247,7 +247,7 @@ describe('a batch that would not come to its end', () => {
     expect(stopOf(met)).toMatchObject({ reason: 'StorageConflict' });
   });
 
-  test('is not stopped by trouble that may pass', async () => {
+  test('is not stopped by a transient error', async () => {
     const met = world(1, () => NO_CONNECTION);
 
     await met.invoke({ ...met.state, waits: 44 });
@@ -256,7 +256,7 @@ describe('a batch that would not come to its end', () => {
   });
 });
 
-test('a chunk that makes progress between its troubles is not given up', async () => {
+test('a chunk continues if it makes progress between errors', async () => {
   let calls = 0;
   const met = world(1000, () => {
     calls += 1;
@@ -268,7 +268,7 @@ test('a chunk that makes progress between its troubles is not given up', async (
   expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
-test('a chunk that was given up while its function is at work: no line is reported NOT_SENT that it sends', async () => {
+test('reports no line as NOT_SENT that a running function of an abandoned chunk sends', async () => {
   const { store, state } = wholeBatch(300);
   const held = Promise.withResolvers<void>();
   const inTheMiddle = Promise.withResolvers<void>();

@@ -23,11 +23,11 @@ const pendingWith = (retryAfterSeconds: number | undefined, state = runState()) 
   return checkStatus(state, { ...testDeps(), crm });
 };
 
-test('PROCESSED is READY, and the look is counted', async () => {
+test('answers READY if the status is PROCESSED, and counts the check', async () => {
   expect(await check(is('PROCESSED'))).toEqual({ outcome: 'READY', checks: 4 });
 });
 
-test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async (word) => {
+test.each(['INITIATED', 'PROCESSING'])('answers PENDING with the next wait if the status is %s', async (word) => {
   expect(await check(is(word), undefined, runState({ waits: 1 }))).toEqual({
     outcome: 'PENDING',
     checks: 4,
@@ -36,11 +36,11 @@ test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async
   });
 });
 
-test('PENDING waits as long as the CRM asks for, on a good answer too', async () => {
+test('waits as long as Retry-After asks while the export is PENDING', async () => {
   expect(await pendingWith(90)).toMatchObject({ outcome: 'PENDING', waitSeconds: 90 });
 });
 
-test('a pending answer that asks for days lengthens one wait, to the largest, and leaves the run its other looks', async () => {
+test('limits a Retry-After of a day to the largest wait, and only for this one wait', async () => {
   const first = await pendingWith(86_400);
   const second = await pendingWith(undefined, runState({ waits: first.waits ?? 0 }));
 
@@ -48,28 +48,28 @@ test('a pending answer that asks for days lengthens one wait, to the largest, an
   expect(second).toMatchObject({ outcome: 'PENDING', waits: 2, waitSeconds: 15 });
 });
 
-test('FAILED ends the run and names the export', async () => {
+test('ends the run in ExportFailed with the export id if the status is FAILED', async () => {
   const error = await failureOf(check(is('FAILED')), 'ExportFailed');
 
   expect(error.message).toBe(`The CRM reports that export ${EXPORT_ID} of leads failed.`);
 });
 
-test('at the deadline a run gives up only after one last look', async () => {
+test('checks the status once more at the deadline before it ends in ExportDeadlineExceeded', async () => {
   const error = await failureOf(check(is('PROCESSING'), DEADLINE), 'ExportDeadlineExceeded');
 
   expect(error.message).toContain('was still PROCESSING at the deadline of the run');
   expect(error.message).toContain('after 4 looks');
 });
 
-test('an export that is ready by that last look goes on', async () => {
+test('answers READY if the last check after the deadline finds PROCESSED', async () => {
   expect(await check(is('PROCESSED'), '2026-11-20T02:00:30Z')).toMatchObject({ outcome: 'READY' });
 });
 
-test('the wait before the last look ends at the deadline', async () => {
+test('shortens the last wait so that it ends at the deadline', async () => {
   expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
 });
 
-test('an export that its CRM does not know yet is waited for during the first minute, as a refused look', async () => {
+test('waits for an export that is unknown during its first minute, without counting the check', async () => {
   const answer = await check(gone, '2026-11-20T01:01:04.999Z');
 
   expect(answer).toMatchObject({
@@ -80,7 +80,7 @@ test('an export that its CRM does not know yet is waited for during the first mi
   expect(answer.checks).toBeUndefined();
 });
 
-test('a look that is refused and waited out is a warning in the log, with its status', async () => {
+test('logs a warning with the status when it waits after a refused status check', async () => {
   const refused: [string, unknown] = [
     'get /leads/exports/{id}',
     new RunError('CrmUnavailable', 'It was answered 503.', { status: 503 }),
@@ -96,7 +96,7 @@ test('a look that is refused and waited out is a warning in the log, with its st
   ]);
 });
 
-test('READY between refusals of the file goes on counting them, and ends other trouble', async () => {
+test('keeps the count of refused downloads when READY, and ends other trouble', async () => {
   const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
   const moving = NOTHING_MOVED;
   const handler = () =>
@@ -109,14 +109,14 @@ test('READY between refusals of the file goes on counting them, and ends other t
   expect(other).toMatchObject({ outcome: 'READY', trouble: null });
 });
 
-test('an export that is unknown after the first minute ends the run', async () => {
+test('ends in ExportNotFound if the export is unknown after its first minute', async () => {
   await failureOf(check(gone, '2026-11-20T01:01:05Z'), 'ExportNotFound');
 });
 
 test.each([
   ['is not over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:38:59.999Z', 'PENDING'],
   ['is over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:39:00.000Z', 'ExportNotFound'],
-])('while the row of refusals of its file %s, an unknown export is a part of it', async (_, since, now, end) => {
+])('an unknown export falls under the half hour of refused downloads, which %s', async (_, since, now, end) => {
   const state = runState({ moving: { ...NOTHING_MOVED, unknownSince: since } });
   const handler = asStep(
     'CheckStatus',
@@ -133,7 +133,7 @@ test.each<[RunErrorName, string, string]>([
   ['CrmUnavailable', 'begins', '2026-11-20T01:20:00.000Z'],
   ['RateLimited', 'begins', '2026-11-20T01:20:00.000Z'],
   ['TokenStoreUnavailable', 'does not begin', '2026-11-20T01:09:00.000Z'],
-])('behind %s at a look the row of refusals of the file %s again', async (name, _, unknownSince) => {
+])('after %s in a status check, the half hour of refused downloads %s again', async (name, _, unknownSince) => {
   const state = runState({ moving: { ...NOTHING_MOVED, unknownSince: '2026-11-20T01:09:00.000Z' } });
   const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));
   const deps = testDeps({ now: at('2026-11-20T01:20:00.000Z') });
@@ -149,7 +149,7 @@ test.each<[RunErrorName, string, string]>([
 test.each([
   ['a web page', '2026-11-20T01:10:00Z', { text: '<html>' }, 'PENDING'],
   ['half an answer at the deadline', DEADLINE, cutOff(200, {}, '{"sta'), 'CrmContractError'],
-])('%s in the place of a status is waited out until the deadline', async (_, now, reply, end) => {
+])('waits until the deadline if the CRM answers %s instead of a status', async (_, now, reply, end) => {
   const { url } = await serverFor([`GET /leads/exports/${EXPORT_ID}`, reply]);
   const deps = testDeps({ now: at(now) });
   const getAccessToken = async () => ({ accessToken: CANARY, scope: '' });
@@ -163,7 +163,7 @@ test.each([
     expect(failure.cause).toMatch(/was answered 200, but (not in JSON \(6 characters\)|the answer broke off)/);
 });
 
-test('a run whose deadline falls into that first minute ends under the deadline', async () => {
+test('ends in ExportDeadlineExceeded if the deadline falls in the first minute of an unknown export', async () => {
   const state = runState({ run: run({ deadline: '2026-11-20T01:00:30.000Z' }) });
 
   const error = await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
@@ -171,6 +171,6 @@ test('a run whose deadline falls into that first minute ends under the deadline'
   expect(error.message).toContain('was still unknown to the CRM at the deadline of the run');
 });
 
-test('a state without a run is a bug, not an outcome', async () => {
+test('throws if the state has no run', async () => {
   await expect(check(is('PROCESSED'), undefined, runState({ run: null }))).rejects.toThrow('CreateExport was skipped');
 });

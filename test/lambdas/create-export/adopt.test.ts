@@ -56,7 +56,7 @@ const linesOf = ({ crm }: ReturnType<typeof retryDeps>) => crm.calls.map(({ line
 const LOOKED = ['get /leads/fields', 'get /leads/exports/{id}'];
 const POSTED = 'post /leads/exports';
 
-test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is adopted without a POST', async (word) => {
+test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('adopts an export that is %s, without a POST', async (word) => {
   const deps = retryDeps(await afterFailedRun(), status({ id: EXPORT_ID, status: word }));
 
   const answer = await createExport(retry(), deps);
@@ -81,8 +81,12 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is ado
 test.each<[string, unknown, string]>([
   ['does not know', new RunError('ExportNotFound', 'Gone.'), 'the status request ended in ExportNotFound'],
   ['reports as failed', { status: 'FAILED' }, 'the CRM reports that it failed'],
-  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the status request ended in CrmContractError'],
-])('one that the CRM %s is replaced by a new one', async (_, answer, reason) => {
+  [
+    'confuses with another one',
+    { id: OTHER_EXPORT_ID, status: 'PROCESSED' },
+    'the status request ended in CrmContractError',
+  ],
+])('requests a new export instead of one that the CRM %s', async (_, answer, reason) => {
   const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
 
   const { run, checks } = await createExport(retry(), deps);
@@ -98,9 +102,9 @@ test.each<[string, unknown, string]>([
 
 test.each<[string, object, object]>([
   ['other columns', {}, { columns: ['id'] }],
-  ['a filter, though the retry has none', { filters: [{ field: 'id' }] }, {}],
+  ['a filter, if the retry has none', { filters: [{ field: 'id' }] }, {}],
   ['another date', {}, { date: '2026-11-19' }],
-])('an export that was made for %s is not even looked at', async (_, before, now) => {
+])('requests a new export, without a status check, if the old one was made for %s', async (_, before, now) => {
   const deps = retryDeps(await afterFailedRun(before), NEW);
 
   const { run } = await createExport(retry(now), deps);
@@ -110,7 +114,7 @@ test.each<[string, object, object]>([
   expect(deps.log.lines[0]?.message).toBe('adopted no export: it was for another request or date');
 });
 
-test('columns that the CRM has added since make a new export', async () => {
+test('requests a new export if the CRM has added columns since', async () => {
   const deps = retryDeps(await afterFailedRun());
   const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }, { fieldName: 'name' }, { fieldName: 'phone' }]], NEW);
 
@@ -121,8 +125,8 @@ test('columns that the CRM has added since make a new export', async () => {
 
 test.each([
   ['a run of another entity', 'contacts-night'],
-  ['a run that nobody knows', CANARY],
-])('%s has nothing to adopt, and its name is in no state, log or table', async (_, adopt) => {
+  ['an unknown run', CANARY],
+])('adopts nothing from %s, and puts its name in no state, log or ledger', async (_, adopt) => {
   const ledger = await afterFailedRun();
   const records = exportRecords(ledger);
   const record = { exportId: EXPORT_ID, createdAt: startedAt, fingerprint: 'of contacts', date: '2026-11-20' };
@@ -137,13 +141,13 @@ test.each([
 });
 
 test.each([[''], ['x'.repeat(81)], [{ run: 'night-1', exportId: EXPORT_ID }]])(
-  'the input %j is refused: an export is found by the name of its run alone',
+  'refuses the input %j: only the name of a run finds an export',
   async (adopt) => {
     await failureOf(createExport(retry({ adopt }), retryDeps()), 'InvalidInput');
   },
 );
 
-test('a retry of a retry adopts the same export, which keeps the time of its request', async () => {
+test('a retry of a retry adopts the same export with its first creation time', async () => {
   const ledger = await afterFailedRun();
   const processing = status({ status: 'PROCESSING' });
   await createExport(retry(), retryDeps(ledger, processing));
@@ -162,7 +166,7 @@ test.each<[string, (table: ReturnType<typeof emptyLedger>) => Answers[number][]]
       return [];
     },
   ],
-])('%s is waited for: no second export is requested meanwhile', async (_, answersOf) => {
+])('waits for %s, without requesting a second export', async (_, answersOf) => {
   const ledger = await afterFailedRun();
   const deps = retryDeps(ledger, ...answersOf(ledger));
   const step = asStep('CreateExport', createExport, ...composed(deps));
@@ -176,7 +180,7 @@ test.each<[string, (table: ReturnType<typeof emptyLedger>) => Answers[number][]]
   expect((await createExport({ ...retry(), waits: 1 }, later)).run).toMatchObject({ adopted: 'night-1' });
 });
 
-test('a run whose export cannot be recorded goes on, and a retry requests its own', async () => {
+test('continues if its export cannot be recorded, and a retry then requests a new one', async () => {
   const ledger = emptyLedger();
   ledger.trouble = () => new Error('no answer');
   const deps = retryDeps(ledger, created(EXPORT_ID));
@@ -191,7 +195,7 @@ test('a run whose export cannot be recorded goes on, and a retry requests its ow
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
 });
 
-test('the table keeps ids, digests and dates for thirty days, and nothing else', async () => {
+test('the ledger keeps only ids, digests and dates of exports, for thirty days', async () => {
   const ledger = await afterFailedRun({ filters: [{ field: 'name', value: CANARY }] });
 
   expect(ledger.plain()).toEqual([
@@ -206,7 +210,7 @@ test('the table keeps ids, digests and dates for thirty days, and nothing else',
   ]);
 });
 
-test('a different configuration of sorts or e-mail makes a new export: the old one is not what is asked for now', async () => {
+test('requests a new export if the configured sorts have changed', async () => {
   const entities = { leads: { sorts: [{ field: 'id' }] } };
   const deps = { ...retryDeps(await afterFailedRun(), NEW), deployment: deployment({ entities }) };
 
@@ -229,20 +233,25 @@ function published(createdAt: string) {
 }
 
 test.each<[string, string, Answers[number], object]>([
-  ['later a new one is made', '2026-11-20T05:00:00.000Z', NEW, { adopted: null, exportId: OTHER_EXPORT_ID }],
   [
-    'earlier the one of the failed run is adopted',
+    "after the failed run's, requests a new one",
+    '2026-11-20T05:00:00.000Z',
+    NEW,
+    { adopted: null, exportId: OTHER_EXPORT_ID },
+  ],
+  [
+    "before the failed run's, adopts that one",
     '2026-11-19T23:00:00.000Z',
     status({ id: EXPORT_ID, status: 'PROCESSED' }),
     { adopted: 'night-1', exportId: EXPORT_ID },
   ],
-])('of a date whose published export was made %s', async (_, createdAt, answer, expected) => {
+])('if the published export of the date was made %s', async (_, createdAt, answer, expected) => {
   const deps = { ...retryDeps(await afterFailedRun(), answer), read: published(createdAt).read };
 
   expect((await createExport(retry(), deps)).run).toMatchObject(expected);
 });
 
-test('a pointer that CreateExport may not read hinders no adoption', async () => {
+test('adopts the export even if the pointer cannot be read', async () => {
   const denied = async () => {
     throw new RunError('StorageDenied', 'No.');
   };

@@ -66,14 +66,14 @@ const runOf = async (listed: ReturnType<typeof field>[], given: Case = {}) => {
 
 const NOTHING = { added: [], removed: [], retyped: [], relabelled: [], unnamed: 0 };
 
-test('where the configuration stops at a change, nothing is requested', async () => {
+test('ends in SchemaChanged and requests no export if the configuration stops at the change', async () => {
   const { crm, answer } = compare([...BEFORE, field('email')], { plan: { drift: { added: 'stop' } } });
 
   expect(await answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'SchemaChanged' } });
   expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
 });
 
-test('a column that went away stays left out, night after night, until another comes', async () => {
+test('keeps a removed column left out, and ends in ConfigInvalid when an unknown one appears', async () => {
   const plan = { columns: { except: ['nationalId'] } };
   const national = field('NationalID', 'text', 'תעודת זהות');
   type Before = Awaited<ReturnType<typeof runOf>>;
@@ -100,8 +100,8 @@ test('a column that went away stays left out, night after night, until another c
   expect((await night([...BEFORE, national], third.run)).run).toMatchObject({ excepted: first?.excepted });
 });
 
-describe('where there is nothing to compare with, the night goes on', () => {
-  test('nothing is published yet: without a warning', async () => {
+describe('if there is nothing to compare with', () => {
+  test('continues without a warning if nothing is published yet', async () => {
     const run = await runOf(BEFORE, { bucket: fakeBucket() });
 
     expect(run).toMatchObject({ drift: null, remarks: [], schemaChanges: 0 });
@@ -111,23 +111,23 @@ describe('where there is nothing to compare with, the night goes on', () => {
 
   const denied = new RunError('StorageDenied', 'It answered 403.');
   test.each([
-    ['latest.json is no pointer', fakeBucket({ objects: { [LATEST]: '{"a":1}' } })],
-    ['it is of an earlier release', fakeBucket({ objects: { [LATEST]: early } })],
+    ['latest.json is not a pointer', fakeBucket({ objects: { [LATEST]: '{"a":1}' } })],
+    ['latest.json is of an earlier release', fakeBucket({ objects: { [LATEST]: early } })],
     ['its manifest is gone', fakeBucket({ objects: { [LATEST]: JSON.stringify(POINTER) } })],
     [
-      'its manifest may not be read, as S3 answers where it is gone',
+      'its manifest is denied, as S3 answers for a missing object',
       published(BEFORE, { before: failing('read', '_manifest', denied) }),
     ],
     ['its manifest is broken', publishedWith({ schemaVersion: LAYOUT })],
-    ['they were too many to be kept', published(null)],
-  ])('%s: a warning says so, whatever the configuration stops at', async (_, bucket) => {
+    ['its manifest has too many columns to list', published(null)],
+  ])('%s: continues with a warning, even if the configuration stops at changes', async (_, bucket) => {
     const run = await runOf(BEFORE, { bucket, plan: { drift: { added: 'stop', removed: 'stop', retyped: 'stop' } } });
 
     expect(run).toMatchObject({ drift: null, schemaChanges: 0 });
     expect(run?.remarks).toEqual([expect.stringContaining('The columns are not compared')]);
   });
 
-  test('but a bucket that does not answer is waited out, before anything is requested', async () => {
+  test('waits for a bucket that does not answer, before it requests an export', async () => {
     const down = new RunError('StorageUnavailable', 'It answered 503.');
     const { crm, answer } = compare(BEFORE, { bucket: published(BEFORE, { before: failing('read', LATEST, down) }) });
 
@@ -140,7 +140,7 @@ describe('where there is nothing to compare with, the night goes on', () => {
   });
 });
 
-test('labels and types that another program wrote into a manifest are not repeated', async () => {
+test('does not repeat labels and types that another program wrote into a manifest', async () => {
   const secret = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
 
   const run = await runOf(BEFORE, { bucket: published([field('id', secret, secret), ...BEFORE.slice(1)]) });
@@ -148,7 +148,7 @@ test('labels and types that another program wrote into a manifest are not repeat
   expect(run?.drift).toEqual({ since: SINCE, ...NOTHING });
 });
 
-test('a type that was not known for a night is carried on, and compared with the next one that is', async () => {
+test('keeps the last known type of a column, and compares the next known one with it', async () => {
   const [id, , phone] = BEFORE;
   const night = (type: string | null, before: typeof BEFORE | null = null) =>
     runOf([id, field('name', type, 'שם'), phone] as typeof BEFORE, { bucket: published(before) });

@@ -31,7 +31,7 @@ async function dateOf(timeZone: string, startedAt: string, input: object = {}): 
   return run?.date;
 }
 
-test('CREATED begins the run with everything that the later steps need', async () => {
+test('CREATED returns everything that the later steps need', async () => {
   const crm = fakeCrm(fields(), created());
 
   const answer = await createExport(newState(), depsWith(crm));
@@ -68,7 +68,7 @@ test('CREATED begins the run with everything that the later steps need', async (
   });
 });
 
-test('the POST carries what input and configuration ask for, after one look at the columns', async () => {
+test('sends the settings of input and configuration in the POST, after one request of the columns', async () => {
   const crm = fakeCrm(fields(), created());
   const entities = { leads: { columns: ['firstName'], filters: [{ field: 'id' }], extra: { locale: 'he' } } };
 
@@ -87,12 +87,12 @@ test('the POST carries what input and configuration ask for, after one look at t
 });
 
 test.each<[string, object, Partial<Run>]>([
-  ['the configured columns, named one by one as they are', { columns: ['firstName'] }, {}],
+  ['the configured columns by name', { columns: ['firstName'] }, {}],
   ['the sorting alone', { sorts: [{ field: 'id' }] }, {}],
   ['other columns', { columns: ['id'] }, { kind: 'partial', differs: ['columns'], publish: false }],
   ['a filter', { filters: [{ field: 'id' }] }, { kind: 'partial', differs: ['filters'], publish: false }],
-  ['a filter that is published', { filters: [{}], publish: true }, { kind: 'partial', differs: ['filters'] }],
-])('a person who asks for %s', async (_, input, expected) => {
+  ['a filter, to be published', { filters: [{}], publish: true }, { kind: 'partial', differs: ['filters'] }],
+])('sets kind and publication of a manual run with %s', async (_, input, expected) => {
   const entities = { leads: { columns: ['firstName'] } };
   const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities }) });
 
@@ -105,7 +105,7 @@ const YESTERDAY = {
   filters: [{ field: 'createdAt', operator: 'between', value: [{ $date: 'day-1d' }, { $date: 'day' }] }],
 };
 
-test('relative dates count from the date of the run: a night and its repeat weeks later send equal bytes', async () => {
+test('relative dates count from the date of the run: a repeat weeks later sends equal bytes', async () => {
   const deps = (crm: ReturnType<typeof fakeCrm>) =>
     depsWith(crm, { deployment: deployment({ entities: { leads: YESTERDAY } }) });
   const night = fakeCrm(fields(), created());
@@ -122,7 +122,7 @@ test('relative dates count from the date of the run: a night and its repeat week
   expect(again.run?.fingerprint).toBe(first.run?.fingerprint);
 });
 
-test('nights of one plan with dates have one plan, and different requests', async () => {
+test('nights with relative dates share one plan and have different fingerprints', async () => {
   const runOn = async (date: string) => {
     const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities: { leads: YESTERDAY } }) });
     return (await createExport(newState({ entity: 'leads', date }), deps)).run;
@@ -134,7 +134,7 @@ test('nights of one plan with dates have one plan, and different requests', asyn
   expect(one?.fingerprint).not.toBe(other?.fingerprint);
 });
 
-test('the dates of an input are replaced too, and the run stays one of another plan', async () => {
+test('replaces relative dates of an input too, and the run stays partial', async () => {
   const crm = fakeCrm(fields(), created());
 
   const { run } = await createExport(newState({ entity: 'leads', ...YESTERDAY }), depsWith(crm));
@@ -143,7 +143,7 @@ test('the dates of an input are replaced too, and the run stays one of another p
   expect(crm.calls.at(-1)?.json).toMatchObject({ filters: [{ value: ['2026-11-19', '2026-11-20'] }] });
 });
 
-test('an input that is refused ends before the CRM is asked for anything', async () => {
+test('refuses a wrong input before any request to the CRM', async () => {
   const crm = fakeCrm();
 
   await failureOf(createExport(newState({}), depsWith(crm)), 'InvalidInput');
@@ -156,7 +156,7 @@ test.each([
   ['of the start, in the zone of the deployment', 'Asia/Jerusalem', '2026-11-20T23:30:00Z', {}, '2026-11-21'],
   ['of the day before, west of Greenwich', 'America/New_York', '2026-11-20T03:00:00Z', {}, '2026-11-19'],
   [
-    'of the schedule, though the run starts after midnight',
+    'of the schedule, even if the run starts after midnight',
     'UTC',
     '2026-11-21T00:05:00Z',
     { scheduledFor: '2026-11-20T23:58:00Z' },
@@ -169,22 +169,22 @@ test.each([
     { scheduledFor: '2026-11-21T01:00:00+02:00' },
     '2026-11-20',
   ],
-  ['in winter time, two hours east', 'Asia/Jerusalem', '2026-01-10T21:30:00Z', {}, '2026-01-10'],
-  ['in summer time, three hours east', 'Asia/Jerusalem', '2026-07-10T21:30:00Z', {}, '2026-07-11'],
-  ['before the clocks change', 'Europe/London', '2026-03-28T23:30:00Z', {}, '2026-03-28'],
-  ['after the clocks changed', 'Europe/London', '2026-03-29T23:30:00Z', {}, '2026-03-30'],
+  ['of the start, in winter time, two hours east', 'Asia/Jerusalem', '2026-01-10T21:30:00Z', {}, '2026-01-10'],
+  ['of the start, in summer time, three hours east', 'Asia/Jerusalem', '2026-07-10T21:30:00Z', {}, '2026-07-11'],
+  ['of the start, before the clocks change', 'Europe/London', '2026-03-28T23:30:00Z', {}, '2026-03-28'],
+  ['of the start, after the clocks changed', 'Europe/London', '2026-03-29T23:30:00Z', {}, '2026-03-30'],
   [
-    'that the input gives, before any other',
+    'that the input gives, in preference to any other',
     'Asia/Jerusalem',
     '2026-11-20T23:30:00Z',
     { date: '2025-01-01', scheduledFor: '2026-11-20T23:00:00Z' },
     '2025-01-01',
   ],
-])('the date of a run is that %s', async (_, timeZone, startedAt, input, date) => {
+])('the date of a run is the one %s', async (_, timeZone, startedAt, input, date) => {
   expect(await dateOf(timeZone, startedAt, input)).toBe(date);
 });
 
-test('the deadline, the waits and the days kept come from the configuration of the entity', async () => {
+test('takes deadline, waits and retention from the configuration', async () => {
   const entities = { leads: { polling: { firstWaitSeconds: 5, deadlineSeconds: 120 } } };
   const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities, retentionDays: 1 }) });
 
@@ -207,7 +207,7 @@ test.each([
   ['../x', '..%2Fx'],
   ['לילה', '%D7%9C%D7%99%D7%9C%D7%94'],
   ['50%+1=#?', '50%25%2B1%3D%23%3F'],
-])('an execution named %s has one folder of its own, run=%s', async (execution, folder) => {
+])('gives an execution named %s its own folder, run=%s', async (execution, folder) => {
   const { run } = await createExport(
     newState({ entity: 'leads' }, { execution }),
     depsWith(fakeCrm(fields(), created())),
@@ -216,16 +216,16 @@ test.each([
   expect(run?.prefix).toBe(`runs/entity=leads/run=${folder}/`);
 });
 
-test('a POST whose answer was lost is repeated once, five minutes later, and the state says so', async () => {
+test('repeats a POST without an answer after five minutes, and counts it in the state', async () => {
   const answer = await createExport(newState(), depsWith(fakeCrm(fields(), lost)));
 
   expect(answer).toMatchObject({ outcome: 'RETRY', unansweredCreates: 1, waits: 1, waitSeconds: 300 });
 });
 
 test.each([
-  ['the largest wait, where that is longer', { largestWaitSeconds: 900, createAgainSeconds: 300 }, 900],
-  ['what a local configuration says', { largestWaitSeconds: 10, createAgainSeconds: 1 }, 10],
-])('it is repeated after %s', async (_, change, waitSeconds) => {
+  ['the largest wait, if that is longer', { largestWaitSeconds: 900, createAgainSeconds: 300 }, 900],
+  ['the largest wait of a local configuration', { largestWaitSeconds: 10, createAgainSeconds: 1 }, 10],
+])('repeats a POST without an answer after %s', async (_, change, waitSeconds) => {
   const polling = { firstWaitSeconds: 10, deadlineSeconds: 3600, ...change };
   const deps = depsWith(fakeCrm(fields(), lost), { deployment: deployment({ polling }) });
 
@@ -235,19 +235,16 @@ test.each([
 test.each([
   ['01:54:50', 'RETRY'],
   ['01:54:51', 'CreateUnanswered'],
-])(
-  'at %s, with the deadline at 02:00, it ends in %s: a hurried repetition would meet the same trouble, a late one make what nobody collects',
-  async (time, end) => {
-    const deps = depsWith(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
+])('a POST without an answer at %s, with the deadline at 02:00, ends in %s', async (time, end) => {
+  const deps = depsWith(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
 
-    const answer = createExport(newState(), deps);
+  const answer = createExport(newState(), deps);
 
-    if (end === 'RETRY') expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 300 });
-    else await failureOf(answer, 'CreateUnanswered');
-  },
-);
+  if (end === 'RETRY') expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 300 });
+  else await failureOf(answer, 'CreateUnanswered');
+});
 
-test('the POST may take what the configuration says, and is told what is left of the invocation', async () => {
+test('gives the POST the configured timeout and the time left of the invocation', async () => {
   const crm = fakeCrm(fields(), created());
   const deps = depsWith(crm, { deployment: deployment({ crm: { createTimeoutSeconds: 400 } }), secondsLeft: () => 77 });
 
@@ -260,7 +257,7 @@ test('the POST may take what the configuration says, and is told what is left of
   ]);
 });
 
-test('whatever a CRM answers until the longest deadline, at most two creates may have worked', async () => {
+test('sends at most two POSTs that may have created an export, until the longest deadline', async () => {
   const maybe = () => lost;
   const not: [string, unknown] = ['post /leads/exports', new RunError('CrmUnavailable', 'It was answered 503.')];
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 300, deadlineSeconds: 86_400 };
@@ -285,7 +282,7 @@ test('whatever a CRM answers until the longest deadline, at most two creates may
   }
 });
 
-test('an ordinary run is a small state, and the largest request keeps far below the 256 KB of AWS', async () => {
+test('keeps the state of an ordinary run below 16 KB and of the largest request below 140 KB', async () => {
   const filters = [{ value: 'ש'.repeat(31_900) }];
   const handlerWith = () => asStep('CreateExport', createExport, ...composed(depsWith(fakeCrm(fields(), created()))));
 
@@ -298,11 +295,11 @@ test('an ordinary run is a small state, and the largest request keeps far below 
 });
 
 test.each<[what: string, input: object, date: string]>([
-  ['a date that is still to come', { date: '2999-01-01' }, '2999-01-01'],
+  ['a future date', { date: '2999-01-01' }, '2999-01-01'],
   ['tomorrow', { date: '2026-11-21' }, '2026-11-21'],
   ['a schedule of tomorrow by its offset', { scheduledFor: '2026-11-20T23:00:00-01:00' }, '2026-11-21'],
   ['a schedule in the year 1', { scheduledFor: '0001-01-01T00:00:00Z' }, '0001-01-01'],
-])('%s is refused before any call: its pointer would stand in the way of every night', async (_, input, date) => {
+])('refuses %s before any call', async (_, input, date) => {
   const crm = fakeCrm();
 
   const error = await failureOf(createExport(newState({ entity: 'leads', ...input }), depsWith(crm)), 'InvalidInput');
@@ -313,7 +310,7 @@ test.each<[what: string, input: object, date: string]>([
   expect(crm.calls).toEqual([]);
 });
 
-test('any schedule that is taken gives a date from the first one to today, and any other asks for nothing', async () => {
+test('every accepted schedule has a date from 2000-01-01 to today; any other makes no call', async () => {
   const offset = fc.constantFrom('Z', '+00:00', '-23:59', '+23:59', '+14:00', '-12:00');
   const moment = fc.date({
     min: new Date('0000-01-01T00:00:00Z'),
@@ -344,7 +341,7 @@ test('any schedule that is taken gives a date from the first one to today, and a
   );
 });
 
-test('today is today where the deployment is', async () => {
+test("accepts today's date in the zone of the deployment", async () => {
   expect(await dateOf('Pacific/Auckland', '2026-11-20T12:00:00.000Z', { date: '2026-11-21' })).toBe('2026-11-21');
 });
 
@@ -356,7 +353,7 @@ test.each([
   [3000, undefined],
   [86_400, undefined],
 ])(
-  'a gateway that lost the answer and asks for %d s is asked again after %s',
+  'with a Retry-After of %d s, repeats a lost POST after %s s (undefined: ends in CreateUnanswered)',
   async (retryAfterSeconds, waitSeconds) => {
     const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds });
     const crm = fakeCrm(fields(), ['post /leads/exports', slow]);
@@ -384,10 +381,16 @@ test.each<[string, object, object, string, boolean]>([
   ['a past date, and filters with a date', { date: '2026-11-19' }, { filters: DATED }, 'UTC', false],
   ['a past date, and other filters with a date', { date: '2026-11-19', filters: DATED }, {}, 'UTC', false],
   ['the date of the start', { date: '2026-11-20' }, {}, 'UTC', false],
-  ['the date of the start where it is still the day before', { date: '2026-11-19' }, {}, 'America/New_York', false],
+  [
+    'the date of the start in a zone where it is still the day before',
+    { date: '2026-11-19' },
+    {},
+    'America/New_York',
+    false,
+  ],
   ['no date', {}, {}, 'UTC', false],
   ['the event of a rule', { date: '2026-11-19', scheduledFor: '2026-11-19T01:00:00Z' }, {}, 'UTC', false],
-])('with %s: does the run warn that its records are of another day? %s', async (_, input, leads, timeZone, warns) => {
+])('with %s, warns that the records are of another day: %s', async (_, input, leads, timeZone, warns) => {
   const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone, entities: { leads } }) });
 
   const { run } = await createExport(newState({ entity: 'leads', ...input }), deps);

@@ -34,7 +34,7 @@ function deployed(settings: Parameters<typeof deployment>[0] = {}) {
 
 const due = (time: string): [string, { scheduledFor: string }] => [time, { scheduledFor: time }];
 
-test('of two executions of one start exactly one requests an export, and the other names it', async () => {
+test('exactly one of two executions of one start requests an export, and the other names it', async () => {
   const { run, posts } = deployed();
 
   const answers = await Promise.all(
@@ -48,7 +48,7 @@ test('of two executions of one start exactly one requests an export, and the oth
   expect(posts()).toBe(1);
 });
 
-test('an execution whose call is repeated finds its own claim', async () => {
+test('a repeated call finds the claim of its own execution', async () => {
   const { run } = deployed();
   const start = due('2026-11-20T01:00:00Z');
 
@@ -57,7 +57,7 @@ test('an execution whose call is repeated finds its own claim', async () => {
   expect((await run('event-1', ...start)).answer).toMatchObject({ outcome: 'CREATED', startedBy: null });
 });
 
-test('the event that says when it fired, and one that is delivered twice and late, are of one start', async () => {
+test('events within minutes of one start count as that start, and one of the next day does not', async () => {
   const { run, posts } = deployed();
 
   await run('event-1', ...due('2026-11-20T01:00:02.345Z'));
@@ -67,7 +67,7 @@ test('the event that says when it fired, and one that is delivered twice and lat
   expect(posts()).toBe(2);
 });
 
-test('a run by hand neither claims nor minds the claim of a rule', async () => {
+test('a manual run makes no claim and ignores the claim of a rule', async () => {
   const { run, ledger, posts } = deployed();
 
   await run('by-hand-1', '2026-11-20T01:00:00Z', {});
@@ -83,22 +83,19 @@ test.each([
   ['filters', { filters: [{ field: 'id', comparisonOperator: 'equals', value: '1' }] }],
   ['columns', { columns: ['id'] }],
   ['a comment', { Comment: 'By hand.' }],
-])(
-  "an input with a start and %s is no rule's: it takes the start of no rule, and the rule exports",
-  async (_, more) => {
-    const { run, ledger, posts } = deployed();
-    const scheduledFor = '2026-11-20T01:00:00Z';
+])('an input with a start and %s makes no claim, and the rule still exports', async (_, more) => {
+  const { run, ledger, posts } = deployed();
+  const scheduledFor = '2026-11-20T01:00:00Z';
 
-    const { answer } = await run('by-hand', '2026-11-20T00:50:00Z', { scheduledFor, ...more });
-    expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
-    expect(ledger.items.size).toBe(0);
+  const { answer } = await run('by-hand', '2026-11-20T00:50:00Z', { scheduledFor, ...more });
+  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
+  expect(ledger.items.size).toBe(0);
 
-    expect((await run('event-1', scheduledFor, { scheduledFor })).answer.outcome).toBe('CREATED');
-    expect(posts()).toBe(2);
-  },
-);
+  expect((await run('event-1', scheduledFor, { scheduledFor })).answer.outcome).toBe('CREATED');
+  expect(posts()).toBe(2);
+});
 
-test('an event of the other start of Lord Howe that comes minutes late ends in no failure, and takes the start of no rule', async () => {
+test('a late event of the start on Lord Howe that is not due ends in NOT_DUE, without a claim', async () => {
   const { run, ledger } = deployed({ timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } });
 
   for (const late of ['01:30', '02:00', '14:00'])
@@ -107,7 +104,7 @@ test('an event of the other start of Lord Howe that comes minutes late ends in n
   expect(ledger.items.size).toBe(0);
 });
 
-test('a future start cannot be taken from its rule', async () => {
+test('refuses to claim a future start', async () => {
   const { run, ledger } = deployed();
 
   const { answer } = await run('by-hand', '2026-11-20T00:30:00Z', { scheduledFor: '2026-11-20T01:00:00Z' });
@@ -117,7 +114,7 @@ test('a future start cannot be taken from its rule', async () => {
   expect(ledger.items.size).toBe(0);
 });
 
-test('of the two starts of a local time one requests an export; the other claims and asks for nothing', async () => {
+test('the start that is not due claims and requests nothing, and the due one exports', async () => {
   const { run, ledger, posts } = deployed(NIGHT);
 
   expect(await run('event-1', ...due('2026-11-19T23:00:00Z'))).toMatchObject({
@@ -134,7 +131,7 @@ test('of the two starts of a local time one requests an export; the other claims
   ]);
 });
 
-test('a start at midnight has its date, though the clock of Step Functions is behind that of EventBridge', async () => {
+test('a start at midnight has its date even if the clock of Step Functions is behind', async () => {
   const { run } = deployed({ timeZone: 'Asia/Jerusalem', nightly: { at: '00:00' } });
   const scheduledFor = '2026-11-19T22:00:00Z';
 
@@ -145,8 +142,8 @@ test('a start at midnight has its date, though the clock of Step Functions is be
 
 test.each([
   ['lost the answer to its request', 'CreateUnanswered'],
-  ['was not there', 'CrmUnavailable'],
-] as const)('a run that waits because the CRM %s stays due, though a deployment moves its start', async (_, error) => {
+  ['was unavailable', 'CrmUnavailable'],
+] as const)('a run that waits because the CRM %s stays due, even if a deployment moves its start', async (_, error) => {
   const ledger = new FakeLedger(async () => {});
   const [time, start] = due('2026-06-19T23:00:00Z');
   const invoke = (localTime: string, state: RunState, ...answers: Parameters<typeof fakeCrm>) => {
@@ -167,9 +164,9 @@ test.each([
 });
 
 test.each([
-  ['is not there for a moment', 'InternalServerError', 'RETRY', undefined],
-  ['may not be written', 'AccessDeniedException', 'FAILED', 'ConfigInvalid'],
-])('while the table %s nothing is requested', async (_, name, outcome, error) => {
+  ['is briefly unavailable', 'InternalServerError', 'RETRY', undefined],
+  ['denies the write', 'AccessDeniedException', 'FAILED', 'ConfigInvalid'],
+])('requests nothing while the ledger %s', async (_, name, outcome, error) => {
   const { run, ledger } = deployed();
   ledger.trouble = () => Object.assign(new Error('refused'), { name });
 

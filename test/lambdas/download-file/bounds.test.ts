@@ -39,7 +39,7 @@ test.each<[string, object, Transfer, string]>([
   ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
   ['links', { links: 1000 }, async ({ address }) => unfinished(await given(address)), 'with 1000 links'],
   ['restarts', { restarts: 5 }, async (options) => unfinished(restarted(options)), 'restarted 6 times'],
-])('one more than the %s that a run may have ends it and leaves nothing', async (_, before, transfer, why) => {
+])('ends in DownloadUnfinished and aborts the upload after too many %s', async (_, before, transfer, why) => {
   const deps = depsWith(transfer);
 
   const error = await failureOf(
@@ -55,7 +55,7 @@ test.each<[string, object, Transfer, object]>([
   ['invocation', { invocations: 38 }, unfinished, { invocations: 39 }],
   ['link', { links: 999 }, async ({ address }) => unfinished(await given(address)), { links: 1000 }],
   ['restart', { restarts: 4 }, async (options) => unfinished(restarted(options)), { restarts: 5 }],
-])('the last %s that a run may have is no end', async (_, before, transfer, after) => {
+])('continues at the last allowed %s', async (_, before, transfer, after) => {
   const deps = depsWith(transfer);
 
   const answer = await downloadFile(runState({ moving: { ...moved, ...before } }), deps);
@@ -64,7 +64,7 @@ test.each<[string, object, Transfer, object]>([
   expect(deps.aborted).toEqual([]);
 });
 
-test('a run whose invocations all run out of time has 40 of them, also after its deadline', async () => {
+test('ends in DownloadUnfinished after 40 invocations without an end, even after the deadline', async () => {
   const deps = { ...depsWith(unfinished), now: at('2026-11-20T05:00:00Z') };
   const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
 
@@ -78,7 +78,7 @@ test('a run whose invocations all run out of time has 40 of them, also after its
   expect(state).toMatchObject({ outcome: 'FAILED', failure: { error: 'DownloadUnfinished' } });
 });
 
-test('what was handed in is not changed: the platform may repeat an invocation with it', async () => {
+test('does not change its input state, because Lambda may repeat the invocation with it', async () => {
   const state = runState({ moving: moved });
   const before = JSON.stringify(state);
 
@@ -87,7 +87,7 @@ test('what was handed in is not changed: the platform may repeat an invocation w
   expect(JSON.stringify(state)).toBe(before);
 });
 
-test('a bug is thrown as it is, and gives up the upload that nobody would go on with', async () => {
+test('rethrows a bug and aborts the upload', async () => {
   const deps = depsWith(async () => {
     throw new TypeError('a bug');
   });
@@ -97,7 +97,7 @@ test('a bug is thrown as it is, and gives up the upload that nobody would go on 
   expect(deps.aborted).toEqual(['u']);
 });
 
-test('the engine is given what the configuration says', async () => {
+test('passes the settings of the configuration to the transfer engine', async () => {
   let given: TransferOptions | undefined;
   const deps = depsWith(async (options) => {
     given = options;

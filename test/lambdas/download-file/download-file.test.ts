@@ -36,7 +36,7 @@ const SIZES: [string, number][] = [
   ['a file in parts', 5 * PART + 17],
 ];
 
-test.each(SIZES)('STORED says of %s what was stored: key, size, checksum, type and time', async (_, size) => {
+test.each(SIZES)('STORED reports %s: key, size, checksum, type and time', async (_, size) => {
   const file = servers.origin.file({ size });
 
   const answer = await downloadFile(runState(), servers.depsFor(file));
@@ -59,7 +59,7 @@ test.each(SIZES)('STORED says of %s what was stored: key, size, checksum, type a
   expect(servers.store.uploads()).toEqual([]);
 });
 
-test('the address is requested and used, and appears in no answer and no line of the log', async () => {
+test('never puts the download address into an answer or the log', async () => {
   const file = servers.origin.file({ size: 5 * PART });
   const deps = servers.depsFor(file, { secondsLeft: servers.timeForParts(2) });
 
@@ -73,7 +73,7 @@ test('the address is requested and used, and appears in no answer and no line of
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { key: KEY } }]);
 });
 
-test('no credential of the CRM goes to the file server, and no compressed answer is requested', async () => {
+test('sends the file server no CRM credential, and requests no compression', async () => {
   const file = servers.origin.file({ size: 10 });
 
   await downloadFile(runState(), servers.depsFor(file));
@@ -82,7 +82,7 @@ test('no credential of the CRM goes to the file server, and no compressed answer
   expect(file.requests[0]?.headers).not.toHaveProperty('authorization');
 });
 
-test('a deployed stack opens no file over http, and none on loopback', async () => {
+test('a deployed stack refuses http addresses, also on loopback', async () => {
   const file = servers.origin.file({ size: 10 });
   const addresses = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test' };
   const deps = servers.depsFor(file, { deployment: deployment({ local: false, crm: addresses }) });
@@ -93,7 +93,7 @@ test('a deployed stack opens no file over http, and none on loopback', async () 
   expect(file.requests).toEqual([]);
 });
 
-test('files come from the hosts of the configuration, and the cause names the one to add', async () => {
+test('refuses a host that is not in crm.fileHosts, and names it', async () => {
   const crm = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test', fileHosts: ['files.test'] };
   const deps = servers.depsFor(servers.origin.file({ size: 10 }), {
     deployment: deployment({ local: false, crm }),
@@ -107,7 +107,7 @@ test('files come from the hosts of the configuration, and the cause names the on
 
 test.each<[string, Behaviour, string, string]>([
   [
-    'a CSV file that is named otherwise',
+    'a CSV file with another name',
     { headers: { 'Content-Disposition': 'attachment; filename="x.xlsx"' } },
     'leads.csv',
     'text/csv',
@@ -115,7 +115,7 @@ test.each<[string, Behaviour, string, string]>([
   ['a spreadsheet', { body: ARCHIVE }, 'leads.xlsx', 'application/octet-stream'],
   ['a compressed file', { gzip: true }, 'leads.csv.gz', 'text/csv'],
   ['a CSV file without a type', { headers: { 'Content-Type': '' } }, 'leads.csv', 'application/octet-stream'],
-])('%s gets the extension of what it is, and no other part of its name', async (_, behaviour, name, type) => {
+])('stores %s under the extension of its content', async (_, behaviour, name, type) => {
   const file = servers.origin.file({ size: 100, script: always(behaviour) });
 
   const answer = await downloadFile(runState(), servers.depsFor(file));
@@ -123,7 +123,7 @@ test.each<[string, Behaviour, string, string]>([
   expect(answer.file).toMatchObject({ key: `runs/entity=leads/run=night-1/${name}`, contentType: type });
 });
 
-test('agent numbers are requested and stored with their hyphen', async () => {
+test('requests and stores agent-numbers with the hyphen', async () => {
   const file = servers.origin.file({ size: 100 });
   const crm = fakeCrm(['post /agent-numbers/exports/{id}/download', { url: file.url }]);
   const state = runState({ run: run({ entity: 'agent-numbers', prefix: 'runs/entity=agent-numbers/run=n/' }) });
@@ -133,7 +133,7 @@ test('agent numbers are requested and stored with their hyphen', async () => {
   expect(answer.file?.key).toBe('runs/entity=agent-numbers/run=n/agent-numbers.csv');
 });
 
-test('an export that is not given out yet is NOT_READY and waits', async () => {
+test('answers NOT_READY and waits if the CRM does not give out the file yet', async () => {
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(refused) });
 
   const answer = await downloadFile(runState({ waits: 1 }), deps);
@@ -141,7 +141,7 @@ test('an export that is not given out yet is NOT_READY and waits', async () => {
   expect(answer).toMatchObject({ outcome: 'NOT_READY', waits: 2, waitSeconds: 15, moving: { upload: null } });
 });
 
-test('an export that is not given out by the deadline ends as ExportNotReady', async () => {
+test('ends in ExportNotReady if the CRM gives out no file by the deadline', async () => {
   const late = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(refused), now: DEADLINE });
 
   const error = await failureOf(downloadFile(runState(), late), 'ExportNotReady');
@@ -157,7 +157,7 @@ async function askedAgain(since: string | null, now: string, ...answers: Paramet
   return downloadFile(runState({ moving: { ...NOTHING_MOVED, unknownSince: since } }), deps);
 }
 
-test('an export that the CRM does not know is waited for, and the state says since when', async () => {
+test('waits if the CRM does not know the export, and records since when', async () => {
   const answer = await askedAgain(null, '2026-11-20T01:10:00.000Z', unknown);
 
   expect(answer).toMatchObject({
@@ -167,7 +167,7 @@ test('an export that the CRM does not know is waited for, and the state says sin
   });
 });
 
-test('it is waited for during half an hour in a row', async () => {
+test('waits half an hour for an unknown export, then ends in ExportNotFound', async () => {
   const since = '2026-11-20T01:10:00.000Z';
 
   const answer = await askedAgain(since, '2026-11-20T01:39:59.999Z', unknown);
@@ -185,7 +185,7 @@ test.each<[RunErrorName, boolean]>([
   ['TokenRefreshInProgress', false],
   ['TokenStoreUnavailable', false],
   ['StorageUnavailable', false],
-])('%s between two such answers breaks the row: %s', async (name, breaks) => {
+])('%s between two "unknown" answers restarts the half hour: %s', async (name, breaks) => {
   const since = '2026-11-20T01:10:00.000Z';
   const trouble = asked(new RunError(name, 'It is trouble.'));
 
@@ -195,7 +195,7 @@ test.each<[RunErrorName, boolean]>([
   });
 });
 
-test('an answer that knows the export breaks the row', async () => {
+test('restarts the half hour when an answer shows that the export exists', async () => {
   const since = '2026-11-20T01:10:00.000Z';
 
   const answer = await askedAgain(since, '2026-11-20T01:50:00.000Z', refused);
@@ -203,11 +203,11 @@ test('an answer that knows the export breaks the row', async () => {
   expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: null } });
 });
 
-test('an export that is unknown at the deadline ends as ExportNotFound', async () => {
+test('ends in ExportNotFound if the export is unknown at the deadline', async () => {
   await failureOf(askedAgain('2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z', unknown), 'ExportNotFound');
 });
 
-test('a link that expires in the middle of a file is requested again, and the file goes on at the byte', async () => {
+test('requests a new link if one expires in the middle of a file, and continues at the byte', async () => {
   const file = servers.origin.file({ size: 6 * PART, script: cutInThirdPart(EXPIRED) });
   const crm = fakeCrm(linkTo(file), linkTo(file));
 
@@ -217,7 +217,7 @@ test('a link that expires in the middle of a file is requested again, and the fi
   expect(file.requests.map(({ offset }) => offset / PART)).toEqual([0, 1, 2.5, 2.5]);
 });
 
-test('links that are refused over and over wait, and end at the deadline under their own name', async () => {
+test('waits while links are refused, and ends in DownloadLinkExpired at the deadline', async () => {
   const file = servers.origin.file({ size: 100, script: always(EXPIRED) });
 
   const answer = await downloadFile(runState(), servers.depsFor(file));
@@ -228,7 +228,7 @@ test('links that are refused over and over wait, and end at the deadline under t
   expect(error.message).toContain('was answered 403');
 });
 
-test('a web page in the place of the file is requested again, then refused, and nothing is stored', async () => {
+test('requests again if a web page arrives, then ends in FileRejected and stores nothing', async () => {
   const file = servers.origin.file({ size: 100, script: always(HTML_PAGE) });
 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
@@ -240,7 +240,7 @@ test('a web page in the place of the file is requested again, then refused, and 
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });
 
-test.each(SIZES)('a repeated step finds %s stored already and answers the same', async (_, size) => {
+test.each(SIZES)('a repeated step finds %s already stored and gives the same answer', async (_, size) => {
   const file = servers.origin.file({ size });
 
   const answers = [
@@ -252,7 +252,7 @@ test.each(SIZES)('a repeated step finds %s stored already and answers the same',
   expect(servers.store.uploads()).toEqual([]);
 });
 
-test('another file of this run is a conflict, and is not written over', async () => {
+test('ends in StorageConflict if the run already stored another file, and keeps that file', async () => {
   const size = 5 * PART;
   const other = servers.origin.file({ size });
   await downloadFile(runState(), servers.depsFor(other));
@@ -263,19 +263,19 @@ test('another file of this run is a conflict, and is not written over', async ()
   expect(servers.store.uploads()).toEqual([]);
 });
 
-test('a bucket that refuses ends as it says', async () => {
+test('ends in StorageDenied if the bucket refuses', async () => {
   servers.store.settings.faults = failing('PutObject', TROUBLE.accessDenied);
 
   await failureOf(downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 100 }))), 'StorageDenied');
 });
 
-test.each([0, -2])('with %d seconds left nothing is begun, and the next invocation goes on', async (seconds) => {
+test.each([0, -2])('with %d seconds left, starts nothing and answers CONTINUE', async (seconds) => {
   const deps = servers.depsFor(servers.origin.file({ size: 100 }), { secondsLeft: () => seconds });
 
   expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'CONTINUE', moving: { invocations: 1 } });
 });
 
-test('a file without a length whose end nothing marks is refused, unless the configuration allows it', async () => {
+test('rejects a file with an undeclared end unless the configuration allows it', async () => {
   const file = servers.origin.file({ size: 100, script: always({ framing: 'close', ignoreRange: true }) });
   const allowing = servers.depsFor(file, { deployment: oneConnection({ allowUndeclaredEnd: true }) });
 
@@ -286,7 +286,7 @@ test('a file without a length whose end nothing marks is refused, unless the con
   expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
 });
 
-test('a file that changes while it is fetched is fetched again, and says how often', async () => {
+test('restarts if the file changes during the download, and counts the restarts', async () => {
   const changed = servers.origin.file({ size: 6 * PART, seed: 77, etag: '"new"' });
   const later: Behaviour = { seed: 77, etag: '"new"' };
   const script = cutInThirdPart(...Array<Behaviour>(9).fill(later));
@@ -298,7 +298,7 @@ test('a file that changes while it is fetched is fetched again, and says how oft
   expect(servers.store.uploads()).toEqual([]);
 });
 
-test('a file larger than the configuration allows ends the run, and leaves nothing', async () => {
+test('ends in DownloadTooLarge above maxBytes, and leaves no object and no upload', async () => {
   const file = servers.origin.file({ size: 5 * PART });
   const deps = servers.depsFor(file, { deployment: oneConnection({ maxBytes: 3 * PART }) });
 

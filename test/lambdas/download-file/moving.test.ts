@@ -43,7 +43,7 @@ describe('an invocation whose time is up', () => {
     ['in ranges', {}],
     ['in one piece', { etag: null }],
     ['in one piece of unknown length', { framing: 'chunked', ignoreRange: true, etag: null }],
-  ])('hands the upload of a file that comes %s on, in less than 1 KB', async (how, behaviour) => {
+  ])('hands on the upload of a file that arrives %s, in less than 1 KB of state', async (how, behaviour) => {
     const file = servers.origin.file({ size: SIZE, script: () => behaviour });
 
     const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
@@ -60,10 +60,10 @@ describe('an invocation whose time is up', () => {
     expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
     expect(servers.store.uploads()).toEqual([]);
     const again = file.requests.slice(before).map(({ offset }) => offset >= 2 * PART);
-    expect(again, 'only ranges begin where the last invocation stopped').toEqual([how === 'in ranges']);
+    expect(again, 'only range requests start where the last invocation stopped').toEqual([how === 'in ranges']);
   });
 
-  test('hands on what another release has written into the state, unknown as it is', async () => {
+  test('keeps unknown fields that another release wrote into the state', async () => {
     const file = servers.origin.file({ size: SIZE });
     const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
     const upload = first.moving?.upload;
@@ -83,7 +83,7 @@ describe('an invocation whose time is up', () => {
   });
 });
 
-test('a large file is on record before a byte of it is stored', async () => {
+test('records the upload of a large file in the state before it stores a byte', async () => {
   const file = servers.origin.file({ size: SIZE });
   const limits = { recordFromBytes: SIZE };
 
@@ -96,7 +96,7 @@ test('a large file is on record before a byte of it is stored', async () => {
   expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE } });
 });
 
-test('an upload that is gone is started over', async () => {
+test('restarts if the upload no longer exists', async () => {
   const file = servers.origin.file({ size: SIZE });
   const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
   servers.store.reset();
@@ -106,7 +106,7 @@ test('an upload that is gone is started over', async () => {
   expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 1 } });
 });
 
-test('an upload that was completed by an invocation which died before it could answer is found stored', async () => {
+test('finds the file of an invocation that completed the upload and died before it answered', async () => {
   const file = servers.origin.file({ size: SIZE });
   const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
   const died = await downloadFile(goingOn(first.moving), servers.depsFor(file));
@@ -122,7 +122,7 @@ describe('trouble that may pass', () => {
     ['of the bucket', 'StorageUnavailable', { faults: atThirdPart(TROUBLE.slowDown) }],
     ['of a file that breaks off', 'DownloadIncomplete', { script: cutInThirdPart(...always({ endAfter: 5 })) }],
     ['of a file that stalls', 'DownloadStalled', { script: cutInThirdPart(...always({ stallAfter: 5 })) }],
-  ])('%s keeps the upload and waits; at the deadline it ends the run and leaves nothing', async (_, name, world) => {
+  ])('%s keeps the upload and waits; at the deadline it ends the run and leaves no upload', async (_, name, world) => {
     const { faults = () => undefined, script } = world;
     const file = servers.origin.file({ size: SIZE, ...(script && { script }) });
     servers.store.settings.faults = faults;
@@ -139,7 +139,7 @@ describe('trouble that may pass', () => {
     expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
   });
 
-  test('is over in the next invocation, which goes on where it stood', async () => {
+  test('ends in the next invocation, which continues the upload', async () => {
     const file = servers.origin.file({ size: SIZE });
     servers.store.settings.faults = atThirdPart(TROUBLE.slowDown);
     const waiting = await downloadFile(runState(), servers.depsFor(file));
@@ -151,7 +151,7 @@ describe('trouble that may pass', () => {
     expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
   });
 
-  test('is waited for as long as the file server asks', async () => {
+  test('waits as long as Retry-After of the file server asks', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
 
     const answer = await downloadFile(runState(), servers.depsFor(file));
@@ -159,7 +159,7 @@ describe('trouble that may pass', () => {
     expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
   });
 
-  test('of the token, when a link is requested in the middle of a file, waits and goes on', async () => {
+  test('of the token in the middle of a file waits and then continues the upload', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
     const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
@@ -174,7 +174,7 @@ describe('trouble that may pass', () => {
   });
 
   test.each(['ExportNotReady', 'ExportNotFound'] as const)(
-    'of an export whose second link is refused with %s keeps the parts, and goes on with them',
+    'of a second link refused with %s keeps the parts and continues with them',
     async (name) => {
       const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
       const crm = fakeCrm(linkTo(file), asked(new RunError(name, 'It was refused.')), linkTo(file));
@@ -190,11 +190,11 @@ describe('trouble that may pass', () => {
   );
 });
 
-describe('an end for good', () => {
+describe('a final error', () => {
   test.each<[string, string, FaultScript]>([
     ['a part is refused', 'StorageDenied', atThirdPart(TROUBLE.accessDenied)],
     ['the key was taken meanwhile', 'StorageConflict', () => undefined],
-  ])('gives the upload up when %s', async (_, name, faults) => {
+  ])('aborts the upload if %s', async (_, name, faults) => {
     const file = servers.origin.file({ size: SIZE });
     const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
     if (name === 'StorageConflict') {
@@ -208,7 +208,7 @@ describe('an end for good', () => {
     expect(servers.store.uploads()).toEqual([]);
   });
 
-  test('gives the upload up when the export is gone', async () => {
+  test('aborts the upload if the export no longer exists', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const crm = fakeCrm(linkTo(file), asked(new RunError('ExportNotFound', 'Gone.')));
 
@@ -220,7 +220,7 @@ describe('an end for good', () => {
   test.each([
     ['refuses', TROUBLE.accessDenied, 'StorageDenied'],
     ['does not answer', TROUBLE.slowDown, 'StorageUnavailable'],
-  ] as const)('is under its own name when the bucket %s to give the upload up', async (_, fault, told) => {
+  ] as const)('keeps its own name if the bucket %s when the upload is aborted', async (_, fault, told) => {
     const file = servers.origin.file({ size: SIZE });
     const cause: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? fault : undefined);
     servers.store.settings.faults = atThirdPart(TROUBLE.kmsDisabled, cause);
@@ -235,7 +235,7 @@ describe('an end for good', () => {
   });
 });
 
-test('an upload that the bucket does not end is waited for no longer than the invocation lives', async () => {
+test('stops waiting for an abort that never answers before the invocation ends', async () => {
   const file = servers.origin.file({ size: SIZE });
   const silent: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? 'stall' : undefined);
   servers.store.settings.faults = atThirdPart(TROUBLE.accessDenied, silent);
@@ -258,7 +258,7 @@ describe('the speed of a file', () => {
     };
   }
 
-  test('is measured once it is stored, over all invocations that moved it', async () => {
+  test('is measured once the file is stored, over all invocations', async () => {
     const file = servers.origin.file({ size: SIZE });
     const waited = servers.depsFor(file, { now: ticking(), secondsLeft: servers.timeForParts(2) });
     const first = await downloadFile(runState(), waited);
@@ -280,7 +280,7 @@ describe('the speed of a file', () => {
   test.each([
     ['cpu', 950],
     ['network', 300],
-  ])('is logged, with what bound it: %s', async (boundBy, cpuMillisecondsASecond) => {
+  ])('is logged with its limiting factor: %s', async (boundBy, cpuMillisecondsASecond) => {
     const now = ticking();
     const began = now().getTime();
     // A whole core needs 1,769 MB or more.
@@ -302,7 +302,7 @@ describe('the speed of a file', () => {
   test.each([
     ['an empty file', { size: 0 }, ticking()],
     ['a clock that stands still', { size: SIZE }, at('2026-11-20T01:10:00Z')],
-  ])('is left out of %s', async (_, content, now) => {
+  ])('is not measured for %s', async (_, content, now) => {
     const deps = servers.depsFor(servers.origin.file(content), { now });
 
     expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'STORED' });

@@ -37,41 +37,61 @@ const UNSURE_ZIP = Buffer.concat([zipOf('_rels/.rels').subarray(0, 41), Buffer.a
 const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const HTML = `<!doctype html><title>${CANARY}</title>`;
 
-describe('what the first kilobyte disproves is refused, whatever it is called', () => {
+describe('rejects content that the first kilobyte proves wrong, under any name or type', () => {
   test.each<[string, string | Uint8Array, File, string]>([
-    ['an error without a name', JSON_ERROR, { contentType: 'application/json' }, 'JSON'],
-    ['an error as CSV', '{"error":"x","code":404}', { contentType: 'text/csv', name: 'leads.csv' }, 'JSON'],
-    ['an error where as many columns were requested', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
-    ['a sentence in brackets, where JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'JSON'],
-    ['half of a JSON document, where that is accepted', '{"id":1,', { opaque: ['json'] }, 'JSON'],
-    ['a web page, where all kinds are accepted', HTML, { opaque: ['xls', 'json', 'archive'] }, 'a web page'],
-    ['a sentence, where all kinds are accepted', 'The link expired.', { opaque: ['xls', 'json', 'archive'] }, 'text'],
-    ['a long web page', `${HTML}${'x'.repeat(5000)}`, { length: null }, 'a web page'],
-    ['nothing, as a web page', '', { contentType: 'text/html' }, 'an empty web page'],
-    ['gzip of an error', gzipSync(JSON_ERROR), { name: 'leads.csv.gz' }, 'JSON, compressed with gzip'],
+    ['a JSON error without a file name', JSON_ERROR, { contentType: 'application/json' }, 'JSON'],
     [
-      'a workbook where CSV alone is accepted',
+      'a JSON error named and typed as CSV',
+      '{"error":"x","code":404}',
+      { contentType: 'text/csv', name: 'leads.csv' },
+      'JSON',
+    ],
+    [
+      'a JSON error with as many fields as requested columns',
+      '{"a":1,"b":2,"c":3}',
+      { columns: ['a', 'b', 'c'] },
+      'JSON',
+    ],
+    ['a sentence in brackets, if JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'JSON'],
+    ['half of a JSON document, if JSON is accepted', '{"id":1,', { opaque: ['json'] }, 'JSON'],
+    ['a web page, if all kinds are accepted', HTML, { opaque: ['xls', 'json', 'archive'] }, 'a web page'],
+    ['a sentence, if all kinds are accepted', 'The link expired.', { opaque: ['xls', 'json', 'archive'] }, 'text'],
+    ['a long web page', `${HTML}${'x'.repeat(5000)}`, { length: null }, 'a web page'],
+    ['an empty file typed as a web page', '', { contentType: 'text/html' }, 'an empty web page'],
+    ['gzip of a JSON error', gzipSync(JSON_ERROR), { name: 'leads.csv.gz' }, 'JSON, compressed with gzip'],
+    [
+      'a workbook, if only CSV is accepted',
       Buffer.from(`PK\x03\x04${'\0'.repeat(26)}xl/workbook.xml`),
       { formats: ['csv'] },
       'a spreadsheet of Excel',
     ],
-    ['CSV where spreadsheets alone are accepted', 'id,name\n', { formats: ['xlsx'] }, 'text'],
+    ['CSV, if only spreadsheets are accepted', 'id,name\n', { formats: ['xlsx'] }, 'text'],
   ])('%s', (_, text, file, looks) => {
     expect(named(text, file)).toEqual(refused(looks));
     expect(JSON.stringify(named(text, file))).not.toContain(CANARY);
   });
 });
 
-describe('what it proves, or leaves open, is stored under what it is', () => {
+describe('stores content that the first kilobyte does not prove wrong, under its real extension', () => {
   test.each<[string, string | Uint8Array, File, string]>([
-    ['CSV of any type', 'id,name\n1,a\n', { contentType: 'text/html', name: 'leads.xlsx' }, 'csv'],
+    ['CSV with a wrong type and name', 'id,name\n1,a\n', { contentType: 'text/html', name: 'leads.xlsx' }, 'csv'],
     ['a header of labels', 'מזהה,שם\n', {}, 'csv'],
     ['a header of names in angle brackets', '<id>,{x}\n', { columns: ['<id>', '{x}'] }, 'csv'],
-    ['nothing', '', { name: 'leads.csv' }, 'csv'],
+    ['an empty file', '', { name: 'leads.csv' }, 'csv'],
     ['gzip of CSV', gzipSync('id,name\n'), { contentType: 'text/csv' }, 'csv\\.gz'],
-    ['a first line that goes on', `id,"${'a'.repeat(5000)}"\n`, { columns: ['id', 'x', 'y'], length: null }, 'csv'],
-    ['a header of other names that goes on', `other,names\n${'1,2\n'.repeat(900)}`, { length: null }, 'csv'],
-    ['records without names that go on', `1,2,${'a'.repeat(5000)}`, { columns: ['x', 'y', 'z'] }, 'csv'],
+    [
+      'a first line longer than a kilobyte',
+      `id,"${'a'.repeat(5000)}"\n`,
+      { columns: ['id', 'x', 'y'], length: null },
+      'csv',
+    ],
+    ['a header of other names in a longer file', `other,names\n${'1,2\n'.repeat(900)}`, { length: null }, 'csv'],
+    [
+      'records without a header, longer than a kilobyte',
+      `1,2,${'a'.repeat(5000)}`,
+      { columns: ['x', 'y', 'z'] },
+      'csv',
+    ],
     [
       'an archive that may be a spreadsheet',
       Buffer.from(`504b0304${'00'.repeat(5000)}`, 'hex'),
@@ -79,32 +99,32 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
       'zip',
     ],
     [
-      'a damaged byte in the first kilobyte, behind a header of labels',
+      'a damaged byte in the first kilobyte, after a header of labels',
       Buffer.concat([Buffer.from('מזהה,שם\n1,'), Buffer.of(0xff), Buffer.from('\n')]),
       {},
       'csv',
     ],
-    ['an archive that may be a spreadsheet, and is named so', UNSURE_ZIP, { name: 'leads.xlsx' }, 'xlsx'],
-    ['an archive that may be a spreadsheet, and has its type', UNSURE_ZIP, { contentType: XLSX_TYPE }, 'xlsx'],
-    ['an archive that may be a spreadsheet, and is named as CSV', UNSURE_ZIP, { name: 'leads.csv' }, 'zip'],
+    ['a possible spreadsheet that is named xlsx', UNSURE_ZIP, { name: 'leads.xlsx' }, 'xlsx'],
+    ['a possible spreadsheet with the type of one', UNSURE_ZIP, { contentType: XLSX_TYPE }, 'xlsx'],
+    ['a possible spreadsheet that is named csv', UNSURE_ZIP, { name: 'leads.csv' }, 'zip'],
     [
-      'an archive that may be a spreadsheet, where those are not accepted',
+      'a possible spreadsheet, if spreadsheets are not accepted',
       UNSURE_ZIP,
       { name: 'leads.zip', formats: ['csv'] },
       'zip',
     ],
-    ['an archive that is none, and is named as one', zipOf('leads.csv'), { name: 'leads.xlsx' }, 'zip'],
-    ['JSON Lines where JSON is accepted', '{"id":1,"name":"a"}\n{"id":2}\n', { opaque: ['json'] }, 'json'],
-    ['a list of records where JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { opaque: ['json'] }, 'json'],
-    ['records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { opaque: ['json'] }, 'json'],
-    ['an empty list', '[]', { opaque: ['json'] }, 'json'],
-    ['a long envelope', `{"about":"${'x'.repeat(5000)}","data":[{"id":1}]}`, { opaque: ['json'] }, 'json'],
+    ['another archive that is named xlsx', zipOf('leads.csv'), { name: 'leads.xlsx' }, 'zip'],
+    ['JSON Lines, if JSON is accepted', '{"id":1,"name":"a"}\n{"id":2}\n', { opaque: ['json'] }, 'json'],
+    ['a JSON list of records, if JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { opaque: ['json'] }, 'json'],
+    ['JSON records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { opaque: ['json'] }, 'json'],
+    ['an empty JSON list', '[]', { opaque: ['json'] }, 'json'],
+    ['a long JSON envelope', `{"about":"${'x'.repeat(5000)}","data":[{"id":1}]}`, { opaque: ['json'] }, 'json'],
   ])('%s', (_, text, file, extension) => {
     expect(named(text, file)).toMatchObject(stored(extension));
   });
 });
 
-test('a run whose fields were too many to be carried knows the columns of its request', () => {
+test('judges by the requested columns if the state does not carry the listed fields', () => {
   const head = { length: null, contentType: 'text/csv', disposition: '', contentEncoding: '' };
   const listed = { others: [], labels: null, types: null, complete: false };
   const judged = (text: string) =>
@@ -114,7 +134,7 @@ test('a run whose fields were too many to be carried knows the columns of its re
   expect(judged('מזהה,שם\n')).toEqual(refused('text whose first record has 2 fields, 0 of them listed'));
 });
 
-test('only the beginning of gzip is unpacked: 64 KB may hold 64 MB, and damage further down is not seen here', () => {
+test('unpacks only the beginning of gzip, so damage further down is not found here', () => {
   const rows = Array.from(
     { length: 1000 },
     (_, row) => `${row},${createHash('sha256').update(`${row}`).digest('hex')}`,

@@ -3,10 +3,10 @@ import { progressLog } from '../../../lambdas/download-file/download-file.ts';
 import { recordingLog } from '../../support/deps.ts';
 
 test.each<[what: string, seconds: number[], bytes: number[]]>([
-  ['says how far a file has come', [5], [1]],
-  ['is written every five seconds at most', Array.from({ length: 200 }, (_, index) => index / 10), [51, 101, 151]],
-  ['is not written for a transfer of less', [0, 1, 4.9], []],
-])('a line %s', (_, seconds, bytes) => {
+  ['reports the bytes so far', [5], [1]],
+  ['is written at most every five seconds', Array.from({ length: 200 }, (_, index) => index / 10), [51, 101, 151]],
+  ['is not written for a transfer under five seconds', [0, 1, 4.9], []],
+])('a progress line %s', (_, seconds, bytes) => {
   const log = recordingLog();
   let time = 0;
   const progress = progressLog({ log, now: () => new Date(time * 1000) });

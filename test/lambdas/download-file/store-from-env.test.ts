@@ -11,7 +11,7 @@ const configInvalid = (message: RegExp) =>
     (error) => error instanceof RunError && error.name === 'ConfigInvalid' && message.test(error.message),
   );
 
-test('on AWS the bucket is found by its name, and checks each part and the whole object', () => {
+test('on AWS addresses the bucket by name, with a checksum of each object', () => {
   expect(storeFromEnv(ENV, onAws())).toEqual({
     bucket: 'exports',
     region: 'eu-west-1',
@@ -22,32 +22,29 @@ test('on AWS the bucket is found by its name, and checks each part and the whole
   });
 });
 
-test('the local cloud is reached at its endpoint, and is not asked for what it does not know', () => {
+test('in the local cloud uses its endpoint, without the object checksum', () => {
   const store = storeFromEnv({ ...ENV, AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' }, deployment());
 
   expect(store).toMatchObject({ endpoint: 'http://127.0.0.1:4566', objectChecksum: false });
 });
 
-test('an endpoint for S3 alone counts before that for all of AWS', () => {
+test('prefers the endpoint for S3 to the one for all of AWS', () => {
   const endpoints = { AWS_ENDPOINT_URL: 'https://all.test', AWS_ENDPOINT_URL_S3: 'https://s3.test' };
 
   expect(storeFromEnv({ ...ENV, ...endpoints }, onAws()).endpoint).toBe('https://s3.test');
 });
 
-test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('files never leave for %s without TLS', (name) => {
+test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('refuses an http address in %s on AWS', (name) => {
   const env = { ...ENV, [name]: 'http://store.test' };
 
   expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/is not https/));
 });
 
-test.each(['BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX'])(
-  'a function without %s says so before any work is done',
-  (name) => {
-    expect(() => storeFromEnv({ ...ENV, [name]: undefined }, onAws())).toThrow(configInvalid(new RegExp(name)));
-  },
-);
+test.each(['BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX'])('throws ConfigInvalid if %s is missing', (name) => {
+  expect(() => storeFromEnv({ ...ENV, [name]: undefined }, onAws())).toThrow(configInvalid(new RegExp(name)));
+});
 
-test('credentials are those of the environment as they are now: the platform renews them', async () => {
+test('reads the credentials from the environment on each call, because Lambda renews them', async () => {
   const { credentials } = storeFromEnv(ENV, onAws());
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');

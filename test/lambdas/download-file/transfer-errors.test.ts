@@ -17,7 +17,7 @@ const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
   conflict: ['StorageConflict', 'final'],
 };
 
-test.each(TRANSFER_REASONS)('%s has its name in the list of a run, with its sentence, wait and cause', (reason) => {
+test.each(TRANSFER_REASONS)('maps %s to its RunError, with message, wait and cause', (reason) => {
   const error = new TransferError(reason, 'It was so.', { retryAfterSeconds: 40 });
   const [name, lasting] = NAMES[reason];
 
@@ -29,7 +29,7 @@ test.each(TRANSFER_REASONS)('%s has its name in the list of a run, with its sent
 });
 
 test.each([new RunError('ExportNotReady', 'Not yet.'), new TypeError('a bug'), 'a string', undefined])(
-  'anything else stays as it is: %s',
+  'passes any other error through: %s',
   (thrown) => {
     expect(asRunError(thrown)).toBe(thrown);
   },

@@ -87,11 +87,11 @@ async function mailsOf(details: unknown[], { newest = { leads: '2026-11-19' }, p
   return mails;
 }
 
-describe('a run that verify has made to fail', () => {
+describe('a run that verify makes fail on purpose', () => {
   const refused = { error: 'InvalidInput', cause: 'The input lacks "entity".' };
   const byRule = detail({ ...refused, name: '5f1c-8a', input: '{"verify":"20261122T020000Z-1a2b3c"}' });
 
-  test('is mailed as such, and nothing is to be done', async () => {
+  test('is mailed as FailedOnPurpose, with the advice to do nothing', async () => {
     const ofAPerson = detail({ ...refused, input: '{"entity":"leeds"}' });
     const mails = await mailsOf([byRule, ofAPerson]);
 
@@ -102,7 +102,7 @@ describe('a run that verify has made to fail', () => {
     expect(mails[0]?.text).toMatch(/^What to do: Nothing: `verify` made it/m);
   });
 
-  test('is mailed as any other where it ends in another error', async () => {
+  test('is mailed under its own error if it ends in another one', async () => {
     const mails = await mailsOf([{ ...byRule, error: 'ConfigInvalid', cause: 'No.' }]);
 
     expect(mails.map(({ subject }) => subject)).toEqual(['prod: a run ended in ConfigInvalid']);
@@ -110,7 +110,7 @@ describe('a run that verify has made to fail', () => {
 });
 
 describe('a run that failed', () => {
-  test('is mailed with entity, error, what happened, what readers have, and the command', async () => {
+  test('is mailed with entity, error, cause, newest published file and the command to show it', async () => {
     const mails = await mailsOf([detail()]);
 
     expect(mails).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('a run that failed', () => {
     );
   });
 
-  test('has its advice once in the mail, with commands that name the run and the deployment', async () => {
+  test('has its advice in the mail once, with commands that name the run and the deployment', async () => {
     const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
     const cause = `The file is stored, not published. ${adviceOf('FileQuarantined', about)}`;
     const mails = await mailsOf([detail({ error: 'FileQuarantined', cause })]);
@@ -143,7 +143,7 @@ describe('a run that failed', () => {
     expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
   });
 
-  test('whose feed was stopped or not written is mailed by that name, with commands to paste', async () => {
+  test('is mailed as ChangesStopped or ChangesNotWritten if its feed failed, with commands to paste', async () => {
     const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
     const ended = (error: 'ChangesStopped' | 'ChangesNotWritten', what: string) =>
       detail({ error, cause: `${what} ${adviceOf(error, about)}` });
@@ -166,7 +166,7 @@ describe('a run that failed', () => {
   });
 
   test.each(['InvalidInput', 'EarlierRelease'] as const)(
-    'in %s before its function knows the batch has its advice once, too',
+    'in %s, before its function knows the batch, has its advice in the mail once',
     async (error) => {
       const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
       const mails = await mailsOf([detail({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' })]);
@@ -176,7 +176,7 @@ describe('a run that failed', () => {
     },
   );
 
-  test('of an entity that was never published says so, and where the bucket does not tell, that', async () => {
+  test('is mailed with "no file" if none was ever published, and says so if the bucket cannot be read', async () => {
     const never = await mailsOf([detail()], { newest: {} });
     const denied = await mailsOf([detail()], { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) });
 
@@ -184,7 +184,7 @@ describe('a run that failed', () => {
     expect(denied[0]?.text).toContain('  The published files of leads could not be read.\n');
   });
 
-  test('of customer updates names its batch and the command for it', async () => {
+  test('of customer updates is mailed with the name of its batch and the command update-status', async () => {
     const input = '{"file":"updates/update-1/input.jsonl"}';
     const mails = await mailsOf([detail({ name: 'update-1-abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
 
@@ -193,14 +193,14 @@ describe('a run that failed', () => {
     expect(mails[0]?.text).not.toMatch(/published file|no file of/);
   });
 
-  test('of a batch whose name is none names no batch', async () => {
+  test('of customer updates is mailed without a batch if the name of the batch is invalid', async () => {
     const input = '{"file":"updates/a b/input.jsonl"}';
     const mails = await mailsOf([detail({ name: 'abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
 
     expect(mails[0]?.subject).toBe('prod: a run ended in UpdatesIncomplete');
   });
 
-  test('that reached the time limit, or ended in an error of nobody, has advice all the same', async () => {
+  test('is mailed with advice if it timed out, and as AnotherError if its error is unknown', async () => {
     const timedOut = detail({ name: 'a', status: 'TIMED_OUT', error: null, cause: null, input: null });
     const strange = detail({ name: 'b', error: 'eyJhbGciOi', cause: 'secret' });
     const mails = await mailsOf([timedOut, strange]);
@@ -224,8 +224,8 @@ function endOf(name: string) {
     : { error: name };
 }
 
-describe('an end of a run', () => {
-  test.each(ENDS)('%s is mailed, and mailed again when it comes again', async (name) => {
+describe('each way a run can end', () => {
+  test.each(ENDS)('%s is mailed each time it happens', async (name) => {
     const end = endOf(name);
     const mails = await mailsOf([detail(end), detail({ name: 'again', ...end })]);
 
@@ -233,7 +233,7 @@ describe('an end of a run', () => {
     expect(subjects).toEqual(Array(2).fill(`prod: ended in ${name}`));
   });
 
-  test.each(ENDS)('%s raises the alarm of its name, if there is one, and no other', (name) => {
+  test.each(ENDS)('%s raises an alarm exactly if ALARMS lists one for it', (name) => {
     const failure = { error: name, cause: '' };
     const { outcome = '', measures = {} } = exportRunEnd(runState({ outcome: 'FAILED', failure }), NOW) ?? {};
     const read = ALARMED.some(
@@ -245,27 +245,27 @@ describe('an end of a run', () => {
   });
 });
 
-describe('what others may have put into an end', () => {
+describe('untrusted text in the event of a failed run', () => {
   test.each<[what: string, values: Record<string, unknown>]>([
     ['the cause of a crash', { error: 'StepCrashed', cause: 'TypeError: leaked' }],
     ['an address in a cause', { cause: 'See https://crm.example/leaked?token=leaked for it.' }],
     ['an input', { input: '{"entity":"leaked","filters":{"phone":"leaked"}}' }],
-    ['an entity that is none', { input: '{"entity":{"leaked":1}}' }],
-  ])('%s is not in the mail', async (_, values) => {
+    ['an entity that is not a text', { input: '{"entity":{"leaked":1}}' }],
+  ])('%s does not appear in the mail', async (_, values) => {
     const mails = await mailsOf([detail(values)]);
 
     expect(mails).toHaveLength(1);
     expect(JSON.stringify(mails)).not.toContain('leaked');
   });
 
-  test('no line break or control gets from a name or a cause into the mail, and the command stays one argument', async () => {
+  test('line breaks and control characters of a name or cause are removed, and the name stays one argument', async () => {
     const mails = await mailsOf([detail({ name: "it's-(mine)", cause: 'a\r\n\u001b[2Jb\u202ec' })]);
 
     expect(mails[0]?.text).toContain('\n  a [2Jb c\n');
     expect(mails[0]?.text).toContain(`show "it's-(mine)" --deployment prod`);
   });
 
-  test('what a cause quotes does not end the code block of a chat', async () => {
+  test('backticks in a cause do not end the code block of the chat message', async () => {
     const mails = await mailsOf([detail({ cause: 'Unrecognized key: "``` <!channel> `"' })]);
 
     const { description } = JSON.parse(mails[0]?.chat ?? '').content;
@@ -273,20 +273,20 @@ describe('what others may have put into an end', () => {
     expect(mails[0]?.text).toContain('Unrecognized key: "``` <!channel> `"');
   });
 
-  test('a cause that is cut in the middle of a character is still text', async () => {
+  test('the mail is well-formed text if the cause is cut in the middle of a character', async () => {
     const mails = await mailsOf([detail({ cause: `${'x'.repeat(999)}😀` })]);
 
     expect(mails[0]?.text.isWellFormed()).toBe(true);
   });
 
-  test('a subject is ASCII and shorter than SNS allows, whatever the names', async () => {
+  test('the subject is ASCII and shorter than SNS allows, for any name', async () => {
     const mails = await mailsOf([detail({ name: 'ש'.repeat(80), input: null })]);
 
     expect(mails[0]?.subject).toMatch(/^[\x20-\x7e]{1,99}$/);
   });
 });
 
-test('seven failures of one cause are seven mails, each with its own entity and command', async () => {
+test('seven runs that fail for one cause send seven mails, each with its own entity and command', async () => {
   const entities = ['leads', 'customers', 'meetings', 'workflows', 'employers', 'contacts', 'agent-numbers'];
   const mails = await mailsOf(
     entities.map((entity) =>
@@ -300,20 +300,20 @@ test('seven failures of one cause are seven mails, each with its own entity and 
   expect(mails.map(({ text }) => / show (\S+)/.exec(text)?.[1])).toEqual(entities.map((entity) => `run-of-${entity}`));
 });
 
-test('a mail that SNS refuses fails the invocation, so that Lambda repeats it', async () => {
+test('fails the invocation if SNS refuses the mail, so that Lambda repeats it', async () => {
   const publish = () => Promise.reject(new Error('refused'));
 
   await expect(mailsOf([detail()], { publish })).rejects.toThrow('refused');
 });
 
 test.each([undefined, {}, null, { name: 1 }])(
-  'the detail %j, which is no end of a run, is not mailed and fails the invocation',
+  'rejects the detail %j, which does not describe the end of a run, and fails the invocation',
   async (strange) => {
     await expect(mailsOf([strange])).rejects.toThrow();
   },
 );
 
-test('a chat gets the same as the custom notification of Amazon Q Developer', async () => {
+test('sends chats the same text as a custom notification of Amazon Q Developer', async () => {
   const mails = await mailsOf([detail()]);
   const [mail] = mails;
 

@@ -13,7 +13,7 @@ async function after(...files: (string | Uint8Array)[]) {
   return nights;
 }
 
-test('the release of a short file makes no ending known: a cut file is stopped once line breaks have come', async () => {
+test('releasing a short file without a final line break does not accept that ending for later files', async () => {
   const nights = await after(leads(240, ''), leads(240, ''), leads(40, ''));
   expect(await nights.release(`of-${day(3)}`)).toMatchObject({ ended: 'PUBLISHED' });
   expect(await nights.night({ date: day(4), bytes: leads(240) })).toMatchObject({ ended: 'PUBLISHED' });
@@ -21,20 +21,20 @@ test('the release of a short file makes no ending known: a cut file is stopped o
   expect(await nights.night({ date: day(5), bytes: leads(240, '') })).toMatchObject({ stoppedBy: ['lastLineBreak'] });
 });
 
-test('an empty file that was released says nothing of line breaks: the file before it does', async () => {
+test('a released empty file does not change the expected ending: the file before it decides', async () => {
   const nights = await after(leads(240), '');
   expect(await nights.release(`of-${day(2)}`)).toMatchObject({ ended: 'PUBLISHED' });
 
   expect(await nights.night({ date: day(3), bytes: leads(240, '') })).toMatchObject({ stoppedBy: ['lastLineBreak'] });
 });
 
-test('a spreadsheet promises no line break to the CSV file behind it', async () => {
+test('a spreadsheet does not make a CSV file after it need a final line break', async () => {
   const nights = await after(leads(240, ''), smallWorkbook([['id', 'name'], ...records(240)]));
 
   expect(await nights.night({ date: day(3), bytes: leads(240, '') })).toMatchObject({ ended: 'PUBLISHED' });
 });
 
-test('files without a header need no warning where the configuration says so', async () => {
+test('files without a header get no warning if the configuration says header: none', async () => {
   const nights = nightsOf({ columns: { header: 'none' } });
   const bytes = csv(records(50).map((cells) => [...cells, '2026-11-20']));
   const run = { request: { columns: ['id', 'name', 'createdAt'] } };

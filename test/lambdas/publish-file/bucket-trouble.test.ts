@@ -16,7 +16,7 @@ const PLACES: [Parameters<typeof failing>[0], string][] = [
   ['putOnce', 'latest'],
 ];
 
-describe.each(PLACES)('where %s of %s', (operation, part) => {
+describe.each(PLACES)('if %s of %s fails:', (operation, part) => {
   const publishing = (now: string, trouble: RunErrorName, times: number) => {
     const before = failing(operation, part, new RunError(trouble, 'Down.'), times);
     const { bucket, state } = storedRun(SMALL_CSV, { before });
@@ -24,13 +24,13 @@ describe.each(PLACES)('where %s of %s', (operation, part) => {
     return { state, invoke: (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext()) };
   };
 
-  test('meets trouble of the bucket, it is waited out until the deadline, and not counted', async () => {
+  test('StorageUnavailable before the deadline waits, and does not count as a late try', async () => {
     const { state, invoke } = publishing('2026-11-20T01:10:00Z', 'StorageUnavailable', 99);
 
     expect(await invoke(state)).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, lateTries: 0 });
   });
 
-  test('meets it after the deadline, what is stored whole is published a little later', async () => {
+  test('StorageUnavailable after the deadline is tried again, and the stored file is published', async () => {
     const { state, invoke } = publishing('2026-11-20T02:00:01Z', 'StorageUnavailable', 1);
 
     const later = await invoke(state);
@@ -39,7 +39,7 @@ describe.each(PLACES)('where %s of %s', (operation, part) => {
     expect(await invoke(later)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
   });
 
-  test('meets it over and over, five more invocations try, then the run ends under its own name', async () => {
+  test('repeated StorageUnavailable gets five late tries, then ends the run under that name', async () => {
     const { state, invoke } = publishing('2026-11-20T02:00:01Z', 'StorageUnavailable', 99);
 
     const states = [await invoke(state)];
@@ -49,7 +49,7 @@ describe.each(PLACES)('where %s of %s', (operation, part) => {
     expect(states[0]).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageUnavailable' } });
   });
 
-  test.each<RunErrorName>(['StorageDenied', 'StorageConflict'])('meets %s, the run ends at once', async (name) => {
+  test.each<RunErrorName>(['StorageDenied', 'StorageConflict'])('%s ends the run at once', async (name) => {
     const { state, invoke } = publishing('2026-11-20T02:00:01Z', name, 1);
 
     expect(await invoke(state)).toMatchObject({ outcome: 'FAILED', failure: { error: name } });

@@ -57,11 +57,11 @@ interface Row {
 }
 
 const PUBLISHED: Row[] = [
-  { name: 'lines of Windows', bytes: csv(TABLE), dialect: { separator: ',', lineBreak: 'crlf', encoding: 'utf-8' } },
-  { name: 'lines of Unix', bytes: csv(TABLE, ',', '\n'), dialect: { lineBreak: 'lf' } },
-  { name: 'lines of both kinds', bytes: `${csv([THREE])}${csv([DANA], ',', '\n')}`, dialect: { lineBreak: 'mixed' } },
+  { name: 'Windows line breaks', bytes: csv(TABLE), dialect: { separator: ',', lineBreak: 'crlf', encoding: 'utf-8' } },
+  { name: 'Unix line breaks', bytes: csv(TABLE, ',', '\n'), dialect: { lineBreak: 'lf' } },
+  { name: 'mixed line breaks', bytes: `${csv([THREE])}${csv([DANA], ',', '\n')}`, dialect: { lineBreak: 'mixed' } },
   {
-    name: 'lines of old Macs',
+    name: 'line breaks of old Macs',
     bytes: csv(TABLE, ',', '\r'),
     reads: { record_delimiter: '\r' },
     dialect: { lineBreak: 'cr' },
@@ -100,7 +100,7 @@ const PUBLISHED: Row[] = [
     dialect: { encoding: 'windows-1255' },
   },
   {
-    name: 'windows-1255, from the header on',
+    name: 'windows-1255, including the header',
     bytes: windows1255(
       csv([
         ['מזהה', 'עיר'],
@@ -114,14 +114,14 @@ const PUBLISHED: Row[] = [
     warns: 'by their labels',
   },
   {
-    name: 'an encoding that nobody knows',
+    name: 'an unknown encoding',
     bytes: Buffer.from('id,name,phone\r\n1,Jos\xe9 Andr\xe9,2\r\n', 'latin1'),
     reads: { encoding: 'latin1' },
     dialect: { encoding: null },
     warns: 'is not recognised',
   },
   {
-    name: 'one damaged byte far behind a header of labels',
+    name: 'one damaged byte far below a header of labels',
     bytes: damaged(['מזהה', 'שם מלא'], ['1', 'חיפה']),
     columns: ['id', 'name'],
     header: ['id', 'name'],
@@ -129,13 +129,13 @@ const PUBLISHED: Row[] = [
     warns: 'UTF-8 except for 1 byte, the first in row 1501.',
   },
   {
-    name: 'one damaged byte behind a header of labels that is as wide as was requested',
+    name: 'one damaged byte below a header of labels as wide as requested',
     bytes: damaged(['מזהה', 'שם מלא', 'טלפון'], ['1', 'חיפה', '2']),
     header: THREE,
     dialect: { encoding: 'utf-8' },
   },
   {
-    name: 'one damaged byte in windows-1255, behind a header of labels and a line that names the separator',
+    name: 'one damaged byte in windows-1255, below a header of labels and a sep= line',
     bytes: Buffer.concat([
       windows1255('sep=,\r\nמזהה,עיר\r\n1,חיפה\r\n2,'),
       Buffer.of(0xff),
@@ -147,27 +147,27 @@ const PUBLISHED: Row[] = [
     dialect: { encoding: null },
   },
   {
-    name: 'windows-1255 and then UTF-8',
+    name: 'windows-1255, then UTF-8',
     bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from(csv(MANY))]),
     dialect: { encoding: null },
   },
   {
-    name: 'UTF-8 and then windows-1255',
+    name: 'UTF-8, then windows-1255',
     bytes: Buffer.concat([Buffer.from(csv([THREE, ...MANY])), windows1255(csv(MANY))]),
     dialect: { encoding: null },
   },
   {
-    name: 'windows-1255 and then letters of another code page that it does not have',
+    name: 'windows-1255, then letters that only another code page has',
     bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from('3,M\xfcller,1\r\n', 'latin1')]),
     dialect: { encoding: null },
   },
   {
-    name: 'windows-1255 and then accents of another code page',
+    name: 'windows-1255, then accents of another code page',
     bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from('3,Jos\xe9,1\r\n', 'latin1')]),
     dialect: { encoding: null },
   },
   {
-    name: 'French, whose single accented letters stand where those of Hebrew do',
+    name: 'French, whose accented letters have the codes of Hebrew ones',
     bytes: Buffer.from('id,name,phone\r\n1,\xe0,\xe0\r\n2,\xe0 la carte,x\r\n', 'latin1'),
     reads: { encoding: 'latin1' },
     dialect: { encoding: null },
@@ -179,7 +179,7 @@ const PUBLISHED: Row[] = [
     dialect: { encoding: null },
   },
   {
-    name: 'no header, and two separators that cut it into as many fields',
+    name: 'no header, and two separators that give equally many fields',
     bytes: 'Cohen, Avi;0501234567;Haifa, IL\nLevi, Dana;0521234567;Eilat, IL\nBar;0531234567;Akko\n',
     reads: { delimiter: ';', headed: false },
     header: null,
@@ -188,7 +188,7 @@ const PUBLISHED: Row[] = [
     without: 'another number of fields',
   },
   {
-    name: 'a single column whose values hold what separates elsewhere',
+    name: 'a single column whose values contain separators',
     bytes: 'name\nCohen, Avi\nLevi; Dana\n',
     columns: ['name'],
     reads: { delimiter: '\t' },
@@ -196,19 +196,19 @@ const PUBLISHED: Row[] = [
     without: 'another number of fields',
   },
   {
-    name: 'a line that names the separator',
+    name: 'a sep= line',
     bytes: `sep=;\r\n${csv(TABLE, ';')}`,
     reads: { delimiter: ';', skipLines: 1 },
     dialect: { separator: ';', separatorLine: true },
   },
   {
-    name: 'a line that names the separator, behind a byte order mark in UTF-16',
+    name: 'a sep= line after a byte order mark in UTF-16',
     bytes: Buffer.from(`\uFEFFsep=,\r\n${csv(TABLE)}`, 'utf16le'),
     reads: { encoding: 'utf-16le', skipLines: 1 },
     dialect: { separatorLine: true, encoding: 'utf-16le' },
   },
   { name: 'the end mark of DOS', bytes: `${csv(TABLE)}\x1a` },
-  { name: 'the end mark of DOS behind a last line without a break', bytes: 'id,name,phone\r\n1,a,2\x1a' },
+  { name: 'the end mark of DOS after a last line without a break', bytes: 'id,name,phone\r\n1,a,2\x1a' },
   {
     name: 'the end mark of DOS in the middle',
     bytes: `${csv([THREE])}\x1a1,a,2\r\n2,b,3\r\n`,
@@ -218,9 +218,9 @@ const PUBLISHED: Row[] = [
   { name: 'no line break at its end', bytes: csv(TABLE).trimEnd() },
   { name: 'line breaks, separators and marks in quotation marks', bytes: csv([THREE, ['1', 'a\r\nb\n"c"', ';\t,']]) },
   { name: 'a quoted header', bytes: '"id","name","phone"\r\n1,a,2\r\n' },
-  { name: 'blanks around its names', bytes: 'id, name ,phone\r\n1,a,2\r\n', header: THREE },
+  { name: 'spaces around the names in the header', bytes: 'id, name ,phone\r\n1,a,2\r\n', header: THREE },
   {
-    name: 'names of labels',
+    name: 'labels as the header',
     bytes: csv([LABELS.slice(0, 3) as string[], DANA]),
     header: THREE,
     warns: 'by their labels',
@@ -238,28 +238,28 @@ const PUBLISHED: Row[] = [
       ['חיפה', '1'],
     ]),
   },
-  { name: 'a name twice', bytes: csv([['id', 'name', 'name'], DANA]), warns: 'a column twice' },
+  { name: 'a column name twice', bytes: csv([['id', 'name', 'name'], DANA]), warns: 'a column twice' },
   { name: 'a column without a name', bytes: csv([['id', 'name', ''], DANA]), header: ['id', 'name', ''] },
   { name: 'a name that the CRM does not list', bytes: csv([['id', 'name', 'שם אחר'], DANA]), header: null },
-  { name: 'a header alone', bytes: csv([THREE]) },
-  { name: 'rows of another width', bytes: 'id,name,phone\r\n1\r\n1,2,3,4\r\n' },
+  { name: 'only a header', bytes: csv([THREE]) },
+  { name: 'rows wider or narrower than the header', bytes: 'id,name,phone\r\n1\r\n1,2,3,4\r\n' },
   { name: 'empty lines', bytes: '\r\n\r\nid,name,phone\r\n\r\n1,a,2\r\n\r\n' },
   {
-    name: 'no header: records of customers from the first line on',
+    name: 'no header, only records',
     bytes: csv([DANA, RON]),
     reads: { headed: false },
     header: null,
     warns: 'no header',
   },
   {
-    name: 'no header, and nothing by which to see that',
+    name: 'no header, and records that could be a header',
     bytes: 'a,b,c\r\nd,e,f\r\n',
     rows: null,
     header: null,
   },
-  { name: 'names in capitals', bytes: 'ID,Name,Phone\r\n1,a,2\r\n', header: THREE },
+  { name: 'column names in capitals', bytes: 'ID,Name,Phone\r\n1,a,2\r\n', header: THREE },
   {
-    name: 'a first line of 400 KB without names',
+    name: 'a first line of 400 KB that is not a header',
     bytes: csv([[DANA[0] ?? '', 'א'.repeat(200_000), ''], DANA]),
     reads: { headed: false },
     header: null,
@@ -284,14 +284,14 @@ const PUBLISHED: Row[] = [
   { name: 'quoted blank values in a single column', bytes: 'id\n""\n1\n""\n', columns: ['id'] },
   { name: 'a lone carriage return in a field', bytes: 'id,name,phone\n1,a\rb,2\n', rows: null, warns: 'differently' },
   {
-    name: 'twice the carriage returns of Windows',
+    name: 'doubled carriage returns',
     bytes: 'id,name,phone\r\r\n1,a,2\r\r\n',
     header: THREE,
     rows: null,
     warns: 'differently',
   },
-  { name: 'characters of the code 0', bytes: `${csv(TABLE)}1,\0\0,\r\n`, warns: 'damaged' },
-  { name: 'names in angle brackets nowhere, and a page in a field', bytes: csv([THREE, ['1', '<!doctype html>', '']]) },
+  { name: 'NUL characters', bytes: `${csv(TABLE)}1,\0\0,\r\n`, warns: 'damaged' },
+  { name: 'an HTML doctype in a cell', bytes: csv([THREE, ['1', '<!doctype html>', '']]) },
 ];
 
 const text = (bytes: Uint8Array, encoding = 'utf-8') => new TextDecoder(encoding).decode(bytes);
@@ -327,7 +327,7 @@ async function known(row: Row, options: { chunkBytes?: number } = {}) {
   return await readStored(file, asked, { ...testDeps(), bucket });
 }
 
-describe('what is known of a file is what an independent parser reads, or nothing', () => {
+describe('finds the same facts as an independent parser, or reports them as unknown', () => {
   test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const { facts, remarks } = await known(row);
     const expected = read(row);
@@ -341,7 +341,7 @@ describe('what is known of a file is what an independent parser reads, or nothin
   });
 
   test.each(PUBLISHED.map((row) => [row.name, row] as const))(
-    '%s: the same in whatever pieces it comes',
+    '%s: the same facts for any chunk size',
     async (_, row) => {
       const whole = await known(row);
       const chunkBytes = Math.max(3, Math.ceil(Buffer.byteLength(row.bytes) / 40));
@@ -351,7 +351,7 @@ describe('what is known of a file is what an independent parser reads, or nothin
   );
 
   test.each(PUBLISHED.map((row) => [row.name, row] as const))(
-    '%s: the same in gzip, and alone in a zip archive',
+    '%s: the same facts in gzip, and in a zip archive with one file',
     async (_, row) => {
       const plain = await known(row);
       const packed = [
@@ -369,7 +369,7 @@ describe('what is known of a file is what an independent parser reads, or nothin
   );
 });
 
-test('a cell that nearly fills what is judged is judged like any other', async () => {
+test('finishes with a cell of a megabyte in the part of the file that it judges', async () => {
   const bytes = `1,a@${'.'.repeat(1_000_000)} ,x\n1,a@b.c,y\n`;
   const { facts } = await known({ name: 'a long cell', bytes });
 
@@ -383,17 +383,21 @@ const ERROR = '{"error":"link expired, please, ask again","code":404}';
 const ERROR_OF_TWO_LINES = '{"error":"link expired","code":404,"a":1\n,"b":2,"c":3}';
 
 const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
-  ['an error as JSON', ERROR, 'JSON'],
-  ['an error as JSON behind white space', ` \n\t${ERROR}\n`, 'JSON'],
-  ['an error as JSON behind a byte order mark', `\uFEFF${ERROR}`, 'JSON'],
-  ['an error as JSON in UTF-16', Buffer.from(`\uFEFF${ERROR}`, 'utf16le'), 'JSON'],
-  ['records as JSON, which is not configured', '[{"id":1,"name":"a"}]', 'JSON'],
-  ['a list of errors that is as wide as a record', '["a","b","c"]\n["d","e","f"]\n', 'JSON'],
+  ['a JSON error', ERROR, 'JSON'],
+  ['a JSON error after white space', ` \n\t${ERROR}\n`, 'JSON'],
+  ['a JSON error after a byte order mark', `\uFEFF${ERROR}`, 'JSON'],
+  ['a JSON error in UTF-16', Buffer.from(`\uFEFF${ERROR}`, 'utf16le'), 'JSON'],
+  ['JSON records, which are not configured', '[{"id":1,"name":"a"}]', 'JSON'],
+  ['JSON lists as wide as a record', '["a","b","c"]\n["d","e","f"]\n', 'JSON'],
   ['a web page', HTML, 'a web page'],
-  ['a web page behind a byte order mark', `\uFEFF${HTML}`, 'a web page'],
+  ['a web page after a byte order mark', `\uFEFF${HTML}`, 'a web page'],
   ['a web page in UTF-16', Buffer.from(`\uFEFF${HTML}`, 'utf16le'), 'a web page'],
   ['a web page in UTF-16 without a mark', utf16be(HTML), 'a web page'],
-  ['the error of a store', '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>', 'an XML document'],
+  [
+    'an XML error of an object store',
+    '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>',
+    'an XML document',
+  ],
   ['markup as wide as a record', '<a>,<b>,<c>\n<d>,<e>,<f>\n', 'an XML document'],
   ['a sentence', 'The link has expired.', 'text whose first record has one field, 0 of them listed'],
   [
@@ -402,11 +406,11 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
     'text whose first record has 3 fields, 0 of them listed',
   ],
   ['a sentence in two lines', 'Sorry, this link, expired\nAsk again\n', 'text whose first record has 3 fields'],
-  ['white space', ' \r\n\t\n', 'text whose first record has'],
-  ['line breaks', '\r\n\n\n', 'text without a single record'],
-  ['a byte order mark alone', '\uFEFF', 'text without a single record'],
+  ['only white space', ' \r\n\t\n', 'text whose first record has'],
+  ['only line breaks', '\r\n\n\n', 'text without a single record'],
+  ['only a byte order mark', '\uFEFF', 'text without a single record'],
   [
-    'records that are wider than was requested',
+    'records with more fields than requested',
     csv([
       [...DANA, 'x'],
       [...RON, 'y'],
@@ -414,17 +418,17 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
     'text whose first record has 4 fields',
   ],
   ['gzip of a web page', gzipSync(HTML), 'a web page, compressed with gzip'],
-  ['gzip of an error', gzipSync(ERROR), 'JSON, compressed with gzip'],
-  ['gzip of zeros that would fill a disk', gzipSync(Buffer.alloc(80_000_000)), 'binary data of an unrecognised kind'],
+  ['gzip of a JSON error', gzipSync(ERROR), 'JSON, compressed with gzip'],
+  ['gzip of 80 MB of zeros', gzipSync(Buffer.alloc(80_000_000)), 'binary data of an unrecognised kind'],
   ['gzip that is cut off in its first bytes', gzipSync(csv(TABLE)).subarray(0, 20), 'gzip that is cut off'],
   ['gzip that is cut off in its records', gzipSync(csv(TABLE)).subarray(0, -9), 'gzip that is cut off'],
-  ['an error behind a line that names a separator', `sep=,\r\n${ERROR_OF_TWO_LINES}`, 'text whose first record'],
-  ['an error behind a space without width', `\u200B${ERROR_OF_TWO_LINES}`, 'text whose first record'],
-  ['an error behind the end mark of DOS', `\x1a${ERROR_OF_TWO_LINES}`, 'text whose first record'],
-  ['an error as a call of a script', `callback(${ERROR_OF_TWO_LINES})`, 'text whose first record'],
-  ['an error behind what keeps scripts from reading it', `)]}',,\n,,${ERROR}`, 'text whose first record'],
-  ['empty fields alone', ',,\r\n,,\r\n', 'text whose first record'],
-  ['what begins like a zip archive and is none', Buffer.from(`PK\x03\x04${ERROR}`), 'no directory of a zip archive'],
+  ['a JSON error after a sep= line', `sep=,\r\n${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['a JSON error after a zero-width space', `\u200B${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['a JSON error after the end mark of DOS', `\x1a${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['a JSONP error', `callback(${ERROR_OF_TWO_LINES})`, 'text whose first record'],
+  ["a JSON error after the prefix )]}'", `)]}',,\n,,${ERROR}`, 'text whose first record'],
+  ['only empty fields', ',,\r\n,,\r\n', 'text whose first record'],
+  ['a file that only begins like a zip archive', Buffer.from(`PK\x03\x04${ERROR}`), 'no directory of a zip archive'],
   ['a zip archive that is cut off', zipOf('leads.csv').subarray(0, -22), 'no directory of a zip archive'],
   ['a zip archive without a file', END_OF_ZIP, 'a zip archive without a file'],
   ['gzip inside of gzip', gzipSync(gzipSync(csv(TABLE))), 'gzip inside of gzip'],
@@ -443,7 +447,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'text whose first record never ends'],
 ];
 
-describe('nothing is published that is not what was requested, whatever it is called', () => {
+describe('ends in FileRejected for a file that is not the requested export', () => {
   test.each(REFUSED)('%s', async (name, bytes, looks) => {
     const error = await failureOf(known({ name, bytes }), 'FileRejected');
 

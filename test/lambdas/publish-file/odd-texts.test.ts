@@ -75,14 +75,14 @@ async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tab
   });
 }
 
-describe('a header further down that names a left-out column is withheld for good', () => {
+describe('quarantines for good: a second header further down with a left-out column', () => {
   test.each<[string, string | Uint8Array]>([
-    ['a page with other columns', `${FILE}id,name,nationalId\n1,דנה,${CANARY}\n`],
+    ['a second page with other columns', `${FILE}id,name,nationalId\n1,דנה,${CANARY}\n`],
     ['another order', `${FILE}nationalId,id,name\n${CANARY},1,דנה\n`],
-    ['by its label', `${FILE}מזהה,שם,תעודת זהות\n1,דנה,${CANARY}\n`],
+    ['labels instead of names', `${FILE}מזהה,שם,תעודת זהות\n1,דנה,${CANARY}\n`],
     ['in capitals and quotation marks', `${FILE}"ID","NAME","NATIONAL_ID"\n1,דנה,${CANARY}\n`],
     ['with a byte order mark', `${FILE}\uFEFFid,name,nationalId\n1,דנה,${CANARY}\n`],
-    ['by paths', `${FILE}lead.id,lead.name,lead.nationalId\n1,דנה,${CANARY}\n`],
+    ['names as paths', `${FILE}lead.id,lead.name,lead.nationalId\n1,דנה,${CANARY}\n`],
     ['a second table with two of three names', `${FILE}Report,name,nationalId\nx,דנה,${CANARY}\n`],
     ['two exact names', `${FILE}id,nationalId\n1,${CANARY}\n`],
     ['gzip members', Buffer.concat([gzipSync(FILE), gzipSync(`id,name,nationalId\n1,דנה,${CANARY}\n`)])],
@@ -96,14 +96,14 @@ describe('a header further down that names a left-out column is withheld for goo
   });
 });
 
-describe('a narrower header with a left-out column is withheld for good, wherever its empty cells are', () => {
+describe('quarantines for good: a narrower second header with a left-out column and empty cells', () => {
   test.each<[string, string]>([
-    ['behind it', `id,name,nationalId,,,,\n1,דנה,${CANARY},,,,\n`],
-    ['before it', `,,,,id,name,nationalId\n,,,,1,דנה,${CANARY}\n`],
-    ['on both sides, in quotation marks', `"","",id,name,nationalId,"",""\n,,1,דנה,${CANARY},,\n`],
-    ['behind two exact names', `id,nationalId,,,,,\n1,${CANARY},,,,,\n`],
-    ['between its cells', `id,,,name,,,nationalId\n1,,,דנה,,,${CANARY}\n`],
-    ['behind labels', `מזהה,שם,תעודת זהות,,,,\n1,דנה,${CANARY},,,,\n`],
+    ['empty cells after it', `id,name,nationalId,,,,\n1,דנה,${CANARY},,,,\n`],
+    ['empty cells before it', `,,,,id,name,nationalId\n,,,,1,דנה,${CANARY}\n`],
+    ['empty quoted cells on both sides', `"","",id,name,nationalId,"",""\n,,1,דנה,${CANARY},,\n`],
+    ['empty cells after two exact names', `id,nationalId,,,,,\n1,${CANARY},,,,,\n`],
+    ['empty cells between the names', `id,,,name,,,nationalId\n1,,,דנה,,,${CANARY}\n`],
+    ['empty cells after labels', `מזהה,שם,תעודת זהות,,,,\n1,דנה,${CANARY},,,,\n`],
   ])('%s', async (_, below) => {
     const end = await night(WIDE + below, { columns: WIDE_COLUMNS, except: true, before: [WIDE] });
 
@@ -112,11 +112,11 @@ describe('a narrower header with a left-out column is withheld for good, whereve
   });
 });
 
-describe('a header further down of other columns, or of another order, waits for a person and makes no table', () => {
+describe('quarantines until a release, without a table: a second header with other columns or order', () => {
   test.each<[string, string, Setting]>([
     ['another order, with hashed columns', `${FILE}id,phone,name\n1,0501234567,דנה\n`, { tables: { hash: ['phone'] } }],
     ['another order, by labels', `${FILE}שם,מזהה,טלפון\nדנה,1,0501234567\n`, {}],
-    ['further columns', `${FILE}id,name,phone,city\n1,דנה,05,חיפה\n`, {}],
+    ['more columns', `${FILE}id,name,phone,city\n1,דנה,05,חיפה\n`, {}],
     ['another order with left-out columns', `${FILE}name,id,phone\nדנה,1,05\n`, { except: true }],
     [
       'two of three names, with hashed columns',
@@ -135,7 +135,7 @@ describe('a header further down of other columns, or of another order, waits for
   });
 });
 
-describe('a second table lower in a sheet waits for a person where its header names a hashed column', () => {
+describe('quarantines until a release: a second table in a sheet whose header names a hashed column', () => {
   const records = Array.from({ length: 240 }, (_, row) => [String(row), `Dana ${row}`, '05012345']);
   const bookOf = (...below: string[][]) => smallWorkbook([COLUMNS, ...records, ...below]);
 
@@ -148,7 +148,7 @@ describe('a second table lower in a sheet waits for a person where its header na
       ],
     ],
     [
-      'beside a text that names nothing',
+      'beside a text that is not a column',
       [
         ['x', 'phone', 'name'],
         ['1', '0501234567', 'Dana'],
@@ -162,7 +162,7 @@ describe('a second table lower in a sheet waits for a person where its header na
   });
 });
 
-describe('a header that is repeated further down waits for a person once, and is no row', () => {
+describe('quarantines once a file that repeats its header, and does not count the header as a row', () => {
   test.each<[string, string, number]>([
     ['the file twice', FILE + FILE, 480],
     ['each page with its header', `${HEADER}${rows(120)}${HEADER}${rows(60, 120)}ID,Name,Phone\n${rows(60, 180)}`, 240],
@@ -181,7 +181,7 @@ describe('a header that is repeated further down waits for a person once, and is
   });
 });
 
-describe('rows that only look like a header pass', () => {
+describe('publishes rows that only look like a header', () => {
   test.each<[string, string, Setting]>([
     ['labels in two columns', 'id,name\nEmail,Meeting\nPhone,City\n', { columns: ['id', 'name'], before: [] }],
     ['a value that is a label', `${FILE}900,City,05\n`, {}],
@@ -193,12 +193,20 @@ describe('rows that only look like a header pass', () => {
   });
 });
 
-describe('empty cells beyond the header are no values', () => {
+describe('ignores empty cells beyond the header', () => {
   test.each<[string, string, Setting]>([
     ['rows that end with a separator', HEADER + rows(240).replaceAll('\n', ',\n'), { except: true }],
-    ['rows that end with two, and quotation marks', HEADER + rows(240).replaceAll('\n', ',"",\n'), { except: true }],
+    [
+      'rows that end with two separators and quotation marks',
+      HEADER + rows(240).replaceAll('\n', ',"",\n'),
+      { except: true },
+    ],
     ['a header that ends with a separator', `id,name,phone,\n${rows(240)}`, { except: true }],
-    ['both', `id,name,phone,\n${rows(240).replaceAll('\n', ',,\n')}`, { except: true }],
+    [
+      'header and rows that end with separators',
+      `id,name,phone,\n${rows(240).replaceAll('\n', ',,\n')}`,
+      { except: true },
+    ],
     ['windows line breaks', (HEADER + rows(240).replaceAll('\n', ',\n')).replaceAll('\n', '\r\n'), {}],
   ])('%s', async (_, bytes, setting) => {
     const end = await night(bytes, { ...setting, before: [bytes] });
@@ -208,14 +216,14 @@ describe('empty cells beyond the header are no values', () => {
     expect(await tableOf(bytes, end)).toMatchObject({ rows: 240 });
   });
 
-  test('a value beyond it is one', async () => {
+  test('counts a value beyond the header, and allows no release', async () => {
     const end = await night(`${FILE}1,a,2,${CANARY}\n2,b,3,\n`, { except: true });
 
     expect(end).toMatchObject({ releasable: false });
     expect(end.manifest?.file.content).toMatchObject({ longer: 1 });
   });
 
-  test('a single row with one is a warning', async () => {
+  test('warns if a single row has an empty cell beyond the header', async () => {
     const end = await night(FILE.replace('\n5,', ',\n5,'));
 
     expect(end).toMatchObject({ ended: 'PUBLISHED' });
@@ -223,14 +231,19 @@ describe('empty cells beyond the header are no values', () => {
   });
 });
 
-describe('titles may stand above the header', () => {
+describe('accepts titles above the header', () => {
   test.each<[string, string, number, Setting?]>([
-    ['one', `Leads of November\n${FILE}`, 1],
+    ['one title', `Leads of November\n${FILE}`, 1],
     ['a title as Excel pads it', `Leads,,\n,,\n${FILE}`, 2],
-    ['a few, and an empty line', `Leads\nMade on 2026-11-20, by Dana\n\nPage 1\n${FILE}`, 3],
-    ['with left-out columns', `Leads\n\n${FILE}`, 1, { except: true }],
-    ['of two requested columns', `Report;x\nid;name\n${'1;a\n'.repeat(50)}`, 1, { columns: ['id', 'name'] }],
-    ['labels below it', `רשימת לידים\nמזהה,שם,טלפון\n${rows(240)}`, 1],
+    ['several titles and an empty line', `Leads\nMade on 2026-11-20, by Dana\n\nPage 1\n${FILE}`, 3],
+    ['a title, with left-out columns', `Leads\n\n${FILE}`, 1, { except: true }],
+    [
+      'a title as wide as the two requested columns',
+      `Report;x\nid;name\n${'1;a\n'.repeat(50)}`,
+      1,
+      { columns: ['id', 'name'] },
+    ],
+    ['a title above labels', `רשימת לידים\nמזהה,שם,טלפון\n${rows(240)}`, 1],
   ])('%s', async (_, bytes, above, setting = {}) => {
     const end = await night(bytes, { ...setting, before: [bytes] });
 
@@ -241,13 +254,13 @@ describe('titles may stand above the header', () => {
   });
 
   test.each<[string, string]>([
-    ['rows above a header are no titles', rows(3) + FILE],
-    ['a header that names a left-out column', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`],
+    ['quarantines for good: records above the header', rows(3) + FILE],
+    ['quarantines for good: a header that names a left-out column', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`],
   ])('%s', async (_, bytes) => {
     expect(await night(bytes, { except: true })).toMatchObject({ ended: 'FileQuarantined', releasable: false });
   });
 
-  test('a sentence and a list of names further down are not the export', async () => {
+  test('rejects a sentence followed by a list of column names', async () => {
     expect(await night('Sorry, this failed.\nThe columns are id and name.\n')).toMatchObject({ ended: 'FileRejected' });
   });
 });
@@ -255,7 +268,7 @@ describe('titles may stand above the header', () => {
 test.each([
   ['no bytes', ''],
   ['gzip of nothing', gzipSync('')],
-])('an entity without records may send %s every night, once a person has released that', async (_, bytes) => {
+])('publishes %s every night after one release, for an entity without records', async (_, bytes) => {
   const { nights, run, ...end } = await night(bytes, { before: [] });
 
   expect(end).toMatchObject({ stoppedBy: ['empty'], releasable: true });
@@ -266,12 +279,12 @@ test.each([
     });
 });
 
-describe('a block of characters with the code 0 waits for a person', () => {
+describe('quarantines until a release: a block of NUL characters', () => {
   test.each<[string, string | Uint8Array]>([
     ['in the middle', FILE.replace('\n100,', `\n${'\0'.repeat(4096)}\n100,`)],
     ['inside a cell', FILE.replace('\n100,', `\n100,${'\0'.repeat(16)}`)],
     ['at the end', FILE + '\0'.repeat(512)],
-    ['of UTF-16', Buffer.from(`\uFEFF${FILE.replace('\n100,', `\n100,${'\0'.repeat(64)}`)}`, 'utf16le')],
+    ['in UTF-16', Buffer.from(`\uFEFF${FILE.replace('\n100,', `\n100,${'\0'.repeat(64)}`)}`, 'utf16le')],
   ])('%s', async (_, bytes) => {
     const end = await night(bytes);
 
@@ -279,7 +292,7 @@ describe('a block of characters with the code 0 waits for a person', () => {
     expect(end.stoppedBy).toContain('nulBlock');
   });
 
-  test('a single one is a warning', async () => {
+  test('warns of a single NUL character', async () => {
     const end = await night(FILE.replace('\n100,', '\n100,\0'));
 
     expect(end).toMatchObject({ ended: 'PUBLISHED' });
@@ -287,7 +300,7 @@ describe('a block of characters with the code 0 waits for a person', () => {
   });
 });
 
-describe('a row that looks like the text of an error is a warning', () => {
+describe('warns of a row that looks like the text of an error', () => {
   test.each<[string, string, string]>([
     [
       'one line of a stack trace',
@@ -300,8 +313,12 @@ describe('a row that looks like the text of an error is a warning', () => {
       '1 row may be',
     ],
     ['as wide as the header, at the end', `${FILE}ERROR: canceling statement,timeout,57014\n`, 'The last row may be'],
-    ['in every cell', `${FILE}Result truncated!,Limit exceeded!,Result truncated!\n`, 'The last row may be'],
-    ['of one column', `id\n1\n2\nTraceback (most recent call last):\n3\n`, '1 row may be'],
+    [
+      'an error text in every cell',
+      `${FILE}Result truncated!,Limit exceeded!,Result truncated!\n`,
+      'The last row may be',
+    ],
+    ['in a file of one column', `id\n1\n2\nTraceback (most recent call last):\n3\n`, '1 row may be'],
   ])('%s', async (_, bytes, warning) => {
     const setting = bytes.startsWith('id\n') ? { columns: ['id'], before: [] } : {};
     const end = await night(bytes, setting);
@@ -310,7 +327,7 @@ describe('a row that looks like the text of an error is a warning', () => {
     expect(end.warnings.join()).toContain(warning);
   });
 
-  test('a column of such texts is data', async () => {
+  test('warns only of the last row if every row has such a text', async () => {
     const bytes = `name,id\n${'Error: no answer,1\n'.repeat(50)}`;
 
     expect((await night(bytes, { columns: ['name', 'id'], before: [bytes] })).warnings).toEqual([
@@ -319,12 +336,12 @@ describe('a row that looks like the text of an error is a warning', () => {
   });
 });
 
-describe('quotation marks as Hebrew has them', () => {
+describe('publishes and tables quotation marks inside Hebrew words', () => {
   test.each<[string, string]>([
     ['in a label', `מזהה,ת"ז,דוא"ל\n${rows(20)}`],
     ['in a quoted label', `"מזהה","ת""ז","דוא""ל"\n${rows(20)}`],
     ['in a cell', `${HEADER}1,חברת ביטוח בע"מ,05\n2,עו"ד כהן,05\n`],
-    ['inches', `${HEADER}1,27" screen,05\n2,"a ""b""",05\n`],
+    ['as the sign for inches', `${HEADER}1,27" screen,05\n2,"a ""b""",05\n`],
   ])('%s', async (_, bytes) => {
     const { run } = await night(FILE);
     const nights = nightsOf();
@@ -336,7 +353,7 @@ describe('quotation marks as Hebrew has them', () => {
     expect(await tableOf(bytes, end)).toMatchObject({ rows: end.manifest?.file.rows, misfits: [] });
   });
 
-  test('text after a closing mark is counted, and ends a table with hashed columns', async () => {
+  test('counts text after a closing quotation mark, and makes no table with hashed columns from it', async () => {
     const bytes = `${HEADER}1,"Dana"x,05\n`;
     const end = await night(bytes, { before: [] });
 
@@ -351,14 +368,14 @@ test.each<[string, string | Uint8Array]>([
   ['three', `\uFEFF\uFEFF\uFEFF${FILE}`],
   ['two of UTF-16', Buffer.from(`\uFEFF\uFEFF"id","name","phone"\n${rows(240)}`, 'utf16le')],
   ['two of UTF-16 big-endian', Buffer.from(`\uFEFF\uFEFF${FILE}`, 'utf16le').swap16()],
-])('%s byte order marks are passed over', async (_, bytes) => {
+])('skips %s byte order marks', async (_, bytes) => {
   const end = await night(bytes, { before: [bytes] });
 
   expect(end).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
   expect(await tableOf(bytes, end)).toMatchObject({ rows: 240 });
 });
 
-describe('broken characters are counted, and are U+FFFD in the table', () => {
+describe('counts broken characters, and writes them as U+FFFD in the table', () => {
   const at = (bytes: Buffer, text: string) => bytes.indexOf(text);
   const broken = (text: string, row: string, bytes: number[]) => {
     const whole = Buffer.from(text);
@@ -386,7 +403,7 @@ describe('broken characters are counted, and are U+FFFD in the table', () => {
     expect(table.text).toContain('\uFFFD');
   });
 
-  test('half of a pair in UTF-16', async () => {
+  test('counts half of a surrogate pair in UTF-16', async () => {
     const bytes = Buffer.from(`\uFEFF${FILE.replace('\n5,', '\n5,\ud83d')}`, 'utf16le');
     const end = await night(bytes);
 
@@ -402,7 +419,7 @@ test.each<[string, number, boolean]>([
   ['one less than a round number, with its header', 4999, true],
   ['few rows', 500, false],
   ['no round number', 12_345, false],
-])('as many rows as the night before are a warning where that is %s: %i', async (_, count, warns) => {
+])('warns of as many rows as the night before exactly for a suspicious count: %s (%i)', async (_, count, warns) => {
   const bytes = HEADER + '1,a,2\n'.repeat(count);
   const end = await night(`${bytes}`, { before: [bytes.replace('1,a,2', '1,b,2')] });
 
@@ -414,20 +431,20 @@ test.each<[string, string]>([
   ['a semicolon in each row', `id\n${'1;31234\n'.repeat(50)}`],
   ['a tab in most rows', `id\n1\n${'1\t31234\n'.repeat(50)}`],
   ['a bar', `id\n${'1|31234\n'.repeat(50)}`],
-])('with left-out columns, a file of one column may have no second one behind %s', async (_, bytes) => {
+])('quarantines for good a file of one column with a possible second one after %s', async (_, bytes) => {
   const end = await night(bytes, { columns: ['id'], except: true, before: [] });
 
   expect(end).toMatchObject({ ended: 'FileQuarantined', releasable: false });
 });
 
-test('with left-out columns, a line break of another kind before a quotation mark may begin a value', async () => {
+test('quarantines for good, with left-out columns, an odd line break before a quotation mark', async () => {
   const bytes = `${FILE}1,a\r"x",05\n`;
 
   expect(await night(bytes, { except: true })).toMatchObject({ ended: 'FileQuarantined', releasable: false });
   expect(await night(bytes)).toMatchObject({ stoppedBy: ['counted'], releasable: true });
 });
 
-test('no header text is repeated that the CRM does not list', async () => {
+test('does not quote a header text that the CRM does not list', async () => {
   const end = await night(`id,name,Dana Cohen 0501234567\n1,a,2\n`, { except: true });
 
   expect(end).toMatchObject({ releasable: false });

@@ -10,13 +10,13 @@ describe.each([
   ['gzip', gzipSync(SMALL_CSV)],
   ['zip', zipWith('leads.csv', SMALL_CSV)],
 ])('a file in %s', (_, bytes) => {
-  test('is published with its rows', async () => {
+  test('is published with its row count', async () => {
     const { bucket, state } = storedRun(bytes, { chunkBytes: 7 });
 
     expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
   });
 
-  test('whose stored bytes are others than were received is a conflict, not a fault of the CRM', async () => {
+  test('ends in StorageConflict if the stored bytes differ from the received ones', async () => {
     const { bucket, state } = storedRun(bytes);
     const others = Buffer.from(bytes);
     others[others.length - 30] = (others[others.length - 30] ?? 0) ^ 1;
@@ -27,7 +27,7 @@ describe.each([
     expect(bucket.keys()).toEqual([FILE_KEY]);
   });
 
-  test('for which one invocation has no time ends under its own name', async () => {
+  test('ends in CheckUnfinished if one invocation has too little time', async () => {
     const { bucket, state } = storedRun(bytes);
 
     const error = await failureOf(publish(bucket, state, { secondsLeft: () => 1 }), 'CheckUnfinished');
@@ -35,7 +35,7 @@ describe.each([
     expect(error.message).toContain(FILE_KEY);
   });
 
-  test('is read again from its beginning where the bucket was in trouble', async () => {
+  test('is read again from the beginning after trouble of the bucket', async () => {
     const down = new RunError('StorageUnavailable', 'Down.');
     const { bucket, state } = storedRun(bytes, { before: failing('stream', 'leads.csv', down) });
 

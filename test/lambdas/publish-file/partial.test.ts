@@ -27,7 +27,7 @@ function byHand() {
   return { bucket, state, later };
 }
 
-test('a partial export whose date has one of the configured plan is stored, and no reader gets it', async () => {
+test('stores a partial export without publishing it if its date has a full one', async () => {
   const { bucket, state, later } = byHand();
   await publish(bucket, state);
   const before = [BY_DATE, LATEST].map(bucket.text);
@@ -38,7 +38,7 @@ test('a partial export whose date has one of the configured plan is stored, and 
   expect(manifestOf(bucket)).toMatchObject({ state: 'unpublished', guards: null });
 });
 
-test('a partial export of a date without another is published for its date alone, and becomes no table', async () => {
+test('publishes a partial export for its date alone, without a table, if the date has no other', async () => {
   const { bucket, later } = byHand();
 
   expect(await publish(bucket, later, tables)).toMatchObject({ outcome: 'PUBLISHED' });
@@ -47,7 +47,7 @@ test('a partial export of a date without another is published for its date alone
   expect(bucket.text(LATEST)).toBeUndefined();
 });
 
-test('the run of the night takes the date from a partial export that started after it', async () => {
+test('a full run replaces the partial export of its date, even if that one started later', async () => {
   const { bucket, state, later } = byHand();
   await publish(bucket, later);
 
@@ -56,7 +56,7 @@ test('the run of the night takes the date from a partial export that started aft
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
 });
 
-test('a partial export that is overtaken while it publishes ends unpublished', async () => {
+test('a partial export ends in UNPUBLISHED if a full run publishes the date meanwhile', async () => {
   const { bucket, state, later } = byHand();
   const night = async (operation: string, key: string) => {
     if (operation === 'putOnce' && key === BY_DATE) await publish(bucket, state);

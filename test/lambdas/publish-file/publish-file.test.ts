@@ -18,7 +18,7 @@ const LATEST = 'published/entity=leads/latest.json';
 
 const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
 
-test('PUBLISHED names the manifest, which says all that is known of the run', async () => {
+test('PUBLISHED returns the manifest key, and the manifest has every field of the run', async () => {
   const { bucket, state: stored } = storedRun();
   const state = { ...stored, run: run({ adopted: 'night-0', remarks: ['Columns changed.'] }) };
 
@@ -93,7 +93,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
   });
 });
 
-test('both pointers name the manifest and say until when the run is kept', async () => {
+test('both pointers contain the manifest key and the date until which the run is kept', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, state);
@@ -113,7 +113,7 @@ test('both pointers name the manifest and say until when the run is kept', async
   });
 });
 
-test('the data is verified, both pointers and the history are read, then manifest, pointer of the date and the latest are written', async () => {
+test('reads file, pointers and history, then writes manifest, pointer of the date and latest pointer in this order', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, state);
@@ -129,7 +129,7 @@ test('the data is verified, both pointers and the history are read, then manifes
   ]);
 });
 
-test('wherever it fails, what a pointer names is whole, and a repetition publishes the same bytes', async () => {
+test('a failure at any operation leaves whole runs behind the pointers, and a repetition publishes the same bytes', async () => {
   const whole = storedRun();
   await publish(whole.bucket, whole.state);
 
@@ -180,7 +180,7 @@ const publication = fc.record({
   after: fc.boolean(),
 });
 
-test('runs that are killed around any write leave pointers that name whole runs, and never go back', async () => {
+test('runs killed at any write leave pointers that name whole runs and never move back', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(publication, { minLength: 1, maxLength: 8 }), async (publications) => {
       const { bucket, state } = storedRun();
@@ -211,7 +211,7 @@ test('runs that are killed around any write leave pointers that name whole runs,
   );
 });
 
-test('two calls with the same input write byte-equal manifests, whatever the clock says', async () => {
+test('writes the same manifest bytes for the same input at any time', async () => {
   const first = storedRun();
   const second = storedRun();
 
@@ -222,7 +222,7 @@ test('two calls with the same input write byte-equal manifests, whatever the clo
   expect(second.bucket.text(MANIFEST_KEY)).toBe(first.bucket.text(MANIFEST_KEY));
 });
 
-test('another manifest of this run is a conflict, and no pointer moves', async () => {
+test('ends in StorageConflict if the run has another manifest, and moves no pointer', async () => {
   const { bucket, state } = storedRun();
   bucket.put(MANIFEST_KEY, '{}');
 
@@ -231,20 +231,17 @@ test('another manifest of this run is a conflict, and no pointer moves', async (
   expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
-test.each([BY_DATE, LATEST])(
-  'where %s is no pointer, nothing is published: neither manifest nor pointer',
-  async (key) => {
-    const { bucket, state } = storedRun();
-    bucket.put(key, '{"moved":"by hand"}');
+test.each([BY_DATE, LATEST])('ends in StorageConflict if %s is not a pointer, and writes nothing', async (key) => {
+  const { bucket, state } = storedRun();
+  bucket.put(key, '{"moved":"by hand"}');
 
-    const error = await failureOf(publish(bucket, state), 'StorageConflict');
+  const error = await failureOf(publish(bucket, state), 'StorageConflict');
 
-    expect(error.message).toContain(key);
-    expect(bucket.keys()).toEqual([key, FILE_KEY].sort());
-  },
-);
+  expect(error.message).toContain(key);
+  expect(bucket.keys()).toEqual([key, FILE_KEY].sort());
+});
 
-test('after a rollback from a later release every entity is still published: its pointers are moved on', async () => {
+test('replaces pointers of a later release after a rollback', async () => {
   const before = {
     ...{ date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z', execution: 'later-release' },
     ...{ kind: 'full', newNormal: false },
@@ -260,7 +257,7 @@ test('after a rollback from a later release every entity is still published: its
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
 });
 
-test('what an earlier release published counts as none: a warning tells, and its pointers are replaced', async () => {
+test('replaces pointers of an earlier release, with a warning that its exports are not compared', async () => {
   const { bucket, state } = storedRun();
   const early = JSON.stringify({ schemaVersion: 1, date: '2026-11-19', manifestKey: 'elsewhere' });
   const other = 'published/entity=leads/date=2026-11-19.json';
@@ -274,7 +271,7 @@ test('what an earlier release published counts as none: a warning tells, and its
   expect(bucket.text(other)).toBe(early);
 });
 
-test('a step that was cut off behind the manifest is ended by the next release, which words its warnings otherwise', async () => {
+test('completes a step that died after the manifest, even if the next release words warnings differently', async () => {
   const { bucket, state } = storedRun(SMALL_CSV, {
     restarts: 1,
     before: failing('putOnce', BY_DATE, new RunError('StorageUnavailable', 'Down.')),
@@ -292,7 +289,7 @@ test('a step that was cut off behind the manifest is ended by the next release, 
   expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ manifestKey: MANIFEST_KEY });
 });
 
-test('a manifest about a different file is a conflict, though it is of this run, and no pointer moves', async () => {
+test('ends in StorageConflict if the manifest of the run describes another file, and moves no pointer', async () => {
   const { bucket, state } = storedRun();
   await publish(bucket, state);
   const manifest = manifestIn(bucket);
@@ -304,7 +301,7 @@ test('a manifest about a different file is a conflict, though it is of this run,
   expect(other.bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
-test('an empty file is never published, though nothing else is known of the entity; S3 would refuse a range of it', async () => {
+test('quarantines an empty file, even as the first of its entity', async () => {
   const { bucket, state } = storedRun('');
 
   const error = await failureOf(publish(bucket, state), 'FileQuarantined');
@@ -318,7 +315,7 @@ test('an empty file is never published, though nothing else is known of the enti
   expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
-test('a file that the entity publishes unjudged has neither rows nor header, and a warning says so', async () => {
+test('publishes an opaque file without row count and header, and warns', async () => {
   const { bucket, state } = storedRun(zipOfFiles({ name: 'a.csv', content: '"' }, { name: 'b.csv', content: 'x' }), {
     key: FILE_KEY.replace('csv', 'zip'),
   });
@@ -332,7 +329,7 @@ test('a file that the entity publishes unjudged has neither rows nor header, and
   });
 });
 
-test('a lost first answer is reported in the manifest', async () => {
+test('warns in the manifest of a lost answer to the create request', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, { ...state, unansweredCreates: 1 });
@@ -343,7 +340,7 @@ test('a lost first answer is reported in the manifest', async () => {
   });
 });
 
-test('a file that changed at its origin while it was fetched is reported in the manifest, and how often', async () => {
+test('warns in the manifest how often the download restarted', async () => {
   const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
 
   await publish(bucket, state);
@@ -354,7 +351,7 @@ test('a file that changed at its origin while it was fetched is reported in the 
   });
 });
 
-test('a run of an earlier date moves its own pointer, and leaves the latest where it is', async () => {
+test('a run of an earlier date moves the pointer of its date and leaves the latest pointer', async () => {
   const { bucket, state } = storedRun();
   await publish(bucket, state);
   const latest = bucket.text(LATEST);
@@ -369,6 +366,6 @@ test('a run of an earlier date moves its own pointer, and leaves the latest wher
   expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
 });
 
-test('a state without a file is a bug, not an outcome', async () => {
+test('throws if the state has no file', async () => {
   await expect(publish(fakeBucket(), runState())).rejects.toThrow('DownloadFile was skipped');
 });

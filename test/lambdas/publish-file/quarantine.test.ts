@@ -26,7 +26,7 @@ function shrunk(rows: number, options: Parameters<typeof storedRun>[1] = {}) {
   return stored;
 }
 
-test('a file that has shrunk is stored and described, no pointer moves, and the cause says why and how to release it', async () => {
+test('quarantines a shrunken file, moves no pointer, and says why and how to release it', async () => {
   const { bucket, state } = shrunk(30);
   const latest = bucket.text(LATEST);
 
@@ -52,7 +52,7 @@ test('a file that has shrunk is stored and described, no pointer moves, and the 
   expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, latest]);
 });
 
-test('the run ends as FileQuarantined, which is counted by its name', async () => {
+test('the run ends in FileQuarantined and is counted under that name', async () => {
   const { bucket, state } = shrunk(30);
   const deps = { ...testDeps(), bucket };
 
@@ -62,14 +62,14 @@ test('the run ends as FileQuarantined, which is counted by its name', async () =
   expect(deps.log.measured).toMatchObject([{ outcome: 'FileQuarantined', values: { RunsEnded: 1 } }]);
 });
 
-test('the bounds are those of the entity', async () => {
+test('uses the bounds of the entity', async () => {
   const { bucket, state } = shrunk(30);
   const lenient = deployment({ entities: { leads: { guards: { maxShrink: 0.9 } } } });
 
   expect(await publish(bucket, state, { deployment: lenient })).toMatchObject({ outcome: 'PUBLISHED' });
 });
 
-test('a configured number of rows is one of the configured plan: an export of some records may have fewer', async () => {
+test('applies minRows to full exports only, not to partial ones', async () => {
   const many = deployment({ entities: { leads: { guards: { minRows: 1000 } } } });
   const whole = shrunk(98);
   const part = shrunk(98);
@@ -81,7 +81,7 @@ test('a configured number of rows is one of the configured plan: an export of so
   });
 });
 
-test('a history that cannot be read does not stop the night: what is left is compared with, and a warning tells', async () => {
+test('publishes with a warning if a part of the history cannot be read', async () => {
   const { bucket, state } = shrunk(98);
   bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
@@ -95,7 +95,7 @@ test('a history that cannot be read does not stop the night: what is left is com
 });
 
 test.each(['list', 'read', 'putOnce'] as const)(
-  'where the bucket fails at a %s, nothing is decided, and the repetition decides',
+  'decides nothing if the bucket fails at %s, and decides in the repetition',
   async (operation) => {
     const { bucket, state } = shrunk(30, { before: failing(operation, '', down) });
 
@@ -105,7 +105,7 @@ test.each(['list', 'read', 'putOnce'] as const)(
   },
 );
 
-test('a verdict stands: nights that are published between two calls change neither a quarantine nor a publication', async () => {
+test('keeps its verdict when the step is repeated, even if other nights are published between', async () => {
   const stopped = shrunk(30);
   await failureOf(publish(stopped.bucket, stopped.state), 'FileQuarantined');
   const manifest = stopped.bucket.text(MANIFEST_KEY);
@@ -121,7 +121,7 @@ test('a verdict stands: nights that are published between two calls change neith
   expect(begun.bucket.text(BY_DATE)).toContain(MANIFEST_KEY);
 });
 
-test('a later publication of a date whose history began anew keeps the mark, so that the next night is compared with it alone', async () => {
+test('keeps newNormal on the pointer of the date when a later run of that date is published', async () => {
   const { bucket, state } = shrunk(98);
   putPublished(bucket, {
     date: '2026-11-20',

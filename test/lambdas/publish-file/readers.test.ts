@@ -15,7 +15,7 @@ const settings = (given: Reader[] = readers) => ({ deployment: deployment({ read
 const PUBLISHED = `published=${publishedValue('leads', deployment().entities.leads)}`;
 const TAGGED = { [FILE_KEY]: PUBLISHED, [MANIFEST_KEY]: PUBLISHED };
 
-test('file and manifest are tagged before a pointer names them', async () => {
+test('tags file and manifest before a pointer names them', async () => {
   const { bucket, state } = storedRun(SMALL_CSV);
 
   expect(await publish(bucket, state, settings())).toMatchObject({ outcome: 'PUBLISHED' });
@@ -27,10 +27,13 @@ test('file and manifest are tagged before a pointer names them', async () => {
 });
 
 test.each<[string, Reader[]]>([
-  ['nobody reads in other accounts', []],
-  ['tables alone are read there', [{ principal: '444455556666', entities: 'all', of: ['tables'] }]],
-  ['files of other entities are read there', [{ principal: '444455556666', entities: ['contacts'], of: ['files'] }]],
-])('where %s, nothing is tagged', async (_, given) => {
+  ['no other account reads', []],
+  ['other accounts read tables only', [{ principal: '444455556666', entities: 'all', of: ['tables'] }]],
+  [
+    'other accounts read files of other entities',
+    [{ principal: '444455556666', entities: ['contacts'], of: ['files'] }],
+  ],
+])('tags nothing if %s', async (_, given) => {
   const { bucket, state } = storedRun(SMALL_CSV);
   const tables = { leads: { tables: {} } };
 
@@ -39,7 +42,7 @@ test.each<[string, Reader[]]>([
   expect(bucket.calls.filter((call) => call.startsWith('tag'))).toEqual([]);
 });
 
-test('where a later run of the date was quicker, the tag is taken back', async () => {
+test('removes the tag if a later run of the date was published first', async () => {
   const { bucket, state } = storedRun(SMALL_CSV);
   await publish(bucket, state, settings());
   const ahead = { startedAt: '2026-11-20T09:00:00.000Z', execution: 'later' };
@@ -54,7 +57,7 @@ test('where a later run of the date was quicker, the tag is taken back', async (
   });
 });
 
-test('where a run of an older date moves the pointer of its date alone, the tag stays', async () => {
+test('keeps the tag of a run that moves only the pointer of an older date', async () => {
   const nights = nightsOf({}, { readers });
   await nights.night({ date: '2026-11-20', bytes: SMALL_CSV });
   await nights.night({ date: '2026-11-18', bytes: `${SMALL_CSV}3,x\n` });
@@ -62,7 +65,7 @@ test('where a run of an older date moves the pointer of its date alone, the tag 
   expect([...nights.bucket.tags.values()]).toEqual(Array(4).fill(PUBLISHED));
 });
 
-test('a file that a check stops has no tag until a person releases it', async () => {
+test('tags a quarantined file only when a person releases it', async () => {
   const rows = (count: number) => `id,name\n${Array.from({ length: count }, (_, row) => `${row},x\n`).join('')}`;
   const nights = nightsOf({}, { readers });
   await nights.night({ date: '2026-11-19', bytes: rows(100) });
@@ -78,7 +81,7 @@ test('a file that a check stops has no tag until a person releases it', async ()
   ]);
 });
 
-test('a file of a run that began before a column was left out has no tag', async () => {
+test('sets no tag on a file of a run that began before a column was left out', async () => {
   const { bucket, state } = storedRun(SMALL_CSV);
   const leads = { columns: { except: ['name'] } };
 
@@ -88,7 +91,7 @@ test('a file of a run that began before a column was left out has no tag', async
   expect([...bucket.tags]).toEqual([]);
 });
 
-test('a file of another plan, which no pointer names, has no tag', async () => {
+test('sets no tag on a partial file that no pointer names', async () => {
   const nights = nightsOf({}, { readers });
 
   await nights.night({ date: '2026-11-20', bytes: SMALL_CSV, run: { kind: 'partial', publish: false } });
@@ -97,7 +100,7 @@ test('a file of another plan, which no pointer names, has no tag', async () => {
 });
 
 test.each(['tag', 'putOnce published/'])(
-  'a run that is killed at "%s" is whole once its step is repeated',
+  'a run killed at "%s" ends published and tagged when its step is repeated',
   async (at) => {
     const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
     const before = failing(operation, key, new Error('killed'));
@@ -109,7 +112,7 @@ test.each(['tag', 'putOnce published/'])(
   },
 );
 
-test('a tag that is refused keeps the pointers where they are', async () => {
+test('moves no pointer if a tag is refused', async () => {
   const before = failing('tag', 'leads.csv', new RunError('StorageDenied', 'No.'));
   const { bucket, state } = storedRun(SMALL_CSV, { before });
 
@@ -117,19 +120,16 @@ test('a tag that is refused keeps the pointers where they are', async () => {
   expect(bucket.keys().filter((key) => key.startsWith('published/'))).toEqual([]);
 });
 
-test.each(['putOnce published/', `tag ${MANIFEST_KEY}`])(
-  'where "%s" is refused, the run has failed, and the tag is taken back',
-  async (at) => {
-    const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
-    const before = failing(operation, key, new RunError('StorageDenied', 'No.'));
-    const { bucket, state } = storedRun(SMALL_CSV, { before });
+test.each(['putOnce published/', `tag ${MANIFEST_KEY}`])('fails and removes the tag if "%s" is refused', async (at) => {
+  const [operation, key = ''] = at.split(' ') as ['tag' | 'putOnce', string?];
+  const before = failing(operation, key, new RunError('StorageDenied', 'No.'));
+  const { bucket, state } = storedRun(SMALL_CSV, { before });
 
-    await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
-    expect([...bucket.tags.values()]).not.toContain(PUBLISHED);
-  },
-);
+  await expect(publish(bucket, state, settings())).rejects.toThrow('No.');
+  expect([...bucket.tags.values()]).not.toContain(PUBLISHED);
+});
 
-test('where only the newest pointer is refused, the tag stays: the pointer of the date names the file', async () => {
+test('keeps the tag if only the latest pointer is refused, because the pointer of the date names the file', async () => {
   const before = failing('putOnce', 'latest.json', new RunError('StorageDenied', 'No.'));
   const { bucket, state } = storedRun(SMALL_CSV, { before });
 

@@ -33,7 +33,7 @@ async function quarantined(options: Parameters<typeof storedRun>[1] = {}) {
 const json = <T>(bucket: FakeBucket, key: string) => JSON.parse(bucket.text(key) ?? 'null') as T;
 const everything = (bucket: FakeBucket) => Object.fromEntries(bucket.keys().map((key) => [key, bucket.text(key)]));
 
-test('a release verifies the stored bytes, writes down who asked and why, then moves both pointers', async () => {
+test('a release verifies the stored bytes, records who asked and why, then moves both pointers', async () => {
   const { bucket } = await quarantined();
   const before = bucket.calls.length;
   const manifest = bucket.text(MANIFEST_KEY);
@@ -68,7 +68,7 @@ test('a release verifies the stored bytes, writes down who asked and why, then m
   ]);
 });
 
-test('a release counts as a publication, without a duration or looks at the status', async () => {
+test('a release is measured as PUBLISHED, without duration and status checks', async () => {
   const { bucket } = await quarantined();
   const deps = { ...testDeps(), bucket };
 
@@ -84,7 +84,7 @@ test('a release counts as a publication, without a duration or looks at the stat
   ]);
 });
 
-test('a release of a file with a plan of its own does not stand for the night either', async () => {
+test('a release of a partial file is measured as PARTIAL', async () => {
   const { bucket } = await quarantined();
   ofOwnPlan(bucket);
   const deps = { ...testDeps(), bucket };
@@ -94,7 +94,7 @@ test('a release of a file with a plan of its own does not stand for the night ei
   expect(deps.log.measured).toMatchObject([{ outcome: 'PARTIAL', values: { RunsEnded: 1 } }]);
 });
 
-test('wherever a release is killed, its repetition ends it, and what pointers name is whole', async () => {
+test('a release killed at any operation ends the same way when it is repeated', async () => {
   const whole = await quarantined();
   const before = whole.bucket.calls.length;
   await publish(whole.bucket, releaseState());
@@ -135,7 +135,7 @@ function heardOfNothing(bucket: FakeBucket, now: () => boolean): FakeBucket {
   };
 }
 
-test('of equal releases, also at once, each ends well, and the first says who asked', async () => {
+test('equal releases all succeed, also at once, and the first one is recorded', async () => {
   const { bucket } = await quarantined();
   const second = releaseState({ by: 'ron@desk', reason: 'The same.' }, { execution: 'release-2' });
 
@@ -148,7 +148,7 @@ test('of equal releases, also at once, each ends well, and the first says who as
   expect(everything(bucket)).toEqual(after);
 });
 
-test('a release that another one left unfinished is finished', async () => {
+test('a second release completes one that was killed', async () => {
   const { bucket } = await quarantined();
   const killed = { ...bucket, replace: async () => Promise.reject(new Error('killed')) };
   await expect(publish(killed, releaseState())).rejects.toThrow('killed');
@@ -160,7 +160,7 @@ test('a release that another one left unfinished is finished', async () => {
   expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1' });
 });
 
-test('with --new-normal the next nights are compared with this file, and need no further release', async () => {
+test('with newNormal, the next night is compared with the released file and passes', async () => {
   const { bucket } = await quarantined();
   await publish(bucket, releaseState({ newNormal: true }));
   expect(json<Pointer>(bucket, BY_DATE)).toMatchObject({ released: true, newNormal: true });
@@ -175,7 +175,7 @@ test('with --new-normal the next nights are compared with this file, and need no
   expect(manifest.guards?.comparedWith).toEqual([{ date: '2026-11-20', execution: 'night-1', rows: 3 }]);
 });
 
-test('where a later date is published, the pointer of the date moves and the latest stays', async () => {
+test('moves the pointer of the date but not the latest pointer if a later date is published', async () => {
   const { bucket } = await quarantined();
   putPublished(bucket, { date: '2026-11-21', rows: 100 });
   bucket.put(LATEST, bucket.text('published/entity=leads/date=2026-11-21.json') ?? '');
@@ -186,7 +186,7 @@ test('where a later date is published, the pointer of the date moves and the lat
   expect(json<Pointer>(bucket, LATEST).execution).toBe('of-2026-11-21');
 });
 
-test('a later run of the date that is published while the bytes are read is not passed', async () => {
+test('refuses the release if a later run of the date is published meanwhile', async () => {
   let reads = 0;
   const { bucket } = await quarantined({
     before: (operation, key) => {
@@ -209,8 +209,8 @@ test('a later run of the date that is published while the bytes are read is not 
 
 test.each<[string, (bucket: FakeBucket) => unknown]>([
   ['other bytes', (bucket) => bucket.put(FILE_KEY, 'id,name\n9,a\n2,b\n3,c\n')],
-  ['fewer', (bucket) => bucket.put(FILE_KEY, 'id,name\n')],
-])('a stored file that has %s by now is not released', async (_, change) => {
+  ['fewer bytes', (bucket) => bucket.put(FILE_KEY, 'id,name\n')],
+])('refuses to release a stored file that now has %s', async (_, change) => {
   const { bucket } = await quarantined();
   change(bucket);
   const before = everything(bucket);
@@ -238,25 +238,25 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
   ['is unknown', { release: 'night-7' }, () => {}, 'has stored no file, is under way or does not exist'],
   ['is of another entity', { entity: 'contacts' }, () => {}, 'has stored no file'],
   ['is published', { release: 'of-2026-11-19' }, () => {}, 'no check has stopped its file, which is published'],
-  ['was stored for no reader', {}, manifestWith({ state: 'unpublished' }), 'and no check has stopped it'],
+  ['was stored without publication', {}, manifestWith({ state: 'unpublished' }), 'and no check has stopped it'],
   [
     'holds a column that is left out',
     {},
     manifestWith(failedBy('excepted')),
     'has a column that the configuration leaves out',
   ],
-  ['has a plan of its own, for a new normal', { newNormal: true }, ofOwnPlan, 'whose history continues'],
-  ['is named without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
-  ['is named with other keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
-  ['is no name', { release: '../x' }, () => {}, '"release" is wrong'],
+  ['is partial, with newNormal', { newNormal: true }, ofOwnPlan, 'whose history continues'],
+  ['is requested without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
+  ['is requested with unknown keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
+  ['has an invalid name', { release: '../x' }, () => {}, '"release" is wrong'],
   [
-    'is behind a later run of its date',
+    'is older than the published run of its date',
     {},
     (bucket) =>
       putPublished(bucket, { date: '2026-11-20', rows: 1, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } }),
     'A later run of leads is published for 2026-11-20',
   ],
-])('a run that %s is refused in a sentence, and nothing is written', async (_, input, change, says) => {
+])('refuses to release a run that %s, says why and writes nothing', async (_, input, change, says) => {
   const { bucket } = await quarantined();
   change(bucket);
   const before = everything(bucket);
@@ -267,14 +267,14 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
   expect(everything(bucket)).toEqual(before);
 });
 
-test('a manifest that cannot be read is a conflict', async () => {
+test('ends in StorageConflict if the manifest cannot be read', async () => {
   const { bucket } = await quarantined();
   bucket.put(MANIFEST_KEY, 'no JSON');
 
   await failureOf(publish(bucket, releaseState()), 'StorageConflict');
 });
 
-test('a release cannot be asked for again with another new normal', async () => {
+test('refuses a second release with another newNormal', async () => {
   const { bucket } = await quarantined();
   const killed = { ...bucket, replace: async () => Promise.reject(new RunError('StorageUnavailable', 'Down.')) };
   await failureOf(publish(killed, releaseState()), 'StorageUnavailable');
@@ -285,7 +285,7 @@ test('a release cannot be asked for again with another new normal', async () => 
   expect(message).toBe('The run night-1 was released without a new normal already, by release-1.');
 });
 
-test('a file that the settings of today would stop for another reason is released all the same: a person says so', async () => {
+test("releases a file that today's settings would stop for another reason", async () => {
   const { bucket } = await quarantined();
   const since = { deployment: deployment({ entities: { leads: { guards: { minRows: 1000 } } } }) };
 

@@ -42,7 +42,7 @@ test.each([
   ['its name', 'idNumber', UNLABELLED],
   ['another spelling', 'ID-number', UNKNOWN],
   ['its label', 'National id', LABELLED],
-])('a column that is left out by %s since is in no released file', async (_, entry, listed) => {
+])('refuses to release a file with a column that was left out since, by %s', async (_, entry, listed) => {
   const nights = await stopped(listed);
 
   const error = await failureOf(releaseUnder(nights, [entry]), 'InvalidInput');
@@ -50,9 +50,9 @@ test.each([
 });
 
 test.each([
-  ['no list of columns was kept', UNKNOWN],
-  ['no labels were kept', UNLABELLED],
-])('an entry that may be the label of a column of the file refuses the release where %s', async (_, listed) => {
+  ['the list of columns was not kept', UNKNOWN],
+  ['the labels were not kept', UNLABELLED],
+])('refuses the release if a left-out entry may be a label in the file: %s', async (_, listed) => {
   const nights = await stopped(listed);
 
   const error = await failureOf(releaseUnder(nights, ['National id']), 'InvalidInput');
@@ -60,7 +60,7 @@ test.each([
   expect(nights.bucket.text('runs/entity=leads/run=of-2026-11-03/_release.json')).toBeUndefined();
 });
 
-test('a label that the column has had since then is known by the newest published file', async () => {
+test('refuses the release by a label that only the newest published file has', async () => {
   const nights = await stopped(LABELLED);
   const excepted = [{ entry: 'Passport', name: 'idNumber', label: 'Passport' }];
   const request = { columns: ['id'] };
@@ -73,7 +73,7 @@ test('a label that the column has had since then is known by the newest publishe
   expect(error.message).toContain('1 column that must not be there');
 });
 
-test('a column that the file does not have keeps no release back', async () => {
+test('releases a file that does not have the left-out column', async () => {
   const nights = await stopped(LABELLED);
 
   expect(await releaseUnder(nights, ['phone'])).toMatchObject({ outcome: 'PUBLISHED' });

@@ -88,7 +88,7 @@ function testCases(cases: Case[]): void {
 describe('columns that are left out', () => {
   const excepting = { leads: EXCEPTING, run: EXCEPTED };
   const behind = (text: string): Case => [
-    `behind the text "${text}"`,
+    `under the text "${text}"`,
     leaking(`id,name,${text}\n`),
     'for good: excepted',
     excepting,
@@ -99,7 +99,7 @@ describe('columns that are left out', () => {
     behind('מספר זהות:'),
     behind(''),
     [
-      'behind an invisible text, before another separator',
+      'under an invisible text, with another separator',
       `\u200b;name\n${`${CANARY};Dana\n`.repeat(240)}`,
       'FileRejected',
       { leads: EXCEPTING, run: { ...EXCEPTED, request: { columns: ['id', 'name'] } } },
@@ -115,7 +115,7 @@ describe('columns that are left out', () => {
     ['as gzip', gzipSync(leaking('id,name,idNumber\n')), 'for good: excepted', excepting],
     ['as zip', zipWith('leads.csv', leaking('id,name,idNumber\n')), 'for good: excepted', excepting],
     [
-      'in a file that nobody gets',
+      'in a file that is not to be published',
       leaking('id,name,idNumber\n'),
       'for good: excepted',
       { leads: EXCEPTING, run: { ...EXCEPTED, publish: false, kind: 'partial', differs: ['filters'] } },
@@ -123,13 +123,13 @@ describe('columns that are left out', () => {
   ]);
 
   testCases([
-    ['are not seen in the requested ones', csv(240), 'PUBLISHED', excepting],
-    ['are not seen in labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', excepting],
-    ['are not seen where a column is missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'PUBLISHED', excepting],
-    ['are not seen in an empty column', `${csv(240).replaceAll('\n', ',\n')}`, 'PUBLISHED', excepting],
+    ['are not found in the requested columns', csv(240), 'PUBLISHED', excepting],
+    ['are not found in labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', excepting],
+    ['are not found if a column is missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'PUBLISHED', excepting],
+    ['are not found in an empty column', `${csv(240).replaceAll('\n', ',\n')}`, 'PUBLISHED', excepting],
   ]);
 
-  test('are counted in the manifest, and the cause says that no person can release the file', async () => {
+  test('are counted in the manifest, and the cause says that the file cannot be released', async () => {
     const { cause, manifest } = await tonight(leaking('id,name,idNumber\n'), excepting);
 
     expect(cause).toMatch(/has 1 column that must not be there \(columns.except\)\. It cannot be released/);
@@ -140,15 +140,15 @@ describe('columns that are left out', () => {
 describe('rows that are hard to count', () => {
   testCases([
     ['2 rows with a lone carriage return in a cell', `${HEADER}1,a\rb,2\n2,b,3\n`, 'counted'],
-    ['a header and a lone carriage return', `${COLUMNS.join(',')}\r`, 'noRows, maxShrink, lastLineBreak'],
-    ['2 rows behind a header that is not listed', 'Nr,Wer,Wo\n1,a,2\n2,b,3\n', 'maxShrink, unknownHeader'],
+    ['only a header and a lone carriage return', `${COLUMNS.join(',')}\r`, 'noRows, maxShrink, lastLineBreak'],
+    ['2 rows below an unlisted header', 'Nr,Wer,Wo\n1,a,2\n2,b,3\n', 'maxShrink, unknownHeader'],
     ['2 rows as gzip', gzipSync(csv(2)), 'maxShrink'],
-    ['nothing as gzip', gzipSync(''), 'empty, noRows, maxShrink'],
+    ['an empty file as gzip', gzipSync(''), 'empty, noRows, maxShrink'],
     ['2 rows as zip', zipWith('leads.csv', csv(2)), 'maxShrink'],
-    ['a hundred rows of which 98 are empty in every cell', csv(2) + ',,\n'.repeat(98), 'maxShrink'],
-    ['all rows, with a lone carriage return in one cell', csv(240).replace('Dana 7,', '"Dana\r7",'), 'PUBLISHED'],
+    ['2 rows and 98 rows of empty cells', csv(2) + ',,\n'.repeat(98), 'maxShrink'],
+    ['all rows, one with a lone carriage return in a cell', csv(240).replace('Dana 7,', '"Dana\r7",'), 'PUBLISHED'],
     [
-      'equal rows that gzip makes 400 times as small',
+      'equal rows that gzip makes 400 times smaller',
       gzipSync(HEADER + `1,${'x'.repeat(5000)},1\n`.repeat(240)),
       'PUBLISHED',
     ],
@@ -163,10 +163,10 @@ describe('spreadsheets', () => {
 
   testCases([
     ['all rows', book(240), 'PUBLISHED', excepting],
-    ['all rows, behind titles', smallWorkbook([['Leads'], [], ['November'], COLUMNS, ...records(240)]), 'PUBLISHED'],
+    ['all rows, below titles', smallWorkbook([['Leads'], [], ['November'], COLUMNS, ...records(240)]), 'PUBLISHED'],
     ['2 rows', book(2), 'maxShrink'],
-    ['a header alone', book(0), 'noRows, maxShrink'],
-    ['nothing in its sheet', smallWorkbook([]), 'empty, noRows, maxShrink'],
+    ['only a header', book(0), 'noRows, maxShrink'],
+    ['an empty sheet', smallWorkbook([]), 'empty, noRows, maxShrink'],
     [
       'a left-out column',
       smallWorkbook([['id', 'name', 'idNumber'], ...records(240, CANARY)]),
@@ -179,13 +179,13 @@ describe('spreadsheets', () => {
       'for good: maxIrregularShare, lastRecord, excepted',
       excepting,
     ],
-    ['the half of it', half(book(240)), 'FileRejected'],
+    ['half of the file', half(book(240)), 'FileRejected'],
   ]);
 
   test.each([
-    ['of which one text is not listed', ['id', 'name', 'Mobil'], 'unknownHeader'],
-    ['of texts that nobody lists', ['Nummer', 'Wer', 'Telefon'], 'unknownHeader'],
-  ])('a header %s waits for a person once', async (_, header, outcome) => {
+    ['with one unlisted text', ['id', 'name', 'Mobil'], 'unknownHeader'],
+    ['with only unlisted texts', ['Nummer', 'Wer', 'Telefon'], 'unknownHeader'],
+  ])('quarantines a header %s until one release, then publishes it', async (_, header, outcome) => {
     const nights = await behindNights();
 
     const first = await nights.night({ date: '2026-11-20', bytes: book(240, header), run: RUN });
@@ -198,37 +198,37 @@ describe('spreadsheets', () => {
   });
 });
 
-describe('files that are not whole', () => {
+describe('incomplete files', () => {
   const whole = gzipSync(csv(240));
   const big = gzipSync(large(2_600_000));
 
   testCases([
     [
-      'the text of an error as last line',
+      'the text of an error as the last line',
       `${csv(239)}ERROR: canceling statement due to statement timeout\n`,
       'lastRecord',
     ],
-    ['JSON as last line', `${csv(239)}{"error":"timeout"}`, 'lastRecord, lastLineBreak'],
-    ['a record that is cut', csv(240).slice(0, -20), 'lastRecord, lastLineBreak'],
-    ['a record that is cut in its last cell', csv(240).slice(0, -3), 'lastLineBreak'],
-    ['a cut inside of quotation marks', `${csv(239)}240,"Da`, 'FileRejected'],
+    ['JSON as the last line', `${csv(239)}{"error":"timeout"}`, 'lastRecord, lastLineBreak'],
+    ['a cut record', csv(240).slice(0, -20), 'lastRecord, lastLineBreak'],
+    ['a record cut in its last cell', csv(240).slice(0, -3), 'lastLineBreak'],
+    ['a cut inside quotation marks', `${csv(239)}240,"Da`, 'FileRejected'],
     ['gzip with a flipped byte', flipped(whole), 'FileRejected'],
-    ['a gzip of 1.2 MB that is cut', big.subarray(0, 1_200_000), 'FileRejected'],
-    ['gzip with something behind it', Buffer.concat([whole, Buffer.from('ERROR: timeout')]), 'FileRejected'],
+    ['gzip of 1.3 MB cut at 1.2 MB', big.subarray(0, 1_200_000), 'FileRejected'],
+    ['gzip followed by other bytes', Buffer.concat([whole, Buffer.from('ERROR: timeout')]), 'FileRejected'],
     ['a zip with a flipped byte', flipped(zipWith('leads.csv', csv(240))), 'FileRejected'],
     [
-      'the record of the export itself',
+      'the status answer of the export',
       '{"id":"0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10","status":"PROCESSED"}',
       'FileRejected',
     ],
   ]);
 
   testCases([
-    ['a gzip of 1.3 MB is published', big, 'PUBLISHED'],
-    ['two gzip files in a row are one', Buffer.concat([gzipSync(csv(120)), gzipSync(rows(120))]), 'PUBLISHED'],
+    ['gzip of 1.3 MB', big, 'PUBLISHED'],
+    ['two gzip members in a row', Buffer.concat([gzipSync(csv(120)), gzipSync(rows(120))]), 'PUBLISHED'],
   ]);
 
-  test('a last line that says how many there are waits for a person once, and is a warning afterwards', async () => {
+  test('quarantines a last line with the total until one release, then publishes with a warning', async () => {
     const nights = await behindNights();
     const bytes = `${csv(240)}Total,240\n`;
 
@@ -243,16 +243,16 @@ describe('files that are not whole', () => {
   });
 });
 
-describe('columns that are promised', () => {
+describe('required columns and drift settings', () => {
   const strict = { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } };
   testCases([
     ['are missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'required, header', { leads: strict }],
     ['have another name', csv(240).replace('phone', 'email'), 'required, header', { leads: strict }],
-    ['come in another order', csv(240).replace(HEADER, 'phone,name,id\n'), 'PUBLISHED', { leads: strict }],
-    ['come by their labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', { leads: strict }],
+    ['arrive in another order', csv(240).replace(HEADER, 'phone,name,id\n'), 'PUBLISHED', { leads: strict }],
+    ['arrive under their labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', { leads: strict }],
   ]);
 
-  test('a header of texts that the CRM does not list waits for a person once', async () => {
+  test('quarantines an unlisted header until one release, then publishes that header only', async () => {
     const nights = await behindNights({ drift: { removed: 'stop' } });
     const bytes = csv(240).replace(HEADER, 'Nummer,Wer,Telefon\n');
 
@@ -269,7 +269,7 @@ describe('columns that are promised', () => {
 });
 
 describe('dates', () => {
-  test('equal bytes under another id are published, and the manifest says since when they are', async () => {
+  test('publishes equal bytes of another export, with the date since which they are unchanged', async () => {
     const nights = await behindNights();
 
     const end = await nights.night({ date: DATE, bytes: csv(240), run: RUN });
@@ -278,7 +278,7 @@ describe('dates', () => {
     expect(end.manifest?.unchangedSince).toBe('2026-11-13');
   });
 
-  test('a rerun on the date of a new normal is compared with what the date has', async () => {
+  test('compares a rerun on the date of a new normal with the released file', async () => {
     const nights = await behindNights();
     await nights.night({ date: DATE, bytes: csv(60), run: RUN });
     expect(await nights.release(`of-${DATE}`, true)).toMatchObject({ ended: 'PUBLISHED' });
@@ -289,7 +289,7 @@ describe('dates', () => {
     expect([bad, good].map(outcomeOf)).toEqual(['maxShrink', 'PUBLISHED']);
   });
 
-  test('an export of another plan does not take the date of a whole one, and no table is made of it', async () => {
+  test('a partial export does not replace the full one of its date', async () => {
     const nights = await behindNights();
     await nights.night({ date: DATE, bytes: csv(240), run: RUN });
     const partial: Partial<Run> = { ...RUN, kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) };

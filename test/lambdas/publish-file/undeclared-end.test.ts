@@ -9,12 +9,12 @@ import { zipWith } from '../../support/zip.ts';
 const openEnded = (text: string | Uint8Array) => storedRun(text, { undeclaredEnd: true, chunkBytes: 7 });
 
 test.each([
-  ['lines of Unix', SMALL_CSV],
-  ['lines of Windows', 'id,name\r\n1,a\r\n'],
-  ['nothing but its header', 'id,name\n'],
-  ['empty lines behind its rows', 'id,name\n1,a\n\r\n\n'],
+  ['Unix line breaks', SMALL_CSV],
+  ['Windows line breaks', 'id,name\r\n1,a\r\n'],
+  ['only a header', 'id,name\n'],
+  ['empty lines after its rows', 'id,name\n1,a\n\r\n\n'],
   ['a single column with commas in its values', 'name\nCohen, Avi\n'],
-])('a CSV file of %s whose shape speaks for it is published with a warning', async (_, text) => {
+])('publishes a CSV file with a whole shape, with a warning: %s', async (_, text) => {
   const { bucket, state } = openEnded(text);
 
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
@@ -27,10 +27,10 @@ test.each([
   ['ends within its header', 'id,name', 'its last row does not end with a line break'],
   ['ends within its last row', 'id,name\n1,a\n2,b', 'its last row does not end with a line break'],
   ['ends between the two characters of a line break', 'id,name\r\n1,a\r', 'its last row does not end'],
-  ['ends behind a quoted field', 'id,name\n1,"a"', 'its last row does not end with a line break'],
+  ['ends after a quoted field', 'id,name\n1,"a"', 'its last row does not end with a line break'],
   ['has a row that is too short', 'id,name\n1\n2,b\n', 'not all of its rows'],
   ['has a row that is too long', 'id,name\n1,a,x\n', 'not all of its rows'],
-])('a CSV file that %s may have been cut, and is not published', async (_, text, doubt) => {
+])('rejects a CSV file that %s, because it may be cut', async (_, text, doubt) => {
   const { bucket, state } = openEnded(text);
 
   const error = await failureOf(publish(bucket, state), 'FileRejected');
@@ -40,7 +40,7 @@ test.each([
   expect(bucket.keys()).toEqual([FILE_KEY]);
 });
 
-test('a CSV file that ends inside of quotation marks was cut, as with any other', async () => {
+test('rejects a CSV file that ends inside quotation marks', async () => {
   const { bucket, state } = openEnded('id,name\n1,"cut\n');
 
   expect((await failureOf(publish(bucket, state), 'FileRejected')).message).toContain('inside a quoted field');
@@ -49,13 +49,13 @@ test('a CSV file that ends inside of quotation marks was cut, as with any other'
 test.each([
   ['gzip', gzipSync(SMALL_CSV)],
   ['a zip archive', zipWith('leads.csv', SMALL_CSV)],
-])('%s proves its own end, and what it holds has to have the shape of a whole file', async (_, bytes) => {
+])('publishes %s, whose format marks its own end', async (_, bytes) => {
   const { bucket, state } = openEnded(bytes);
 
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
 });
 
-test('gzip of a file that ends within its last row may have been cut before it was packed', async () => {
+test('rejects gzip of a CSV file that ends within its last row', async () => {
   const { bucket, state } = openEnded(gzipSync(SMALL_CSV.trimEnd()));
 
   const error = await failureOf(publish(bucket, state), 'FileRejected');
@@ -63,7 +63,7 @@ test('gzip of a file that ends within its last row may have been cut before it w
   expect(error.message).toContain('its last row does not end with a line break');
 });
 
-test('no shape speaks for what is published unjudged', async () => {
+test('rejects an opaque file, because its shape cannot show its end', async () => {
   const { bucket, state } = openEnded('{"leads":[]}');
   const opaque = deployment({ entities: { leads: { opaque: ['json'] } } });
 
@@ -72,7 +72,7 @@ test('no shape speaks for what is published unjudged', async () => {
   expect(error.message).toContain('it is neither a CSV file nor a spreadsheet');
 });
 
-test('a file with a declared end need not end with a line break', async () => {
+test('publishes a file with a declared length and without a final line break', async () => {
   const { bucket, state } = storedRun('id,name\n1,a');
 
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 1 });

@@ -130,7 +130,7 @@ const onlyOn =
   (_: Entity, date: string) =>
     late.includes(date) ? null : SOON;
 
-describe('the alarm of the night', () => {
+describe('the alarm NightIncomplete', () => {
   test.each<[string, Nights['settings'], string, number]>([
     ['at 01:00 UTC', {}, MONDAY, 7],
     ['in Jerusalem, where clocks are set forward', inJerusalem('01:30'), '2026-03-26', 3],
@@ -143,32 +143,35 @@ describe('the alarm of the night', () => {
       MONDAY,
       3,
     ],
-  ])('mails every incomplete night once, and no complete one, where they begin %s', async (_, settings, from, days) => {
-    const lacking = await nightsFrom({ settings, from, days, after: (entity) => (entity === 'leads' ? null : SOON) });
-    const whole = await nightsFrom({ settings, from, days });
+  ])(
+    'sends one mail for every incomplete night and none for complete ones that begin %s',
+    async (_, settings, from, days) => {
+      const lacking = await nightsFrom({ settings, from, days, after: (entity) => (entity === 'leads' ? null : SOON) });
+      const whole = await nightsFrom({ settings, from, days });
 
-    for (const range of RANGES) {
-      expect(nightsOf(lacking, mailed(lacking, range)), `range ${range}`).toEqual(lacking.dates);
-      expect(mailed(whole, range)).toEqual([]);
-    }
-    expect([...lacking.told]).toEqual(lacking.dates.map((date) => `${date}: leads`));
-  });
+      for (const range of RANGES) {
+        expect(nightsOf(lacking, mailed(lacking, range)), `range ${range}`).toEqual(lacking.dates);
+        expect(mailed(whole, range)).toEqual([]);
+      }
+      expect([...lacking.told]).toEqual(lacking.dates.map((date) => `${date}: leads`));
+    },
+  );
 
-  test('mails nights of which nothing is there, and names all their entities', async () => {
+  test('sends mails for nights without any file, and the log lists all their entities', async () => {
     const looked = await nightsFrom({ after: never, days: 7 });
 
     for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(looked.dates);
     expect([...looked.told][0]).toBe(`${MONDAY}: ${ENTITIES.slice(0, 3)}`);
   });
 
-  test('mails the incomplete ones among others, and those that become complete too late, within the hour behind the deadline', async () => {
+  test('sends mails for nights that are incomplete or late, within an hour after the deadline', async () => {
     const late = (_: Entity, date: string) => ({ '2026-11-17': null, '2026-11-19': 9 * HOUR_MS })[date] ?? SOON;
     const looked = await nightsFrom({ after: (...args) => (args[1] === '2026-11-17' ? null : late(...args)) });
 
     for (const range of RANGES) expect(mailed(looked, range)).toEqual(['2026-11-17T07:30', '2026-11-19T07:30']);
   });
 
-  test('waits for an entity on its dates only, and never for one that starts by a rate or twice a day', async () => {
+  test('expects an entity on its scheduled dates only, and never one with a rate or two starts a day', async () => {
     const entities = {
       leads: { schedule: 'cron(0 1 ? * WED *)' },
       contacts: { schedule: 'rate(1 day)' },
@@ -179,7 +182,7 @@ describe('the alarm of the night', () => {
     for (const range of RANGES) expect(nightsOf(looked, mailed(looked, range))).toEqual(['2026-11-18']);
   });
 
-  test('of two nights whose deadlines are hours apart, each is mailed where six hours lie between them', async () => {
+  test('sends one mail for two incomplete nights with deadlines three hours apart', async () => {
     // The deadline of Mondays is at ten on Tuesday morning, three hours after seven.
     const customers = { schedule: 'cron(0 22 ? * MON *)', polling: { deadlineSeconds: 43_200 } };
     const looked = await nightsFrom({ settings: { entities: { customers } }, after: onlyOn(MONDAY, '2026-11-17') });
@@ -189,7 +192,7 @@ describe('the alarm of the night', () => {
   });
 });
 
-describe('a check that does not come', () => {
+describe('a check that fails or is late', () => {
   const between = (from: string, to: string, trouble: ReturnType<Trouble>): Trouble => {
     return (due) => (due >= new Date(`${from}Z`) && due < new Date(`${to}Z`) ? trouble : 0);
   };
@@ -197,16 +200,16 @@ describe('a check that does not come', () => {
   test.each<[string, Trouble]>([
     ['is 45 minutes late', between('2026-11-18T12:00', '2026-11-18T13:00', 45)],
     ['fails', between('2026-11-18T12:00', '2026-11-18T13:00', 'fails')],
-    ['cannot read the bucket behind a deadline', between('2026-11-18T07:40', '2026-11-18T08:40', 'cannot read')],
-  ])('once, for it %s, mails nothing where CloudWatch looks at two periods or more', async (_, checks) => {
+    ['cannot read the bucket after a deadline', between('2026-11-18T07:40', '2026-11-18T08:40', 'cannot read')],
+  ])('once (it %s) sends no mail if CloudWatch evaluates two or more periods', async (_, checks) => {
     const looked = await nightsFrom({ checks });
 
     for (const range of RANGES) expect(mailed(looked, range)).toEqual([]);
-    expect(mailed(looked, 1), 'but would where it looked at no other').toHaveLength(1);
+    expect(mailed(looked, 1), 'sends a mail if CloudWatch evaluates one period').toHaveLength(1);
   });
 
   test.each<ReturnType<Trouble>>(['fails', 'cannot read'])(
-    'for days, where it %s, is mailed once, and within the hours that CloudWatch looks back over',
+    'for days (it %s) sends one mail, after as many hours as CloudWatch evaluates',
     async (trouble) => {
       const checks = between('2026-11-18T12:00', '2026-11-30T00:00', trouble);
       const looked = await nightsFrom({ checks });
@@ -221,14 +224,14 @@ describe('a check that does not come', () => {
     },
   );
 
-  test('in five of the six hours behind a deadline still lets the incomplete night be mailed once', async () => {
+  test('in five of the six hours after a deadline does not hide an incomplete night', async () => {
     const checks = between('2026-11-18T07:00', '2026-11-18T12:40', 'fails');
     const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
 
     for (const range of RANGES) expect(mailed(looked, range), `range ${range}`).toHaveLength(1);
   });
 
-  test('in all six of them is mailed itself', async () => {
+  test('in all six hours after a deadline sends a mail', async () => {
     const checks = between('2026-11-18T07:20', '2026-11-18T13:20', 'fails');
     const looked = await nightsFrom({ checks, after: onlyOn('2026-11-18') });
 
@@ -237,7 +240,7 @@ describe('a check that does not come', () => {
 });
 
 describe('a new deployment', () => {
-  test('is mailed of no night that began before its first check, but of the first one behind it', async () => {
+  test('gets no mail for a night that began before its first check, but one for the next night', async () => {
     const looked = await nightsFrom({ madeAt: '2026-11-18T03:00:00Z', after: never });
 
     for (const range of RANGES) {
@@ -249,7 +252,7 @@ describe('a new deployment', () => {
     expect([...looked.told][0]).toMatch(/^2026-11-19: /);
   });
 
-  test('says since when it checks, once', async () => {
+  test('records once since when it checks', async () => {
     const bucket = fakeBucket();
     const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
 
@@ -259,7 +262,7 @@ describe('a new deployment', () => {
     expect(bucket.calls.filter((call) => call === `putOnce ${SINCE_KEY}`)).toHaveLength(1);
   });
 
-  test('counts nothing while what it knows of that cannot be read', async () => {
+  test('counts nothing while the record of its start cannot be read', async () => {
     const bucket = fakeBucket({ objects: { [SINCE_KEY]: 'yesterday' } });
     const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
 

@@ -9,7 +9,7 @@ const of = (state: RunState, more: object = {}) => nightOfRun({ ...state, ...mor
 const failed = (error = 'CrmUnavailable') => ({ failure: { error, cause: 'It is so.' } });
 const FAILURE = { entity: 'leads', error: 'CrmUnavailable' };
 
-test('the night of a run is that of its date', () => {
+test('the night of a run is its date', () => {
   expect(of(runState())).toEqual({ date: '2026-11-20', failure: undefined });
   expect(of(runState(failed()))).toEqual({ date: '2026-11-20', failure: FAILURE });
 });
@@ -17,21 +17,21 @@ test('the night of a run is that of its date', () => {
 test.each([
   ['crash', 'StepCrashed'],
   ['tableCrash', 'TableNotWritten'],
-])('where a function died (%s), the error is the one in which the machine ends: %s', (key, error) => {
+])('if a function died (%s), the error of the night is the one in which the machine ends: %s', (key, error) => {
   expect(of(runState(), { [key]: { Error: 'Sandbox.Timedout' } })?.failure).toEqual({ entity: 'leads', error });
 });
 
 describe('a run that fails before its export is requested', () => {
   test.each<[string, object, string]>([
-    ['of a rule has the date of its start', { scheduledFor: '2026-11-20T23:30:00Z' }, '2026-11-21'],
-    ['of a person has the date that was asked for', { date: '2026-11-02' }, '2026-11-02'],
-    ['without either has the day on which it began', {}, '2026-11-20'],
+    ['of a rule has the local date of its schedule', { scheduledFor: '2026-11-20T23:30:00Z' }, '2026-11-21'],
+    ['of a person has the requested date', { date: '2026-11-02' }, '2026-11-02'],
+    ['without either has the day of its start', {}, '2026-11-20'],
   ])('%s', (_, more, date) => {
     expect(of(newState({ entity: 'leads', ...more }, failed()))).toEqual({ date, failure: FAILURE });
   });
 
   test.each([{ columns: ['name'] }, { filters: [] }, { filtersOperator: 'OR' }])(
-    'leaves no error where its input has a plan of its own (%j)',
+    'leaves no error if its input makes it partial (%j)',
     (plan) => {
       // A failing step keeps that much of its input.
       const kept = nightInput({ entity: 'leads', ...plan });
@@ -42,13 +42,13 @@ describe('a run that fails before its export is requested', () => {
     },
   );
 
-  test('has no night where its input is wrong', () => {
+  test('has no night if its input is wrong', () => {
     expect(of(newState({ entity: 'leads', date: '2026-11-02' }, failed('InvalidInput')))).toBeUndefined();
     expect(of(newState(null, failed()))).toBeUndefined();
   });
 });
 
-test('an execution that releases or writes a table has the date of that file, and none where it failed', () => {
+test('a release has the date of its file; a failed release or table run has no night', () => {
   const input = { entity: 'leads', release: 'night-1', reason: 'It is right.' };
   const released = { run: 'night-1', date: '2026-11-03', kind: 'full', latest: false } as const;
 
@@ -57,6 +57,6 @@ test('an execution that releases or writes a table has the date of that file, an
   expect(of(newState({ entity: 'leads', table: { run: 'night-1' } }, failed('TableNotWritten')))).toBeUndefined();
 });
 
-test('a partial run leaves no error: it is not of the night', () => {
+test('a failed partial run leaves no error', () => {
   expect(of(runState({ run: run({ kind: 'partial' }), ...failed() }))?.failure).toBeUndefined();
 });

@@ -26,7 +26,7 @@ function nights(options: Parameters<typeof fakeBucket>[0] = {}) {
   return { bucket, publish, deps, night };
 }
 
-test('a run that ends writes what there is of its night, and its error where that leaves the file missing', async () => {
+test('a run that ends writes the record of its night, with its error if its file is missing', async () => {
   const { deps, publish, night } = nights();
   publish('workflows', '2026-11-20');
 
@@ -41,7 +41,7 @@ test('a run that ends writes what there is of its night, and its error where tha
   ]);
 });
 
-test('what hinders the record is logged, and ends no run', async () => {
+test('logs a failure to record the night, and does not fail the run', async () => {
   const before = failing('read', 'nights', new RunError('StorageUnavailable', 'Down.'));
   const { deps, bucket } = nights({ before });
 
@@ -51,7 +51,7 @@ test('what hinders the record is logged, and ends no run', async () => {
   expect(bucket.keys()).toEqual([]);
 });
 
-test('a run without a date looks at nothing', async () => {
+test('reads nothing for a run without a date', async () => {
   const { deps, bucket } = nights();
 
   await recordNight(newState({ entity: 'lead' }), deps);
@@ -59,7 +59,7 @@ test('a run without a date looks at nothing', async () => {
   expect(bucket.calls).toEqual([]);
 });
 
-test('the check records what killed runs have left out, over seven dates, and nothing of dates without a file', async () => {
+test('the check records complete nights that killed runs left out, for seven dates', async () => {
   const { deps, publish, night, bucket } = nights();
   const dates = ['2026-11-13', '2026-11-14', '2026-11-20'];
   for (const date of dates) for (const entity of ENTITIES) publish(entity, date);
@@ -71,7 +71,7 @@ test('the check records what killed runs have left out, over seven dates, and no
   expect(bucket.keys().filter((key) => key.startsWith('published/nights/date='))).toHaveLength(2);
 });
 
-test('the check of one date does not end with that of another', async () => {
+test('the check continues with the other dates if one cannot be read', async () => {
   const before = failing('read', 'nights/date=2026-11-20', new RunError('StorageConflict', 'It is none.'));
   const { deps, publish, night } = nights({ before });
   for (const date of ['2026-11-19', '2026-11-20']) publish('leads', date);
@@ -81,7 +81,7 @@ test('the check of one date does not end with that of another', async () => {
   expect([night('2026-11-19')?.revision, night('2026-11-20')]).toEqual([1, undefined]);
 });
 
-test('the run of a date at a later hour completes it', async () => {
+test('a later run of the date completes the night with a new revision', async () => {
   const { deps, publish, night } = nights();
   for (const entity of ENTITIES.slice(1)) publish(entity, '2026-11-20');
   await checkNights(new Date('2026-11-20T12:30:00Z'), deps);

@@ -66,7 +66,7 @@ const ALL = {
   [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
 };
 
-test('a batch of which every line was applied ends well, with result and manifest', async () => {
+test('SUMMARIZED with result and manifest if every line was applied', async () => {
   const { store, results, manifest, summarize } = world(ALL);
 
   const answer = await summarize();
@@ -85,7 +85,7 @@ test('a batch of which every line was applied ends well, with result and manifes
   expect(text + store.text(KEYS.manifest)).not.toContain(CANARY);
 });
 
-test('repeated it leaves the same bytes and answers the same', async () => {
+test('writes the same bytes and answers the same when it is repeated', async () => {
   const { store, summarize } = world(ALL);
   const first = await summarize();
   const before = [store.text(KEYS.result), store.text(KEYS.manifest)];
@@ -94,7 +94,7 @@ test('repeated it leaves the same bytes and answers the same', async () => {
   expect([store.text(KEYS.result), store.text(KEYS.manifest)]).toEqual(before);
 });
 
-test('lines without a result are NOT_SENT, and UNKNOWN where a function died in them', async () => {
+test('reports lines without a result as NOT_SENT, or UNKNOWN if a function died in them', async () => {
   const { results, manifest, summarize } = world({
     [KEYS.part(1, 1)]: applied(1, { outcome: 'REJECTED', error: 'CrmRejectedRequest', status: 404 }),
     [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
@@ -118,7 +118,7 @@ test('lines without a result are NOT_SENT, and UNKNOWN where a function died in 
   );
 });
 
-test('a batch that was stopped says by what', async () => {
+test('names the reason that stopped the batch', async () => {
   const stop = { reason: 'AuthRefused', sentence: 'PATCH was answered 403.', at: '2026-11-20T01:11:00.000Z' };
   const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1), [KEYS.stop]: JSON.stringify(stop) });
 
@@ -133,7 +133,7 @@ test('a batch that was stopped says by what', async () => {
   ).toEqual(Array(5).fill('AuthRefused'));
 });
 
-test('what its chunks left in doubt is reported by what is known of it', async () => {
+test('reports lines in doubt by the last known answer', async () => {
   const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 429 } };
   const lost = { firstLine: 4, records: 1, tries: { attempts: 1, lost: true, status: null } };
   const { results, summarize } = world({
@@ -154,7 +154,7 @@ test('what its chunks left in doubt is reported by what is known of it', async (
   ]);
 });
 
-test('a map that broke off is the reason, by the name of its error and nothing else of it', async () => {
+test('names a failed map as the reason, with its error name but not its cause', async () => {
   const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   const crash = { Error: 'States.ItemReaderFailed', Cause: CANARY };
 
@@ -170,7 +170,7 @@ test('a map that broke off is the reason, by the name of its error and nothing e
   expect(error.message + JSON.stringify(manifest())).not.toContain(CANARY);
 });
 
-test('where the map broke off, the functions still at work are told to stop, and waited for, before anything is reported', async () => {
+test('stops the running functions and waits for them before it reports, if the map failed', async () => {
   const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
 
   const answer = await summarize({ crash: { Error: 'States.Runtime' } });
@@ -180,17 +180,17 @@ test('where the map broke off, the functions still at work are told to stop, and
   expect(store.keys()).not.toContain(KEYS.result);
 });
 
-describe('a chunk that was given up may still have a function at work', () => {
+describe('a chunk whose function may still be running', () => {
   const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"firstLine":2,"records":100}' };
   const AT_WORK = { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 };
 
   test.each<[what: string, parts: Record<string, string>]>([
     ['a claim without its results', claimed],
     [
-      'a claim that another function closed',
+      'a claim that another function has closed',
       { ...ALL, ...claimed, [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":100,"tries":null}}\n' },
     ],
-  ])('%s: it is told to stop, and waited for, once, before anything is reported', async (_, parts) => {
+  ])('%s: raises the stop flag and waits once before it reports', async (_, parts) => {
     const { store, summarize } = world(parts);
 
     expect(await summarize()).toEqual(AT_WORK);
@@ -200,7 +200,7 @@ describe('a chunk that was given up may still have a function at work', () => {
     await failureOf(summarize({ awaited: true }), 'UpdatesIncomplete');
   });
 
-  test('where all lines turn out to be applied meanwhile, nothing stopped the batch', async () => {
+  test('reports no stop if all lines were applied in the meantime', async () => {
     const { store, manifest, summarize } = world({ ...ALL, [KEYS.claim(1, 3)]: '{"firstLine":4,"records":100}' });
 
     expect(await summarize()).toEqual(AT_WORK);
@@ -210,7 +210,7 @@ describe('a chunk that was given up may still have a function at work', () => {
     expect(manifest().stoppedBy).toBeNull();
   });
 
-  test('what a function inherited in doubt, and could not send itself, does not make it one at work', async () => {
+  test('does not wait for a function that inherited doubtful lines and sent none', async () => {
     const input = inputOf(3);
     const store = fakeBucket({
       objects: {
@@ -234,14 +234,14 @@ describe('a chunk that was given up may still have a function at work', () => {
   test.each<[what: string, parts: Record<string, string>, writtenAt?: Date]>([
     ['the claim is older than a function lives', claimed, new Date(Date.parse(NOW) - 961_000)],
     [
-      'its function handed on a line of its own',
+      'its function handed on its own line',
       {
         ...claimed,
         [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":1,"tries":{"attempts":1,"lost":true,"status":500}}}\n',
       },
     ],
-    ['its function came to nothing, and said so', { ...claimed, [KEYS.part(1, 2)]: '' }],
-  ])('not where %s', async (_, parts, writtenAt) => {
+    ['its function sent nothing and recorded that', { ...claimed, [KEYS.part(1, 2)]: '' }],
+  ])('does not wait if %s', async (_, parts, writtenAt) => {
     const { store, summarize } = world(parts, { writtenAt });
 
     await failureOf(summarize(), 'UpdatesIncomplete');
@@ -249,7 +249,7 @@ describe('a chunk that was given up may still have a function at work', () => {
     expect(store.keys()).not.toContain(KEYS.stop);
   });
 
-  test('a finished batch is listed, and none of its parts is read to see that', async () => {
+  test('does not read the parts of a finished batch to find running functions', async () => {
     const { store, summarize } = world({ ...ALL, [KEYS.part(1, 1)]: applied(1) + applied(2) });
     await summarize();
 
@@ -259,7 +259,7 @@ describe('a chunk that was given up may still have a function at work', () => {
   });
 });
 
-test('a result that an attempt before wrote counts, whatever came since, and the manifest tells of it', async () => {
+test('keeps the result that an earlier attempt wrote, and describes it in the manifest', async () => {
   const { store, results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   const { putOnce } = store;
   store.putOnce = async (key, body) => {
@@ -282,7 +282,7 @@ test('a result that an attempt before wrote counts, whatever came since, and the
   });
 });
 
-test('a manifest that an attempt before wrote counts, though the flag was raised since', async () => {
+test('keeps the manifest that an earlier attempt wrote, even if the stop flag was raised since', async () => {
   const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   await failureOf(summarize(), 'UpdatesIncomplete');
   store.put(KEYS.stop, '');
@@ -293,10 +293,10 @@ test('a manifest that an attempt before wrote counts, though the flag was raised
 test.each<[what: string, change: Record<string, string>]>([
   ['an input that was changed', { [KEYS.input]: inputOf(7) }],
   ['a result of another customer', { [KEYS.part(1, 2)]: applied(3, { id: idOf(9) }) }],
-  ['a part that is no results', { [KEYS.part(1, 2)]: `{"x":"${CANARY}"}\n` }],
+  ['a part that is not valid results', { [KEYS.part(1, 2)]: `{"x":"${CANARY}"}\n` }],
   ['another result in its place', { [KEYS.result]: 'other' }],
   ['a result of fewer lines in its place', { [KEYS.result]: applied(1) }],
   ['another manifest in its place', { [KEYS.manifest]: 'other' }],
-])('%s is a conflict, and nothing of it is quoted', async (_, change) => {
+])('%s ends in StorageConflict', async (_, change) => {
   await failureOf(world({ ...ALL, ...change }).summarize(), 'StorageConflict');
 });

@@ -22,7 +22,7 @@ function world(input?: string, options: Parameters<typeof fakeBucket>[0] = {}) {
   return { store, validate };
 }
 
-test('a valid file is claimed and cut into chunks that cover it', async () => {
+test('claims a valid file and cuts it into chunks that cover it', async () => {
   const input = inputOf(250);
   const { store, validate } = world(input);
 
@@ -56,35 +56,35 @@ test.each([
   [100, 20],
   [250, 20 / 3],
   [2000, 20 / 8],
-])('of %i records each chunk has its share of the rate: %d per second', async (records, chunkRate) => {
+])('splits the rate of %i records among their chunks: %d per second each', async (records, chunkRate) => {
   const { validate } = world(inputOf(records));
 
   expect((await validate()).batch?.chunkRate).toBeCloseTo(chunkRate);
 });
 
-test('a deprecated field is a warning, by its name and count', async () => {
+test('warns of a deprecated field with its name and count', async () => {
   const line = JSON.stringify({ id: idOf(1), customFields: { present: true } });
   const { validate } = world(`${line}\n`);
 
   expect((await validate()).batch?.warnings).toEqual(['"customFields" is deprecated: 1 records, first on line 1.']);
 });
 
-describe('an input that is no request', () => {
+describe('refuses an input with InvalidInput', () => {
   test.each<[name: string, input: unknown, message: string]>([
-    ['nothing', {}, '"file" must be the key'],
+    ['an empty object', {}, '"file" must be the key'],
     ['a list', [FILE], 'The input is not an object'],
     ['a text', KEYS.input, 'The input is not an object'],
     ['null', null, 'The input is not an object'],
     ['another folder', { file: 'runs/b1/input.jsonl' }, '"file" must be the key'],
     ['another name', { file: 'updates/b1/chunks.jsonl' }, '"file" must be the key'],
-    ['a way out', { file: 'updates/../b1/input.jsonl' }, '"file" must be the key'],
+    ['a path traversal', { file: 'updates/../b1/input.jsonl' }, '"file" must be the key'],
     ['a name of 61 letters', { file: `updates/${'x'.repeat(61)}/input.jsonl` }, '"file" must be the key'],
-    ['no rate', { ...FILE, maxRate: 0 }, '"maxRate" must be a number'],
-    ['more than the configured rate', { ...FILE, maxRate: 20.5 }, '"maxRate" must be at most 20'],
-    ['no failures', { ...FILE, stopAfterFailures: 0 }, '"stopAfterFailures" must be a whole number'],
+    ['a rate of zero', { ...FILE, maxRate: 0 }, '"maxRate" must be a number'],
+    ['a rate above the configured one', { ...FILE, maxRate: 20.5 }, '"maxRate" must be at most 20'],
+    ['zero failures', { ...FILE, stopAfterFailures: 0 }, '"stopAfterFailures" must be a whole number'],
     ['a misspelt key', { ...FILE, maxrate: 1 }, 'Unknown: "maxrate" (did you mean "maxRate"?)'],
-    ['a secret for a key', { ...FILE, [`${CANARY} x`]: 1 }, 'Unknown: a name of 15 characters'],
-    ['a file that is not there', { file: 'updates/b2/input.jsonl' }, 'There is no file at updates/b2/input.jsonl'],
+    ['a secret as a key', { ...FILE, [`${CANARY} x`]: 1 }, 'Unknown: a name of 15 characters'],
+    ['a file that does not exist', { file: 'updates/b2/input.jsonl' }, 'There is no file at updates/b2/input.jsonl'],
   ])('%s', async (_, input, message) => {
     const { store, validate } = world(inputOf(1));
 
@@ -96,15 +96,15 @@ describe('an input that is no request', () => {
   });
 });
 
-describe('a file that is not valid is refused whole, without a value of it', () => {
+describe('refuses a file with UpdateFileInvalid, and stores nothing', () => {
   const good = inputOf(2);
   test.each<[name: string, input: string, message: string]>([
-    ['empty', '', 'is empty'],
+    ['an empty file', '', 'is empty'],
     ['blank lines only', '\n\n', 'holds no record to update'],
     ['a wrong value', `${good}{"id":"${idOf(3)}","smoker":"${CANARY}"}\n`, 'on line 3: "smoker" must be true or false'],
     ['an unknown field', `{"id":"${idOf(3)}","${CANARY}":1}\n`, 'on line 1: a name in it is not a field of a customer'],
-    ['no id', `${good}{"city":"${CANARY}"}\n`, 'on line 3: "id" is missing'],
-    ['no JSON', `${good}${CANARY}\n`, 'on line 3: it is not a JSON object'],
+    ['a line without an id', `${good}{"city":"${CANARY}"}\n`, 'on line 3: "id" is missing'],
+    ['a line that is not JSON', `${good}${CANARY}\n`, 'on line 3: it is not a JSON object'],
     [
       'one id twice',
       `${good}${good}`,
@@ -120,7 +120,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
     expect(store.keys()).toEqual([KEYS.input]);
   });
 
-  test('larger than one invocation can validate', async () => {
+  test('a file larger than one invocation can validate', async () => {
     const { store } = world(inputOf(1));
     const huge = {
       ...store,
@@ -133,7 +133,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
     expect(error.message).toContain('more than the 268435456 of one batch');
   });
 
-  test('longer at its rate than a batch may take', async () => {
+  test('a file that takes longer at its rate than a batch may', async () => {
     const { validate } = world(inputOf(20_000));
 
     const error = await failureOf(validate({ ...FILE, maxRate: 0.1 }), 'UpdateFileInvalid');
@@ -143,7 +143,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
 });
 
 describe('the claim', () => {
-  test('is kept by the execution that repeats its step, which leaves the same bytes', async () => {
+  test('is kept if its execution repeats the step, with the same bytes', async () => {
     const { store, validate } = world(inputOf(3));
     await validate();
     const before = [store.text(KEYS.started), store.text(KEYS.chunks)];
@@ -152,7 +152,7 @@ describe('the claim', () => {
     expect([store.text(KEYS.started), store.text(KEYS.chunks)]).toEqual(before);
   });
 
-  test('ends any other execution', async () => {
+  test('ends any other execution in UpdateAlreadyStarted', async () => {
     const { validate } = world(inputOf(3));
     await validate();
 
@@ -162,7 +162,7 @@ describe('the claim', () => {
     await failureOf(validate(FILE, { startedAt: '2026-11-21T01:00:00Z' }), 'UpdateAlreadyStarted');
   });
 
-  test('of two that come at once goes to one', async () => {
+  test('goes to one of two executions at once', async () => {
     const { validate } = world(inputOf(3));
 
     const both = await Promise.allSettled([validate(), validate(FILE, { execution: 'other' })]);
@@ -170,7 +170,7 @@ describe('the claim', () => {
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('is not made of an invalid file, which may be corrected and started again', async () => {
+  test('is not made for an invalid file, which may be corrected and started again', async () => {
     const { store, validate } = world('{}\n');
     await failureOf(validate(), 'UpdateFileInvalid');
     store.put(KEYS.input, inputOf(1));
@@ -178,7 +178,7 @@ describe('the claim', () => {
     expect(await validate(FILE, { execution: 'second' })).toMatchObject({ outcome: 'VALIDATED' });
   });
 
-  test('does not hold for a file that was changed in between', async () => {
+  test('ends in StorageConflict if the file was changed in between', async () => {
     const { store, validate } = world(inputOf(3));
     await validate();
     store.put(KEYS.input, inputOf(4));
@@ -186,7 +186,7 @@ describe('the claim', () => {
     await failureOf(validate(), 'StorageConflict');
   });
 
-  test('that nobody can read is somebody else', async () => {
+  test("that is unreadable counts as another execution's", async () => {
     const { store, validate } = world(inputOf(3));
     store.put(KEYS.started, 'not json');
 
@@ -196,7 +196,7 @@ describe('the claim', () => {
   });
 });
 
-describe('of a batch that resumes another', () => {
+describe('a batch that resumes another', () => {
   const NULL = JSON.stringify({ id: idOf(2), notes: null });
   const whole = `\uFEFF${JSON.stringify({ id: idOf(1), city: 'Haifa' })}\n${NULL}\n${JSON.stringify({ id: idOf(3), city: 'Haifa' })}`;
   const first = keysOf('first');
@@ -210,7 +210,7 @@ describe('of a batch that resumes another', () => {
     return made;
   }
 
-  test('lines that another release found valid are taken as they stand', async () => {
+  test('accepts lines that another release validated, unchanged', async () => {
     const { validate } = resumed(`\n${NULL}\n`);
 
     expect(await validate(resume)).toMatchObject({ outcome: 'VALIDATED', batch: { records: 1, lines: 2 } });
@@ -218,11 +218,11 @@ describe('of a batch that resumes another', () => {
   });
 
   test.each<[what: string, input: string]>([
-    ['a line that is none of it', `\n{"id":"${idOf(2)}","notes":null,"x":"${CANARY}"}\n`],
-    ['a line of it in another place', `${NULL}\n`],
-    ['a line behind its end', `\n\n\n${NULL}\n`],
-    ['nothing', '\n\n'],
-  ])('%s is refused', async (_, input) => {
+    ['a line that differs from the first batch', `\n{"id":"${idOf(2)}","notes":null,"x":"${CANARY}"}\n`],
+    ['a line of the first batch in another place', `${NULL}\n`],
+    ['a line after the end of the first batch', `\n\n\n${NULL}\n`],
+    ['no line', '\n\n'],
+  ])('refuses %s', async (_, input) => {
     const { store, validate } = resumed(input);
 
     const error = await failureOf(validate(resume), 'UpdateFileInvalid');
@@ -231,7 +231,7 @@ describe('of a batch that resumes another', () => {
     expect(store.keys()).not.toContain(KEYS.started);
   });
 
-  test('a batch that never began vouches for no line, nor does one whose file is another now', async () => {
+  test('is refused if the first batch was never started or its file has changed', async () => {
     const never = await failureOf(resumed(`\n${NULL}\n`, { claimed: false }).validate(resume), 'InvalidInput');
     expect(never.message).toContain('was never started');
     await failureOf(resumed(`\n${NULL}\n`, { etag: '"other"' }).validate(resume), 'StorageConflict');
@@ -239,7 +239,7 @@ describe('of a batch that resumes another', () => {
   });
 });
 
-test('another index in its place is a conflict, trouble of the bucket is left to the wrapper', async () => {
+test('ends in StorageConflict for another index, and passes StorageUnavailable to the wrapper', async () => {
   const { store, validate } = world(inputOf(1));
   store.put(KEYS.chunks, 'other');
   await failureOf(validate(), 'StorageConflict');

@@ -7,9 +7,9 @@ import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedsIn, headOf, night, publish, stateOf } from './support.ts';
 
 test.each([
-  ['a key that the table does not have', 'id,name\n1,a\n', { changes: { key: 'number' } }, 'no column "number"'],
-  ['a column of a name of the feed itself', 'id,name,_sequence\n1,a,7\n', {}, '"_sequence"'],
-])('%s is an error by its name, with the head where it was', async (_, csv, settings, why) => {
+  ['a key that is not a column of the table', 'id,name\n1,a\n', { changes: { key: 'number' } }, 'no column "number"'],
+  ['a column with a name that the feed uses itself', 'id,name,_sequence\n1,a,7\n', {}, '"_sequence"'],
+])('%s ends in ChangesNotWritten and does not move the head', async (_, csv, settings, why) => {
   const world = await publishedRuns();
 
   const error = await failureOf(night(world, 'night-1', '2026-11-20', csv, settings), 'ChangesNotWritten');
@@ -19,7 +19,7 @@ test.each([
   expect(feedsIn(world)).toEqual([]);
 });
 
-test('a key that the file does not have any more is an error by its name, and the night that has it again is told', async () => {
+test('a file without the key ends in ChangesNotWritten, and the next file with it gets a feed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
 
@@ -31,7 +31,7 @@ test('a key that the file does not have any more is an error by its name, and th
   expect(again.feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
 });
 
-test('a table that is no table is an error by its name, and is told once it is written again', async () => {
+test('an unreadable table ends in ChangesNotWritten, and gets a feed once it is written again', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
@@ -50,10 +50,10 @@ test('a table that is no table is an error by its name, and is told once it is w
 });
 
 test.each([
-  ['that is cut', (head: object) => JSON.stringify(head).slice(0, 99)],
+  ['that is truncated', (head: object) => JSON.stringify(head).slice(0, 99)],
   ['of an earlier layout', (head: object) => JSON.stringify({ ...head, schemaVersion: 1 })],
-  ['at a place that no feed has', (head: object) => JSON.stringify({ ...head, sequence: -1 })],
-])('a head %s is an error by its name, and stays as it is', async (_, damaged) => {
+  ['with a negative sequence', (head: object) => JSON.stringify({ ...head, sequence: -1 })],
+])('a head %s ends in ChangesNotWritten and is not changed', async (_, damaged) => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   const text = damaged(headOf(world));

@@ -18,7 +18,7 @@ function holding(deps: ReturnType<typeof depsOn>) {
   return { held: { ...deps, bucket: { ...deps.bucket, putParquet } }, reached, letGo };
 }
 
-test('a table that is written again before it is told is told as it is now', async () => {
+test('a table rewritten before its feed was written gets a feed with its new content', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   const csv = 'id,name,_sequence\n1,b,7\n';
@@ -30,7 +30,7 @@ test('a table that is written again before it is told is told as it is now', asy
   expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 1 });
 });
 
-test('a table that is written again after it was told is told with the next run, whatever its settings are', async () => {
+test("a table rewritten after its feed was written gets the next run's feed, with its new settings", async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   const typed = { tables: { columns: { id: 'integer' } } };
@@ -42,7 +42,7 @@ test('a table that is written again after it was told is told with the next run,
   expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual(['insert 1 a', 'insert 2 b']);
 });
 
-test('a pair whose copy goes while another compares stays open until nobody can write its feed any more', async () => {
+test('a pair whose copy disappears stays open while another invocation may still write its feed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
@@ -59,7 +59,7 @@ test('a pair whose copy goes while another compares stays open until nobody can 
   expect(headOf(world)).toMatchObject({ sequence: 2, pair: null });
 });
 
-test('a pair that is too large for one function stays open while another one, which has more memory, may write its feed', async () => {
+test('a pair too large for one function stays open while one with more memory may write its feed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(4000));
   await publish(world, 'night-2', '2026-11-21', many(3999));

@@ -19,7 +19,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-test.skipIf(!existsSync(FULL))('a disk that is full when the feed is written is an error by its name', async () => {
+test.skipIf(!existsSync(FULL))('ends in ChangesNotWritten if the disk is full while the feed is written', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(30));
   await publish(world, 'night-2', '2026-11-21', many(29));

@@ -5,7 +5,7 @@ import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
 
-test('a mass deletion is stopped, and a whole night after it is compared with the table before', async () => {
+test('stops a mass deletion, and compares the next whole night with the table before it', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));
 
@@ -25,7 +25,7 @@ test('a mass deletion is stopped, and a whole night after it is compared with th
   expect(headOf(world)).toMatchObject({ stopped: null, end: { run: 'night-3' } });
 });
 
-test('nothing but a release passes a stopped head, also where all rows would be told', async () => {
+test('only a release passes a stopped head, even if the next feed would be a snapshot', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));
   await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
@@ -43,9 +43,9 @@ test('nothing but a release passes a stopped head, also where all rows would be 
 
 test.each([
   ['the copy of the table before is gone', {}],
-  ['its settings are other ones', { tables: { columns: { id: 'integer' } } }],
-  ['its key is another one', { changes: { key: 'name' } }],
-])('all rows are told only where not too many fewer are left, also when %s', async (_, settings) => {
+  ['its settings have changed', { tables: { columns: { id: 'integer' } } }],
+  ['its key has changed', { changes: { key: 'name' } }],
+])('stops a snapshot with too few rows until a release, if %s', async (_, settings) => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(40));
   await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
@@ -64,7 +64,7 @@ test.each([
   expect(released.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 18 });
 });
 
-test('all rows are told where no more than the limit are gone, and of fewer than 20 rows always', async () => {
+test('writes a snapshot if no more than the limit are gone, and always below 20 rows', async () => {
   const world = await publishedRuns();
   const another = { changes: { ignore: ['name'] } };
   await night(world, 'night-1', '2026-11-20', many(40));
@@ -77,7 +77,7 @@ test('all rows are told where no more than the limit are gone, and of fewer than
   expect(none.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 0 });
 });
 
-test('exactly as many keys as may be gone are told, whatever their share is as a binary fraction', async () => {
+test('writes a feed if exactly as many keys as allowed are gone', async () => {
   const world = await publishedRuns();
   const settings = { changes: { maxRemoved: 0.29 } };
   await night(world, 'night-1', '2026-11-20', many(100), settings);
@@ -89,7 +89,7 @@ test('exactly as many keys as may be gone are told, whatever their share is as a
   expect(stopped.message).toContain('21 of 71 keys');
 });
 
-test('every night that a stopped head stops writes it again, or it would expire, and what was stopped would pass', async () => {
+test('writes a stopped head again every night, so that it does not expire', async () => {
   const world = await publishedRuns();
   const another = { changes: { ignore: ['name'] } };
   await night(world, 'night-1', '2026-11-20', many(40));

@@ -24,7 +24,7 @@ import {
   withMemory,
 } from './support.ts';
 
-test('the first feed is all rows, the second what has changed, and each says where it lies in the chain', async () => {
+test('the first feed has all rows, the second the changes, and each its place in the chain', async () => {
   const world = await publishedRuns();
 
   const first = await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n3,c\n');
@@ -55,7 +55,7 @@ test('the first feed is all rows, the second what has changed, and each says whe
   });
 });
 
-test('a run that is told already, an older date and a table that another run wrote are told by nobody twice', async () => {
+test('writes no second feed for a run that has one, nor one for an older date', async () => {
   const world = await publishedRuns();
   await night(world, 'night-2', '2026-11-21', 'id,name\n1,a\n');
 
@@ -66,7 +66,7 @@ test('a run that is told already, an older date and a table that another run wro
   expect(feedsIn(world)).toHaveLength(1);
 });
 
-test('a run of the same date is compared with the one before, though its table stands where that one stood', async () => {
+test('compares a second run of the same date with the first one, whose table it replaced', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
 
@@ -79,10 +79,10 @@ test('a run of the same date is compared with the one before, though its table s
 });
 
 test.each([
-  ['another type of a column', { tables: { columns: { id: 'integer' } } }],
+  ['another column type', { tables: { columns: { id: 'integer' } } }],
   ['another key', { changes: { key: ['id', 'name'] } }],
   ['another ignored column', { changes: { ignore: ['name'] } }],
-])('%s makes a feed of all rows', async (_, settings) => {
+])('writes a snapshot for %s', async (_, settings) => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
 
@@ -91,7 +91,7 @@ test.each([
   expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 2, deletes: 0 });
 });
 
-test('a memory that is too small for both tables is an error by its name, with the head where it was', async () => {
+test('ends in ChangesNotWritten if both tables do not fit in memory, and does not move the head', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(4000));
   await publish(world, 'night-2', '2026-11-21', many(3999));
@@ -104,7 +104,7 @@ test('a memory that is too small for both tables is an error by its name, with t
   expect(await writeChanges(stateOf('night-2'), depsOn(world))).toMatchObject({ feed: { sequence: 2, deletes: 1 } });
 });
 
-test('a feed takes 20 requests to the bucket, five of them writes', async () => {
+test('writes a feed with 20 requests to the bucket, five of them writes', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
@@ -116,7 +116,7 @@ test('a feed takes 20 requests to the bucket, five of them writes', async () => 
   expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);
 });
 
-test('feed, record and copied table carry the digest of the column settings of their table', async () => {
+test("feed, record and copied table have the digest of the table's column settings", async () => {
   const world = await publishedRuns();
   const settings = { tables: { hash: ['name'] } };
   await night(world, 'night-1', '2026-11-20', many(30), settings);
@@ -129,7 +129,7 @@ test('feed, record and copied table carry the digest of the column settings of t
   expect(JSON.parse(String(record?.body))).toMatchObject({ settings: digest });
 });
 
-test('after feeds and copied tables were removed, the next feed is a snapshot at the next place', async () => {
+test('writes a snapshot as the next feed if feeds and copied tables were removed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(30));
   await night(world, 'night-2', '2026-11-21', many(31));
@@ -141,7 +141,7 @@ test('after feeds and copied tables were removed, the next feed is a snapshot at
   expect(feed).toMatchObject({ sequence: 3, kind: 'snapshot', inserts: 30 });
 });
 
-test('two invocations at once write one feed', async () => {
+test('two invocations at once write only one feed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(30));
   await publish(world, 'night-2', '2026-11-21', many(29));
@@ -152,7 +152,7 @@ test('two invocations at once write one feed', async () => {
   expect(feedsIn(world)).toHaveLength(2);
 });
 
-test('says that it wrote the feed that the chain ends at, not one before it', async () => {
+test('answers UP_TO_DATE if it only completed an earlier feed and another invocation wrote the last one', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
@@ -196,7 +196,7 @@ async function leftOpen() {
   return { world, later: { ...base, now: () => new Date(base.now().getTime() + 21 * 60_000) } };
 }
 
-test('a pair that was left open is finished by the next run, however often its feed could not be stored', async () => {
+test('completes an open pair in the next run, even if storing its feed failed twice', async () => {
   const { world, later } = await leftOpen();
 
   const answer = await writeChanges(stateOf('night-3'), later);
@@ -205,7 +205,7 @@ test('a pair that was left open is finished by the next run, however often its f
   expect(feedsIn(world)).toHaveLength(3);
 });
 
-test('a pair whose copy is gone is given back only when nobody can still write its feed', async () => {
+test('gives up a pair whose copy is gone only when no function can still write its feed', async () => {
   const { world, later } = await leftOpen();
   await world.put('changes/entity=leads/base/run=night-2.parquet', 'another object');
 

@@ -6,14 +6,14 @@ import { secretsManager } from '../../support/secrets-manager.ts';
 
 const KEY = 'k'.repeat(64);
 
-test('the key of hashed columns is the value of its secret', async () => {
+test('reads the key of hashed columns from its secret', async () => {
   const { client } = await secretsManager({ key: KEY });
 
   expect(await readHashKey(client, 'key')).toBe(KEY);
 });
 
 test.each<[string, Record<string, string>, string | undefined, RegExp]>([
-  ['is not there', {}, 'key', /is missing or has no value: the secret key\.$/],
+  ['is missing', {}, 'key', /is missing or has no value: the secret key\.$/],
   ['has no value', { key: '' }, 'key', /is missing or has no value: the secret key\.$/],
   ['is too short to hide anything', { key: 'secret-4711' }, 'key', /is shorter than 32 characters: the secret key\.$/],
   [
@@ -22,7 +22,7 @@ test.each<[string, Record<string, string>, string | undefined, RegExp]>([
     undefined,
     /^The stack has no secret for the hashed columns: deploy it again\.$/,
   ],
-])('a key that %s is one sentence, which does not quote it', async (_, values, id, sentence) => {
+])('reports in one sentence, without the key, a key that %s', async (_, values, id, sentence) => {
   const { client } = await secretsManager(values);
 
   const error = await readHashKey(client, id).catch((thrown: unknown) => thrown);
@@ -32,7 +32,7 @@ test.each<[string, Record<string, string>, string | undefined, RegExp]>([
   expect((error as TableError).message).not.toContain('secret-4711');
 });
 
-test('a service that does not answer is trouble to be waited out, a missing right is not', async () => {
+test('Secrets Manager without an answer is a transient error, a missing right a final one', async () => {
   const { client } = await secretsManager({ key: KEY }, { trouble: () => 'InternalServiceError' });
   const denied = await secretsManager({ key: KEY }, { trouble: () => 'AccessDeniedException' });
 

@@ -58,8 +58,8 @@ const bytesOf = ({ store }: World) => store.object(KEY)?.body.toString('latin1')
 test.each([
   ['requests and tables', PLAIN],
   ['a label and another spelling', { tables: { except: ['MOBILE'], hash: ['מספר-זהות'] } }],
-  ['an older setting of the table alone', { tables: { except: ['phone', 'idNumber'] } }],
-])('no byte of a table, and no message, has a value of what %s leave out or hash today', async (_, leads) => {
+  ['an older setting of the table only', { tables: { except: ['phone', 'idNumber'] } }],
+])('the rewritten table has no value that %s leave out or hash today', async (_, leads) => {
   const world = await worldOf();
   await write(world, { tables: {} });
   expect(bytesOf(world)).toContain(CANARY);
@@ -71,7 +71,7 @@ test.each([
   expect(said).not.toContain(CANARY);
 });
 
-test('a column that goes by another label since is left out too: the newest published manifest knows it', async () => {
+test('leaves out a column by a label that only the newest published manifest has', async () => {
   const relabelled = [{ entry: 'nationalId', name: 'idNumber', label: 'nationalId' }];
   const world = await worldOf({}, { excepted: relabelled });
 
@@ -83,25 +83,25 @@ test('a column that goes by another label since is left out too: the newest publ
 
 test.each<[string, Older, object, RegExp]>([
   [
-    'no manifest knows',
+    'no manifest lists',
     {},
     { columns: { except: ['nationalId'] }, tables: {} },
     /^No published file shows which column/,
   ],
   [
-    'the file may have anywhere, for it has no header,',
+    'may be anywhere in the file, which has no header,',
     { file: { header: null, content: { ...UNSEEN, headed: false, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
     { tables: { except: ['phone'] } },
     /does not name its columns itself/,
   ],
   [
-    'the file may have anywhere, for its header was released,',
+    'may be anywhere in the file, whose header was released,',
     { file: { header: null, content: { ...UNSEEN, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
     { tables: { hash: ['phone'] } },
     /does not name its columns itself/,
   ],
   [
-    'the file may have anywhere, for a header like its own was released,',
+    'may be anywhere in the file, because a header like its own was released,',
     {
       file: {
         header: ['id', 'idNumber', 'phone'],
@@ -111,7 +111,7 @@ test.each<[string, Older, object, RegExp]>([
     { tables: { except: ['phone'] } },
     /does not name its columns itself/,
   ],
-])('a column that %s keeps the table from being written, and no value is said', async (_, older, leads, why) => {
+])('writes no table if a left-out or hashed column %s, and reports no value', async (_, older, leads, why) => {
   const world = await worldOf(older);
   const { answer, said } = await write(world, leads, night());
 
@@ -121,7 +121,7 @@ test.each<[string, Older, object, RegExp]>([
   expect(said).not.toContain(CANARY);
 });
 
-test('the table says by a digest which settings it was written under; another setting makes another digest', async () => {
+test('the table has the digest of its settings, which changes with them', async () => {
   const world = await worldOf();
   const settingsOf = () => world.store.object(KEY)?.headers['x-amz-meta-settings'];
 
@@ -135,24 +135,24 @@ test('the table says by a digest which settings it was written under; another se
   expect(settingsOf()).not.toBe(first);
 });
 
-test('a table that another program wrote has no digest, which reads as none', async () => {
+test('reads an empty digest from a table that another program wrote', async () => {
   const world = await worldOf();
   await world.put(KEY, 'old');
 
   expect(await standingTable(world.stored().bucket, KEY)).toMatchObject({ settings: '' });
 });
 
-describe('a file of another plan than the configured one', () => {
+describe('a partial file', () => {
   const told: Told = { kind: 'partial', differs: ['filters'], fields: FIELDS };
 
-  test('becomes no table behind its publication', async () => {
+  test('gets no table after its publication', async () => {
     const world = await worldOf({ told });
 
     expect((await write(world, PLAIN, night())).answer).toEqual({ outcome: 'SUPERSEDED' });
     expect(world.store.keys()).not.toContain(KEY);
   });
 
-  test('becomes none where a person asks for it, and the sentence says why', async () => {
+  test('is refused if a person asks for its table, with the reason', async () => {
     const { answer } = await write(await worldOf({ told }), PLAIN);
 
     const error = await failureOf(Promise.reject((answer as { error: unknown }).error), 'InvalidInput');
@@ -162,7 +162,7 @@ describe('a file of another plan than the configured one', () => {
   });
 });
 
-describe('a file whose header is not known', () => {
+describe('a file with an unknown header', () => {
   const csv = '1,a\n2,b\n';
   const columns = ['id', 'name'];
   const rowsOf = async (content: Content | null, leads: object = { tables: {} }) => {
@@ -170,25 +170,25 @@ describe('a file whose header is not known', () => {
     return (await write(world, leads, night())).answer;
   };
 
-  test('has its first record as a row where the configuration says that such files have no header', async () => {
+  test('has its first record as a row if the configuration says header: none', async () => {
     const answer = await rowsOf({ ...UNSEEN, headed: false, width: 2 });
     expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 2 } });
   });
 
-  test('has it as a header where a person has released it: it stands for the requested columns', async () => {
+  test('has its first record as the header if a person released it', async () => {
     const answer = await rowsOf({ ...UNSEEN, width: 2 });
     expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 1 } });
   });
 
   test.each([
-    ['is another than requested', { ...UNSEEN, width: 3 }],
-    ['no release has looked at', null],
-  ])('becomes no table where its width %s', async (_, content) => {
+    ['differs from the request', { ...UNSEEN, width: 3 }],
+    ['is not recorded', null],
+  ])('gets no table if its width %s', async (_, content) => {
     expect(await rowsOf(content)).toMatchObject({ error: { name: 'TableNotWritten' } });
   });
 });
 
-test('values below a cell of the header without a name are not in the table, and a warning counts their columns', async () => {
+test('leaves out values below an unnamed header cell, and warns with the count of such columns', async () => {
   const content = { ...UNSEEN, headed: true, width: 2, unnamed: 1 };
   const world = await worldOf({ csv: `id,\n1,\n2,${CANARY}\n`, file: { header: ['id', ''], content } });
   const { answer, said } = await write(world, { tables: {} });

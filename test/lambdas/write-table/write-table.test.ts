@@ -55,7 +55,7 @@ describe.each([
   ['in one request', undefined],
   ['in parts', 500],
 ])('a table that is stored %s', (_, partBytes) => {
-  test('has the rows of the published file, with types, and says which run it is of', async () => {
+  test('has the typed rows of the published file, and names its run', async () => {
     const world = await publishedRuns();
     await world.publish(CSV);
 
@@ -73,7 +73,7 @@ describe.each([
     expect(world.store.uploads()).toEqual([]);
   });
 
-  test('is the same after a kill before or behind any of its requests, once the step is repeated', async () => {
+  test('is the same if the step was killed before or after any request and is repeated', async () => {
     const whole = await publishedRuns();
     await whole.publish(CSV);
     const before = whole.store.calls.length;
@@ -96,7 +96,7 @@ describe.each([
       }
   });
 
-  test('is not there, nor any part of it, where the pointer has moved to another run meanwhile', async () => {
+  test('is not written if the pointer moves to another run meanwhile', async () => {
     const world = await publishedRuns();
     await world.publish(CSV);
     const deps = depsOn(world, TABLES, { partBytes });
@@ -114,7 +114,7 @@ describe.each([
     expect(world.store.uploads()).toEqual([]);
   });
 
-  test('leaves the one that another run has written meanwhile', async () => {
+  test('does not replace the table that another run wrote meanwhile', async () => {
     const world = await publishedRuns();
     await world.publish(CSV);
     const deps = depsOn(world, TABLES, { partBytes });
@@ -140,7 +140,7 @@ describe.each([
     expect(world.store.uploads()).toEqual([]);
   });
 
-  test('is removed whole where a value does not fit and the configuration stops there', async () => {
+  test('is not written if a value does not fit and misfit is stop', async () => {
     const world = await publishedRuns();
     await world.publish(`id,name,age\n1,a,40\n2,b,${CANARY}\n`);
 
@@ -155,7 +155,7 @@ describe.each([
   });
 });
 
-test('of two executions at once that write the table of one run, one writes it and the other tries again', async () => {
+test('one of two executions that write one table at once succeeds, the other ends in StorageUnavailable', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
 
@@ -166,7 +166,7 @@ test('of two executions at once that write the table of one run, one writes it a
   expect(await rowsOf(world)).toEqual(ROWS);
 });
 
-test('the table of a later run replaces that of an earlier one, and a run that is not the one of its date writes none', async () => {
+test('a later run replaces the table, and a run that is no longer published writes none', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
   await write(world);
@@ -179,7 +179,7 @@ test('the table of a later run replaces that of an earlier one, and a run that i
   expect(await rowsOf(world)).toEqual([{ id: '9', name: 'z', age: '9' }]);
 });
 
-test('a table that a person asks for is made of the named run, and says which execution wrote it', async () => {
+test('a requested table is made from the named run, and names the execution that wrote it', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
 
@@ -191,7 +191,7 @@ test('a table that a person asks for is made of the named run, and says which ex
   });
 });
 
-test('a released file gets its table as any other: the pointer names the run that stored it', async () => {
+test('a released file gets a table that names the run that stored it', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
   const released = { run: 'night-1', date: DATE, kind: 'full' as const, latest: true };
@@ -202,7 +202,7 @@ test('a released file gets its table as any other: the pointer names the run tha
   expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { run: 'night-1' } });
 });
 
-test('a version of the table has a folder of its own, and columns that are left out or hashed show no value', async () => {
+test('a table version has its own folder, and left-out or hashed columns show no value', async () => {
   const world = await publishedRuns();
   await world.publish(`id,name,age\n1,${CANARY}-left,${CANARY}-hashed\n2,b,\n`);
 
@@ -216,7 +216,7 @@ test('a version of the table has a folder of its own, and columns that are left 
   expect(world.store.object(key)?.body.includes(CANARY)).toBe(false);
 });
 
-test('a column that tables leave out may be left out of requests too: older files still have it', async () => {
+test('writes the table without a warning if a column is left out of both tables and requests', async () => {
   const world = await publishedRuns();
   await world.publish(CSV, 'night-1', {}, undefined, { excepted: [{ entry: 'phone', name: 'phone', label: null }] });
   const leads = { columns: { except: ['phone'] }, tables: { except: ['phone'] } };
@@ -226,7 +226,7 @@ test('a column that tables leave out may be left out of requests too: older file
   expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { warnings: [] } });
 });
 
-test('a file of 0 bytes becomes a table without rows, though a column is left out and another hashed', async () => {
+test('an empty file becomes a table without rows, also with left-out and hashed columns', async () => {
   const world = await publishedRuns();
   await world.publish(Buffer.alloc(0), 'night-1', { format: null, header: [], rows: 0 }, ['id', 'name', 'age']);
 
@@ -236,7 +236,7 @@ test('a file of 0 bytes becomes a table without rows, though a column is left ou
   expect(await rowsOf(world)).toEqual([]);
 });
 
-test('a spreadsheet is read over ranges of one version of the object, and a damaged one becomes no table', async () => {
+test('reads a spreadsheet in ranges, and writes no table from a damaged one', async () => {
   const world = await publishedRuns();
   const workbook = smallWorkbook([
     ['id', 'name', 'age'],
@@ -256,7 +256,7 @@ test('a spreadsheet is read over ranges of one version of the object, and a dama
   expect(error.message).toContain('The CRC-32 of the stored file differs from its manifest.');
 });
 
-test('a file without a column that has a type becomes a table, with a warning', async () => {
+test('warns of values that do not fit their type, and of a configured column that the file lacks', async () => {
   const world = await publishedRuns();
   await world.publish('id,name,age\n1,a,forty\n2,b,\n3,c,old\n4,d,40\n');
 
@@ -268,7 +268,7 @@ test('a file without a column that has a type becomes a table, with a warning', 
   ]);
 });
 
-test('a key that is missing is one sentence, and nothing is written', async () => {
+test('writes no table if the hash key is missing, and says so in one sentence', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
   const hashKey = async () => {
@@ -281,7 +281,7 @@ test('a key that is missing is one sentence, and nothing is written', async () =
   expect(world.store.keys()).not.toContain(KEY);
 });
 
-test('a file that takes longer than one invocation becomes no table, and the sentence names what to raise', async () => {
+test('writes no table if one invocation is too short, and names tableMemoryMB', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
 
@@ -291,10 +291,14 @@ test('a file that takes longer than one invocation becomes no table, and the sen
   expect(world.store.keys()).not.toContain(KEY);
 });
 
-describe('a table that a person asks for and that cannot be', () => {
+describe('a requested table that cannot be written', () => {
   test.each<[string, string, RegExp]>([
-    ['a run that is not known', 'night-7', /^The run night-7 gets no table: it has stored no file/],
-    ['a run that is not the one of its date', 'night-1', /gets no table: the run later is published for 2026-11-20/],
+    ['an unknown run', 'night-7', /^The run night-7 gets no table: it has stored no file/],
+    [
+      'a run that is not the published one of its date',
+      'night-1',
+      /gets no table: the run later is published for 2026-11-20/,
+    ],
   ])('is refused for %s', async (_, run, why) => {
     const world = await publishedRuns();
     await world.publish(CSV);
@@ -303,7 +307,7 @@ describe('a table that a person asks for and that cannot be', () => {
     expect((await failureOf(write(world, asked(run)), 'InvalidInput')).message).toMatch(why);
   });
 
-  test('is refused for an entity without tables, and for an input of another form', async () => {
+  test('is refused for an entity without tables, and for an invalid input', async () => {
     const world = await publishedRuns();
     await world.publish(CSV);
     const none = write(world, asked(), {}, { deployment: deployment() });
@@ -318,7 +322,7 @@ describe('trouble of the bucket', () => {
   const down = { status: 503, code: 'SlowDown' };
   const at = (time: string): Partial<Invocation> => ({ now: () => new Date(time) });
 
-  test('is waited for until the deadline, tried a few times more, and then has the name of what is missing', async () => {
+  test('is waited out until the deadline and a few tries more, then ends in TableNotWritten', async () => {
     const world = await publishedRuns({
       faults: ({ operation, key }) => (operation === 'PutObject' && key === KEY ? down : undefined),
     });
@@ -332,7 +336,7 @@ describe('trouble of the bucket', () => {
     expect((await failureOf(write(world, last, TABLES, late), 'TableNotWritten')).message).toMatch(/SlowDown/);
   });
 
-  test('that a right is missing ends as a table that is not written', async () => {
+  test('because of a missing right ends in TableNotWritten', async () => {
     const world = await publishedRuns({
       faults: ({ operation }) => (operation === 'HeadObject' ? { status: 403, code: 'AccessDenied' } : undefined),
     });
@@ -342,7 +346,7 @@ describe('trouble of the bucket', () => {
   });
 });
 
-test('what is wrong with the table is not counted as an end of the run, which has counted as published', async () => {
+test('measures a failed table as TablesNotWritten, not as an end of the run', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
   const deps = depsOn(world, { hash: ['phone'] });
@@ -355,7 +359,7 @@ test('what is wrong with the table is not counted as an end of the run, which ha
   expect(deps.log.measured[0]?.values).not.toHaveProperty('RunsEnded');
 });
 
-test('a bug is no outcome', async () => {
+test('rethrows a bug', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
   const hashKey = async () => Promise.reject(new RangeError('x'));
