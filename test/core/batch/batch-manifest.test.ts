@@ -29,7 +29,7 @@ const manifest = (overrides: object = {}): BatchManifest => ({
   ...overrides,
 });
 
-test('equal manifests have equal bytes, however they were put together', () => {
+test('writes equal manifests as equal bytes, for any order of keys', () => {
   const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as BatchManifest;
 
   expect(batchManifestText(turned)).toBe(batchManifestText(manifest()));
@@ -37,8 +37,8 @@ test('equal manifests have equal bytes, however they were put together', () => {
 });
 
 test.each([
-  ['a batch with a slash', { batch: 'a/b' }],
-  ['a batch of 61 letters', { batch: 'a'.repeat(61) }],
+  ['a batch name with a slash', { batch: 'a/b' }],
+  ['a batch name of 61 letters', { batch: 'a'.repeat(61) }],
   ['an outcome without a count', { counts: { APPLIED: 1 } }],
   ['an unknown key', { colour: 1 }],
   ['an unknown key of the result', { result: { ...manifest().result, colour: 1 } }],
@@ -47,14 +47,14 @@ test.each([
   expect(() => batchManifestText(manifest(change))).toThrow();
 });
 
-test('a manifest of a later release is read without what this one does not know', () => {
+test('reads a manifest of a later release without its unknown keys', () => {
   const { input, result } = manifest();
   const more = { schemaVersion: 2, cost: 1, input: { ...input, cost: 1 }, result: { ...result, cost: 1 } };
 
   expect(batchManifestSchema.parse({ ...manifest(), ...more })).toEqual(manifest({ schemaVersion: 2 }));
 });
 
-test('a result is one line, and holds no other value of a customer than the id', () => {
+test('a result is one line, and its schema allows no value of a customer except the id', () => {
   const result = {
     line: 7,
     id: idOf(7),

@@ -84,18 +84,21 @@ const ALL = (Object.keys(UPDATE_STEPS) as UpdateStepName[]).flatMap((step) =>
   Object.entries(PRODUCED[step]).map(([outcome, produce]) => ({ step, outcome, produce })),
 );
 
-test.each(ALL)('$step answers $outcome with a whole, small state', async ({ outcome, produce }) => {
-  const state = await produce();
+test.each(ALL)(
+  '$step returns $outcome with a complete state of less than 2,000 characters',
+  async ({ outcome, produce }) => {
+    const state = await produce();
 
-  expect(state.outcome).toBe(outcome);
-  expect(batchStateSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
-  expect(state.failure === null).toBe(outcome !== 'FAILED');
-  if (outcome === 'CONTINUE') expect(Number.isInteger(state.waitSeconds) && state.waitSeconds >= 1).toBe(true);
-  expect(JSON.stringify(state).length).toBeLessThan(2000);
-  expect(JSON.stringify(state)).not.toContain(CANARY);
-});
+    expect(state.outcome).toBe(outcome);
+    expect(batchStateSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
+    expect(state.failure === null).toBe(outcome !== 'FAILED');
+    if (outcome === 'CONTINUE') expect(Number.isInteger(state.waitSeconds) && state.waitSeconds >= 1).toBe(true);
+    expect(JSON.stringify(state).length).toBeLessThan(2000);
+    expect(JSON.stringify(state)).not.toContain(CANARY);
+  },
+);
 
-test('every outcome of the declaration is in this table, and nothing else', () => {
+test('the table of this test has exactly the declared outcomes of each step', () => {
   for (const step of Object.keys(UPDATE_STEPS) as UpdateStepName[])
     expect(Object.keys(PRODUCED[step]).sort()).toEqual([...UPDATE_STEPS[step].outcomes].sort());
 });
@@ -116,7 +119,7 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     ]);
   });
 
-  test('takes the state of a child as the map makes it', async () => {
+  test('accepts the state that the map gives to a child execution', async () => {
     const { handler } = answering();
     const { execution, startedAt } = begun();
 
@@ -132,12 +135,12 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     expect(await handler(child, lambdaContext())).toMatchObject({ outcome: 'FINISHED', place: null, waits: 0 });
   });
 
-  test('makes a crash of a state without a batch, for that is a broken definition', () => {
+  test('crashes if the state has no batch, because the definition is broken', () => {
     expect(() => batchOf(batchState())).toThrow('ValidateBatch was skipped');
   });
 });
 
-test('a state of a later release passes through without losing what this one does not know', () => {
+test('keeps the unknown fields of a state of a later release', () => {
   const state = { ...batchState(), later: { part: 3 }, batch: { ...batch(INPUT), region: 'north' } };
 
   expect(batchStateSchema.parse(state)).toMatchObject({ later: { part: 3 }, batch: { region: 'north' } });

@@ -24,7 +24,7 @@ function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, reco
   for (const { from, firstLine } of chunks) expect(from).toBe((firstLine - 1) * 10);
 }
 
-test('whatever the number of records, every line is in exactly one of at most 1,000 chunks', () => {
+test('puts every line in exactly one of at most 1,000 chunks, for any number of records', () => {
   const counts = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 90_000, max: 120_000 }));
   fc.assert(
     fc.property(counts, fc.integer({ min: 1, max: 3 }), fc.nat(2), (records, gap, tail) => {
@@ -54,7 +54,7 @@ test('without records there are no chunks', () => {
   expect(new ChunkIndex(5).chunks(5, 5)).toEqual([]);
 });
 
-test('the index has a line for each chunk, and nothing of a customer', () => {
+test('writes one line per chunk, with positions and counts only', () => {
   expect(chunksText(chunksOf(101).chunks)).toBe(
     '{"chunk":1,"from":0,"to":1000,"firstLine":1,"lastLine":100,"records":100}\n' +
       '{"chunk":2,"from":1000,"to":1010,"firstLine":101,"lastLine":101,"records":1}\n',

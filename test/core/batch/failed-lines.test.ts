@@ -18,7 +18,7 @@ const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine
 const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) =>
   textOf(failedLines(bytesOf(lines, 40), bytesOf(results.map(resultLineText).join(''), 33), { outcomes }));
 
-test('the lines that were not applied come as they were, to be corrected', async () => {
+test('returns the lines that were not applied, unchanged', async () => {
   const lines = `\n${input(2)}\n${input(4)}${input(5)}`;
 
   expect(await failed(lines, [result(2, 'REJECTED'), result(4, 'APPLIED'), result(5, 'UNKNOWN')])).toBe(
@@ -26,14 +26,14 @@ test('the lines that were not applied come as they were, to be corrected', async
   );
 });
 
-test('resuming leaves out what was applied or refused, and sends what has no result', async () => {
+test('returns failed lines, lines that were not sent and lines without a result for a resume', async () => {
   const lines = [1, 2, 3, 4, 5, 6].map(input).join('');
   const results = [result(1, 'APPLIED'), result(2, 'REJECTED'), result(3, 'FAILED'), result(5, 'NOT_SENT')];
 
   expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
 });
 
-test('whatever the outcomes, each line is kept or left by its own', async () => {
+test('keeps or leaves out each line by its own outcome, for any outcomes', async () => {
   const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as LineOutcome[]));
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { maxLength: 30 }), async (outcomes) => {
@@ -49,20 +49,20 @@ test('whatever the outcomes, each line is kept or left by its own', async () => 
 
 test.each<[string, ResultLine[]]>([
   ['another id', [result(1, 'APPLIED', idOf(9))]],
-  ['a line behind the end', [result(1, 'APPLIED'), result(2, 'APPLIED'), result(3, 'APPLIED')]],
+  ['a line after the end of the input', [result(1, 'APPLIED'), result(2, 'APPLIED'), result(3, 'APPLIED')]],
   ['a line twice', [result(1, 'APPLIED'), result(1, 'FAILED')]],
   ['lines out of order', [result(2, 'APPLIED'), result(1, 'APPLIED')]],
-])('results with %s are of another input', async (_, results) => {
+])('refuses results with %s, which belong to another input', async (_, results) => {
   await failureOf(failed(input(1) + input(2), results), 'StorageConflict');
 });
 
-test('a result that is none is refused without being quoted', async () => {
+test('refuses an invalid result without quoting it', async () => {
   const failure = await failureOf(textOf(failedLines(bytesOf(input(1)), bytesOf('{"Canary":1}\n'))), 'StorageConflict');
 
   expect(failure.message).not.toContain('Canary');
 });
 
-test('an input that is none is refused without being quoted', async () => {
+test('refuses an invalid input line without quoting it', async () => {
   const failure = await failureOf(failed('{"id":"Canary"}\n', []), 'FileRejected');
 
   expect(failure.message).not.toContain('Canary');

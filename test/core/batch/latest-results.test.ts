@@ -13,7 +13,7 @@ const result = (line: number, outcome: LineOutcome) => ({
 const bytes = (lines: number[], outcome: LineOutcome) =>
   bytesOf(lines.map((line) => resultLineText(result(line, outcome))).join(''), 77);
 
-test('whatever lines either has, the later result of a line counts, in the order of lines', async () => {
+test('takes the later result of each line, in order of lines, for any two sets of lines', async () => {
   const lines = fc.uniqueArray(fc.integer({ min: 1, max: 20 })).map((all) => all.toSorted((a, b) => a - b));
   await fc.assert(
     fc.asyncProperty(lines, lines, async (first, later) => {

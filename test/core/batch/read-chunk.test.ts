@@ -21,7 +21,7 @@ async function linesRead(faults: FaultScript): Promise<number[]> {
   return lines;
 }
 
-test('a stretch is read from the version that was validated, and no byte beside it', async () => {
+test('reads exactly the requested bytes of the validated version', async () => {
   const asked: unknown[] = [];
   const lines = await linesRead(({ headers }) => {
     asked.push([headers.range, headers['if-match']]);
@@ -34,10 +34,10 @@ test('a stretch is read from the version that was validated, and no byte beside 
 
 test.each([
   ['changed', 412, 'PreconditionFailed', 'StorageConflict'],
-  ['gone', 404, 'NoSuchKey', 'StorageConflict'],
+  ['deleted', 404, 'NoSuchKey', 'StorageConflict'],
   ['forbidden', 403, 'AccessDenied', 'StorageDenied'],
-  ['out of reach', 503, 'SlowDown', 'StorageUnavailable'],
-] as const)('an input that is %s is not read', async (_, status, code, name) => {
+  ['temporarily unavailable', 503, 'SlowDown', 'StorageUnavailable'],
+] as const)('reports an error when the input is %s', async (_, status, code, name) => {
   const { message } = await failureOf(
     linesRead(() => ({ status, code })),
     name,

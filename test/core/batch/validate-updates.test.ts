@@ -7,7 +7,7 @@ import { bytesOf, idOf } from '../updates/support/lines.ts';
 
 const line = (n: number, fields: object) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
 
-test('a valid file is counted, measured and cut', async () => {
+test('counts and measures a valid file, and cuts it into chunks', async () => {
   const text = `${line(1, { notes: 'a' })}\n${line(2, { customFields: { present: true } })}${line(3, { customFields: {} })}`;
 
   expect(await validateUpdates(JSONL, bytesOf(text))).toEqual({
@@ -21,7 +21,7 @@ test('a valid file is counted, measured and cut', async () => {
   });
 });
 
-test('the bytes of a chunk, read by themselves, hold the records of its lines', async () => {
+test('the bytes of each chunk contain exactly its lines and records', async () => {
   const text = Array.from({ length: 250 }, (_, n) => `${n % 7 === 0 ? '\n' : ''}${line(n, { notes: 'ש' })}`).join('');
 
   const { chunks } = await validateUpdates(JSONL, bytesOf(text));
@@ -34,7 +34,7 @@ test('the bytes of a chunk, read by themselves, hold the records of its lines', 
   }
 });
 
-test('problems are counted, and a file with any is not cut', async () => {
+test('counts problems, and does not cut a file that has any', async () => {
   const text = `${line(1, { gender: 9 })}${line(2, { gender: 8, hight: 1 })}${line(3, { notes: 'x' })}`;
 
   expect(await validateUpdates(JSONL, bytesOf(text))).toMatchObject({
@@ -45,7 +45,7 @@ test('problems are counted, and a file with any is not cut', async () => {
   });
 });
 
-test('a CSV is checked alike, and not cut', async () => {
+test('checks a CSV file in the same way, and does not cut it', async () => {
   const csv = `id,notes\n${idOf(1)},"a\nb"\n`;
 
   expect(await validateUpdates(CSV, bytesOf(csv))).toMatchObject({
@@ -56,13 +56,13 @@ test('a CSV is checked alike, and not cut', async () => {
   });
 });
 
-test('nothing of a customer is reported but names of fields', async () => {
+test('reports no value of a customer', async () => {
   const text = `${line(1, { gender: 'Canary', notes: 'Canary' })}{"id":"Canary"}\nCanary\n{"Canary\n`;
 
   expect(JSON.stringify(await validateUpdates(JSONL, bytesOf(text)))).not.toContain('Canary');
 });
 
-test('a plan of another fund is warned about, and sent', async () => {
+test('warns about a complementary plan of another fund, and does not refuse the line', async () => {
   const plan = { kupatHolim: 2, kupatHolimComplementary: 10 };
   const found = await validateUpdates(JSONL, bytesOf(line(1, { city: 'Haifa' }) + line(2, plan) + line(3, plan)));
 
@@ -80,7 +80,7 @@ test('a plan of another fund is warned about, and sent', async () => {
   });
 });
 
-test('null is refused, unless the configuration lets it empty a field', async () => {
+test('refuses null unless allowNull is set, and always refuses it for updateRelated', async () => {
   const text = line(1, { email: null }) + line(2, { updateRelated: null });
 
   expect((await validateUpdates(JSONL, bytesOf(text))).problems.perField).toEqual({ email: 1, updateRelated: 1 });
