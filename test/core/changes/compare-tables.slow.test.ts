@@ -26,7 +26,7 @@ async function changesBetween(before: Row[], after: Row[], key: readonly string[
   return { changes, counts: { keys, gone, unmatched } };
 }
 
-test('of a thousand pairs of tables, exactly the rows that differ are told, and rows of one key as updates', {
+test('writes exactly the rows that differ, and rows with one key as updates, for 1,000 random pairs of tables', {
   timeout: 900_000,
 }, async () => {
   await fc.assert(
@@ -43,7 +43,7 @@ test('of a thousand pairs of tables, exactly the rows that differ are told, and 
   );
 });
 
-test('equal tables make equal bytes, whatever memory there is, and other columns in another order the same rows', async () => {
+test('writes the same bytes with any memory limit, and the same rows for columns in another order', async () => {
   const many = (from: number) =>
     Array.from({ length: 500 }, (_, at): Row => [at % 50 === 0 ? '' : `${at}`, `${at % from}`, 'x'.repeat(at), null]);
   const bytes: string[] = [];
@@ -66,7 +66,7 @@ test('equal tables make equal bytes, whatever memory there is, and other columns
   expect(await rowsIn(paths.feed)).toEqual(inOrder);
 });
 
-test('parts of a composite key are not joined: ("a", "bc") is another than ("ab", "c")', async () => {
+test('does not join the parts of a composite key: ("a", "bc") differs from ("ab", "c")', async () => {
   const { changes } = await changesBetween([['a', 'bc', null, '1']], [['ab', 'c', null, '1']], ['a', 'b']);
   expect(changes.map(([type]) => type)).toEqual(['delete', 'insert']);
 });
@@ -76,7 +76,7 @@ test('a missing value and an empty text are different values', async () => {
   expect(changes.map(([type]) => type)).toEqual(['update_preimage', 'update_postimage']);
 });
 
-test('a change of an ignored column is none, and beside another change it is told', async () => {
+test('ignores a change of an ignored column, and includes it in a row with another change', async () => {
   const before: Row[] = [
     ['1', 'x', 'old', null],
     ['2', 'x', 'old', null],
@@ -92,7 +92,7 @@ test('a change of an ignored column is none, and beside another change it is tol
   ]);
 });
 
-test('rows without a key, and of a key that stands twice, are told as delete and insert, and counted', async () => {
+test('writes rows without a key or with a duplicate key as delete and insert, and counts them', async () => {
   const before: Row[] = [
     ['', 'x', null, null],
     ['1', 'x', null, null],
@@ -116,7 +116,7 @@ test('rows without a key, and of a key that stands twice, are told as delete and
 const many = (count: number, rowOf: (place: number) => Row) =>
   Array.from({ length: count }, (_, place) => rowOf(place));
 
-test('a row without a key is gone only where there are fewer of them, however they are spread over the parts', async () => {
+test('counts rows without a key as gone only if their number falls', async () => {
   const edited = await changesBetween(
     many(50, (place) => ['', `${place}`, null, null]),
     many(50, (place) => ['', `${place}`, 'edited', null]),
@@ -138,7 +138,7 @@ test('a row without a key is gone only where there are fewer of them, however th
   expect(more.counts).toEqual({ keys: 20, gone: 10, unmatched: 60 });
 });
 
-test('a key that stands more than once is gone once, when no row has it any more', async () => {
+test('counts a duplicate key as gone once, when no row has it anymore', async () => {
   const before: Row[] = ['1', '1', '1', '2', '2', '3'].map((key, place) => [key, `${place}`, null, null]);
   const after: Row[] = [['2', 'x', null, null]];
   const { changes, counts } = await changesBetween(before, after, ['a']);
@@ -146,7 +146,7 @@ test('a key that stands more than once is gone once, when no row has it any more
   expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 6 });
 });
 
-test('columns that key or ignored ones name twice count once', async () => {
+test('counts a column once if key or ignore names it twice', async () => {
   const before: Row[] = [['1', 'x', 'old', null]];
   const after: Row[] = [['1', 'y', 'new', null]];
   const once = await changesBetween(before, after, ['a'], ['c']);

@@ -25,12 +25,12 @@ async function putMany(rows: number, text: string, key = "'key ' || i") {
 const compare = (limits = {}) => putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['a'] }, limits);
 const changes = (count: number) => ({ kind: 'changes', inserts: count, deletes: count, updates: 0 });
 
-test('tables are compared that are small as files and large as rows', async () => {
+test('compares tables with small files and large rows', async () => {
   await putMany(9000, "repeat('x', 16384)");
   expect(await compare()).toMatchObject(changes(1));
 });
 
-test('rows that all have one key are compared with little memory', async () => {
+test('compares rows that all have the same key, with little memory', async () => {
   await putMany(150_000, "'name ' || i", "'x'");
   const counts = { keys: 1, gone: 0, unmatched: 300_000, rows: 150_000 };
   expect(await compare({ bufferMB: 157 })).toEqual({ of: 'keys', ...counts, ...changes(1) });
@@ -40,7 +40,7 @@ test('rows that all have one key are compared with little memory', async () => {
 const LITTLE = { bufferMB: 24 };
 const SMALL_DISK = { diskBytes: 64 * 1024 };
 
-test('rows that do not fit in the memory are put on the disk, and the feed is the same', async () => {
+test('spills rows that do not fit in memory to disk, and writes the same feed', async () => {
   await putMany(100_000, "lpad(i::VARCHAR, 100, 'x')");
   await compare();
   const inMemory = await rowsIn(paths.feed);
@@ -55,7 +55,7 @@ test('rows that do not fit in the memory are put on the disk, and the feed is th
   expect(readdirSync(dir).filter((name) => name === 'spilled')).toEqual([]);
 });
 
-test('tables of a thousand columns are compared', async () => {
+test('compares tables of 1,000 columns', async () => {
   const names = Array.from({ length: 1000 }, (_, at) => `c${at}`);
   const rows = (changed: number) =>
     Array.from({ length: 300 }, (_, at) =>
@@ -67,7 +67,7 @@ test('tables of a thousand columns are compared', async () => {
   expect(written).toMatchObject({ inserts: 0, deletes: 0, updates: 1 });
 });
 
-test('a query is interrupted when the time has run out, and its error is that of the clock', async () => {
+test('interrupts a query when onProgress throws, and rethrows that error', async () => {
   await putMany(300_000, "lpad(i::VARCHAR, 100, 'x')");
   const end = performance.now() + 300;
   const late = new RunError('ChangesNotWritten', 'Late.');
@@ -77,7 +77,7 @@ test('a query is interrupted when the time has run out, and its error is that of
   await expect(compare({ onProgress })).rejects.toBe(late);
 });
 
-test('no message has a value of a row', async () => {
+test('the error for a damaged table contains no value of a row', async () => {
   await putTexts(paths.before, NAMES, [['secret-1', 'secret-2', 'secret-3', 'secret-4']]);
   const whole = readFileSync(paths.before);
   // The footer at its end is intact; the rows are not.

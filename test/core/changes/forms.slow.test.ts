@@ -12,7 +12,7 @@ const place = (name: string) => join(dir, name);
 
 const change = fc.oneof({ weight: 3, arbitrary: fc.constant('another night') }, fc.constant('the same rows'));
 
-test('a second night in another order, dialect, encoding or format has a feed of what differs, and of equal rows none', {
+test('writes exactly the rows that differ if the second night has another order, dialect, encoding or format', {
   timeout: 900_000,
 }, async () => {
   const seen = new Set<string>();

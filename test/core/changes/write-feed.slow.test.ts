@@ -17,7 +17,7 @@ async function putNights({ before, after }: { before: Row[]; after: Row[] }, for
   await putTable(paths.after, await publishedAs(after, form));
 }
 
-test('previous rows, less what the feed takes away, plus what it adds, are the new rows; no other row is in it', {
+test('a feed contains exactly the rows that two random nights remove and add', {
   timeout: 900_000,
 }, async () => {
   await fc.assert(
@@ -40,7 +40,7 @@ async function enlarge(path: string, order: string): Promise<void> {
   await duckDb.rows(`COPY (${rows}) TO '${path}' (FORMAT parquet, ROW_GROUP_SIZE 2048${IDENTITY})`);
 }
 
-test('a feed has exactly the rows that differ, also if rows spill to the disk', {
+test('a feed contains exactly the rows that differ, even if rows spill to disk', {
   timeout: 900_000,
 }, async () => {
   await fc.assert(
@@ -66,7 +66,7 @@ test('a feed has exactly the rows that differ, also if rows spill to the disk', 
 
 const table = (path: string, content: string) => putTable(path, { content });
 
-test('the rows of a feed say what they are of, and the columns have the types of the table', async () => {
+test('each row of a feed contains its change type, sequence number, kind, runs and dates', async () => {
   await table(paths.before, 'id,name\n1,a\n2,b\n');
   await table(paths.after, 'id,name\n2,c\n3,d\n');
   const feed = await putFeed(feedPath, paths);
@@ -82,7 +82,7 @@ test('the rows of a feed say what they are of, and the columns have the types of
   expect(feed).toMatchObject({ rows: 2, keys: 2, gone: 1, unmatched: 0 });
 });
 
-test('a table before with other columns is not compared; with its columns in another order it is', async () => {
+test('writes a snapshot if the previous table has other columns, and changes if only their order differs', async () => {
   await table(paths.after, 'id,name\n1,a\n2,\n');
   await table(paths.before, 'id,title\n1,a\n');
   expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'snapshot', of: 'keys', inserts: 2, keys: 1, gone: 0 });
@@ -91,7 +91,7 @@ test('a table before with other columns is not compared; with its columns in ano
   expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'changes', inserts: 1, deletes: 0, updates: 0 });
 });
 
-test('where there is no table before, the feed has all rows and replaces everything', async () => {
+test('writes a snapshot of all rows if there is no previous table', async () => {
   await table(paths.after, 'id,name\n1,a\n2,\n');
   const { kind } = await putFeed(feedPath, { ...paths, before: null });
 
@@ -102,7 +102,7 @@ test('where there is no table before, the feed has all rows and replaces everyth
   ]);
 });
 
-test('equal tables make a feed without rows, with the columns of the table', async () => {
+test('writes a feed without rows, with the columns of the table, for equal tables', async () => {
   await table(paths.before, 'id,name\n1,a\n');
   await table(paths.after, 'id,name\n1,a\n');
   expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'changes', inserts: 0 });
@@ -120,7 +120,7 @@ test.each([
   ['Run', { key: ['run'] }, 'The table has a column "run", which is the name of a column of the feed itself.'],
   ['id', { key: ['number'] }, 'The table has no column "number", which `changes` names.'],
   ['id', { key: ['id'], ignore: ['updatedat'] }, 'The table has no column "updatedat", which `changes` names.'],
-])('of a table with the column %s no feed is made by %j', async (column, plan, message) => {
+])('refuses a feed of a table with the column %s and the settings %j', async (column, plan, message) => {
   await table(paths.after, `${column}\n1\n`);
   await expect(putFeed(feedPath, { before: null, after: paths.after, ...plan })).rejects.toThrow(message);
 });

@@ -138,12 +138,12 @@ class World {
     if (!before) return;
     const { end: from } = before;
     const older = end && from && placeOf(end) !== placeOf(from) && placeInTime(end) < placeInTime(from);
-    if (older) this.bugs.push('an older run was told');
+    if (older) this.bugs.push('a feed contains an older run');
     const fewer = from?.rows !== undefined && from.rows >= 20 && (end?.rows ?? 0) < 0.8 * from.rows;
     if (sequence > before.sequence && fewer && before.pair?.released === null)
-      this.bugs.push('a mass deletion was told');
+      this.bugs.push('a feed contains a mass deletion');
     const unasked = pair && pair.released !== before.release && pair.released !== before.pair?.released;
-    if (unasked) this.bugs.push('a release that nobody gave, or gave for another feed');
+    if (unasked) this.bugs.push('a release that no person gave, or that was given for another feed');
     const passed = sequence > before.sequence && before.stopped && isUnjudged(before.pair);
     if (passed && before.pair?.released === null) this.bugs.push('all rows passed a stopped head');
     if (sequence > before.sequence && this.releases === 0 && before.pair?.released) this.bugs.push('released twice');
@@ -355,7 +355,7 @@ function sameRows(one: Rows, other: Rows): boolean {
   return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
 }
 
-test('however runs, repeats, kills, releases and reruns fall, the feeds are one chain to the newest table', async () => {
+test('feeds are one chain to the newest table for any order of runs, retries, kills, releases and reruns', async () => {
   const seeds = runs(10_000);
   let feeds = 0;
   let stops = 0;
