@@ -25,13 +25,13 @@ const kept = (fields: ListedField[], columns: string[], except: string[] = []) =
   });
 
 describe('the fields of a manifest', () => {
-  test('are those that were requested, then the others, without what is left out', () => {
+  test('are the requested ones, then the others, without left-out columns', () => {
     const fields = [field('id', 'uuid', 'מזהה'), field('nationalId'), field('name')];
 
     expect(kept(fields, ['name'], ['nationalId'])).toEqual([field('name'), field('id', 'uuid', 'מזהה')]);
   });
 
-  test('lose types, then labels, where they are too many to be carried, and are not known where names are', () => {
+  test('lose types, then labels if there are too many, and are null if the names alone are too many', () => {
     const columns = (count: number) => many(count).map(({ name }) => name);
 
     expect(kept(many(100), columns(100))?.[7]).toEqual(field('column7', 'text', 'תווית'));
@@ -40,7 +40,7 @@ describe('the fields of a manifest', () => {
     expect(kept(many(9000), ['column0'])).toBeNull();
   });
 
-  test('hold no name that is not plain, unless it was requested', () => {
+  test('leave out a name that is not plain unless it was requested', () => {
     const strange = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
 
     expect(kept([field('id'), field(strange)], ['id'])).toEqual([field('id')]);
@@ -48,7 +48,7 @@ describe('the fields of a manifest', () => {
   });
 });
 
-test('two lists differ by what each has alone and by what has changed, in whatever order, and every change counts once', () => {
+test('changesBetween is symmetric and ignores order, and driftOf counts each change once', () => {
   const word = fc.constantFrom('text', 'number', null);
   const name = fc.oneof(fc.constantFrom('a', 'b', 'constructor', '__proto__'), fc.string({ minLength: 1 }));
   const list = fc.uniqueArray(fc.record({ name, type: word, label: word }), { selector: (one) => one.name });
@@ -67,7 +67,7 @@ test('two lists differ by what each has alone and by what has changed, in whatev
   );
 });
 
-test('what a drift says names ten columns of a kind and counts the rest', () => {
+test('driftTexts names ten columns of each kind and counts the rest', () => {
   const drift = driftOf({ added: many(12).map((one) => one.name), removed: [], retyped: [], relabelled: [] }, SINCE);
 
   const [text, ...others] = driftTexts({ ...drift, unnamed: 3 });

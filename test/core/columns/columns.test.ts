@@ -25,20 +25,23 @@ const leftOutOf = (plan: EntityPlan, fields: typeof FIELDS, published?: Publishe
 describe('an entry of columns.except', () => {
   test.each([
     ['its exact name', 'IdNumber'],
-    ['a name in other letters', 'idNumber'],
-    ['a name with separators', 'id_number'],
-    ['a name in full-width letters', '\uFF29\uFF44\uFF2Eumber'],
+    ['its name in another letter case', 'idNumber'],
+    ['its name with separators', 'id_number'],
+    ['its name in full-width letters', '\uFF29\uFF44\uFF2Eumber'],
     ['its label', 'מספר זהות'],
-    ['its label, written otherwise', 'מספר-זהות'],
-  ])('is found by %s', (_, entry) => {
+    ['its label with another separator', 'מספר-זהות'],
+  ])('matches a column by %s', (_, entry) => {
     expect(meantBy([entry], FIELDS)).toEqual([{ entry, name: 'IdNumber', label: 'מספר זהות' }]);
   });
 
-  test.each(['IdNumber', 'id_number', '"idNumber "', 'ID NUMBER'])('is found where the CRM lists it as %s', (name) => {
-    expect(meantBy(['idNumber'], [field('id'), field(name)])).toEqual([{ entry: 'idNumber', name, label: null }]);
-  });
+  test.each(['IdNumber', 'id_number', '"idNumber "', 'ID NUMBER'])(
+    'matches a column that the CRM lists as %s',
+    (name) => {
+      expect(meantBy(['idNumber'], [field('id'), field(name)])).toEqual([{ entry: 'idNumber', name, label: null }]);
+    },
+  );
 
-  test('is exact where there is such a name, and else leaves out all that it may mean, and says so', () => {
+  test('leaves out only the exact name if there is one, otherwise all columns it may mean, with a warning', () => {
     const fields = [field('idNumber'), field('id_number'), field('x', 'ID number')];
 
     expect(leftOutOf(except('id_number'), [...fields, field('id')])).toMatchObject({
@@ -52,7 +55,7 @@ describe('an entry of columns.except', () => {
     ]);
   });
 
-  test('whatever it is, leaves out a column that it names once both are folded', () => {
+  test('matches any name that differs only by letter case, separators or marks', () => {
     const name = fc.stringMatching(/^[a-zA-Z][a-zA-Z_-]{0,12}$/);
     const written = name.chain((text) =>
       fc.record({
@@ -94,7 +97,7 @@ describe('the requested columns', () => {
     );
   });
 
-  test('that the CRM does not list make no long message', async () => {
+  test('that the CRM does not list make a message of less than 2,000 characters', async () => {
     const asked = Array.from({ length: 1000 }, (_, place) => `column-${place}-${'x'.repeat(200)}`);
 
     expect((await failureOf(requested(asked), 'ConfigInvalid')).message.length).toBeLessThan(2000);
@@ -109,8 +112,8 @@ const last = (given: Partial<PublishedColumns> = {}): PublishedColumns => ({
 });
 const WITHOUT = FIELDS.filter(({ name }) => name !== 'IdNumber');
 
-describe('an entry that names nothing that the CRM lists', () => {
-  test('stops the run, with the nearest name', async () => {
+describe('an entry of columns.except that matches no listed column', () => {
+  test('stops the run, and the message suggests the nearest name', async () => {
     const step = async () => leftOutOf(except('idNumbr', 'firstName'), FIELDS);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toBe(
@@ -118,7 +121,7 @@ describe('an entry that names nothing that the CRM lists', () => {
     );
   });
 
-  test('goes on with a warning where it named a field at the last published export and no field has come since', () => {
+  test('only causes a warning if it matched a field at the last published export and no field was added since', () => {
     expect(leftOutOf(except('idNumber'), WITHOUT, last())).toMatchObject({
       leftOut: [{ entry: 'idNumber', name: 'IdNumber', label: 'מספר זהות' }],
       warnings: [
@@ -128,21 +131,21 @@ describe('an entry that names nothing that the CRM lists', () => {
   });
 
   test.each<[string, PublishedColumns | undefined, typeof FIELDS]>([
-    ['nothing is published', undefined, WITHOUT],
-    ['a field has come since', last(), [...WITHOUT, field('nationalId')]],
-    ['nothing was left out of it', last({ leftOut: [] }), WITHOUT],
+    ['no export is published', undefined, WITHOUT],
+    ['a field was added since', last(), [...WITHOUT, field('nationalId')]],
+    ['the last export left out no column', last({ leftOut: [] }), WITHOUT],
     [
-      'another entry named the field',
+      'another entry matched the field',
       last({ leftOut: [{ entry: 'IDNUMBER', name: 'IdNumber', label: null }] }),
       WITHOUT,
     ],
-  ])('stops the run where %s', async (_, published, fields) => {
+  ])('stops the run if %s', async (_, published, fields) => {
     const step = async () => leftOutOf(except('idNumber'), fields, published);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toContain('"idNumber"');
   });
 
-  test('one of two is enough to stop it', async () => {
+  test('stops the run even if another entry only causes a warning', async () => {
     const plan = except('idNumber', 'nothing');
     const published = last();
     const step = async () => leftOutOf(plan, WITHOUT, published);
@@ -151,7 +154,7 @@ describe('an entry that names nothing that the CRM lists', () => {
   });
 });
 
-describe('a column that is left out, however it is written', () => {
+describe('a left-out column, in any spelling', () => {
   const choose = async (settings: object, input: Partial<ExportInput> = {}) =>
     chooseColumns(planFor(planWith(settings), { entity: 'leads', ...input }), FIELDS, undefined);
   const columns = { except: ['id_number'] };
@@ -161,12 +164,12 @@ describe('a column that is left out, however it is written', () => {
   });
 
   test.each<[string, Partial<ExportInput>]>([
-    ['ask for it', { columns: ['id', 'IdNumber'] }],
+    ['request it', { columns: ['id', 'IdNumber'] }],
     ['filter by it', { filters: [{ field: 'IdNumber' }] }],
-    ['filter by it in other letters', { filters: [{ field: 'lead.ID-NUMBER' }] }],
+    ['filter by it in another spelling', { filters: [{ field: 'lead.ID-NUMBER' }] }],
     ['filter by its label', { filters: [{ field: 'מספר זהות:' }] }],
     ['sort by its label', { sorts: [{ by: '-מספר זהות' }] }],
-  ])('cannot be had by an input that would %s', async (_, input) => {
+  ])('is refused in an input that would %s', async (_, input) => {
     expect((await failureOf(choose({ columns }, input), 'InvalidInput')).message).toContain('(columns.except)');
   });
 
@@ -175,17 +178,17 @@ describe('a column that is left out, however it is written', () => {
     ['required columns', { columns: { except: ['מספר זהות'], required: ['IdNumber'] } }],
     ['filters', { columns: { except: ['מספר זהות'] }, filters: [{ field: 'idNumber' }] }],
     ['filters by its label', { columns, filters: [{ 'מספר זהות': 1 }] }],
-  ])('cannot be had by %s of the configuration', async (_, settings) => {
+  ])('is refused in %s of the configuration', async (_, settings) => {
     expect((await failureOf(choose(settings), 'ConfigInvalid')).message).toContain('"IdNumber"');
   });
 
-  test('filters of the configuration do not stop an input with others; its label within a sentence names nothing', async () => {
+  test('is not refused if the input replaces the filters that name it, nor if its label is part of a sentence', async () => {
     const settings = { columns, filters: [{ 'מספר זהות': 1 }] };
 
     expect((await choose(settings, { filters: [{ note: 'אין מספר זהות' }] })).requested).toHaveLength(3);
   });
 
-  test('is found again where its label has gone to another column: both are left out, and the run says so', () => {
+  test('stays left out, with a warning, if its label moves to another column, which is left out too', () => {
     const plan = except('מספר זהות');
     const moved = [field('id'), field('IdNumber', 'Number'), field('phone', 'מספר זהות')];
     const leftOut = [{ entry: 'מספר זהות', name: 'IdNumber', label: 'מספר זהות' }];
@@ -198,13 +201,13 @@ describe('a column that is left out, however it is written', () => {
     ]);
   });
 
-  test('is never all columns: an empty request may mean every column', async () => {
+  test('stops the run if all columns are left out, because an empty request may mean every column', async () => {
     const step = async () => leftOutOf(except('idNumber'), [field('idNumber')]);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toContain('leaves out all columns');
   });
 
-  test('a listed column with almost the same name may be requested where the entry is exact', async () => {
+  test('does not leave out a column with a similar name if the entry is exact', async () => {
     const fields = [field('nationalId'), field('national_id')];
     const chosen = chooseColumns(
       planFor(planWith({ columns: { except: ['nationalId'] } }), { entity: 'leads', columns: ['national_id'] }),
@@ -220,14 +223,14 @@ describe('a text that columns.labels maps to null', () => {
   const chosen = async (settings: object) =>
     chooseColumns(planFor(planWith(settings), { entity: 'leads' }), FIELDS, undefined);
 
-  test('says nothing while the CRM does not list it', async () => {
+  test('causes no warning while the CRM does not list it', async () => {
     expect((await chosen({ columns: { labels: { Remarks: null } } })).warnings).toEqual([]);
   });
 
   test.each([
     ['its name', 'PHONE'],
     ['its label', 'טלפון'],
-  ])('gives way, with a warning, once the CRM lists a column by %s', async (_, text) => {
+  ])('means the listed column, with a warning, once the CRM lists one by %s', async (_, text) => {
     expect((await chosen({ columns: { labels: { [text]: null } } })).warnings).toEqual([
       `The CRM lists "${text}" now, which columns.labels maps to null: it means the column "phone". Remove the text from columns.labels.`,
     ]);
@@ -240,12 +243,12 @@ describe('a text that columns.labels maps to null', () => {
       { columns: { labels: { 'lead.טלפון.text': null } }, tables: { hash: ['phone'] } },
     ],
     ['the label of a hashed column', { columns: { labels: { 'טלפון:': null } }, tables: { hash: ['phone'] } }],
-  ])('is refused where it is %s', async (_, settings) => {
+  ])('is refused if it is %s', async (_, settings) => {
     expect((await failureOf(chosen(settings), 'ConfigInvalid')).message).toContain('maps "');
   });
 });
 
-test('an entry is found in the manifest of an earlier run: by its fields, what it left out, and the names of its file', () => {
+test('meantInRuns finds an entry in the fields, left-out columns and file columns of earlier runs', () => {
   const request = { columns: ['id', 'phone'] };
   const run = {
     request,
@@ -265,7 +268,7 @@ test('an entry is found in the manifest of an earlier run: by its fields, what i
   expect(namesOf('x')).toEqual(['IdNumber']);
 });
 
-describe('the columns that the CRM lists, against those of the last published export', () => {
+describe('the listed columns, compared with those of the last published export', () => {
   const typed = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
   const [id, name, phone] = [typed('id', 'uuid', 'מזהה'), typed('name', 'text', 'שם'), typed('phone')];
   const email = typed('email');
@@ -278,22 +281,27 @@ describe('the columns that the CRM lists, against those of the last published ex
     columnsFor(planFor(planWith(settings), { entity: 'leads', date: '2026-11-20', ...input }), fields, published);
 
   test.each<[string, (typeof id)[], changes: object, warning?: string]>([
-    ['are the same, in whatever order', [phone, name, id], {}],
+    ['are the same in any order', [phone, name, id], {}],
     [
-      'have one more',
+      'contain a new column',
       [id, name, phone, email],
       { added: ['email'] },
       `Columns that the CRM lists newly ${since}: "email".`,
     ],
-    ['lack one', [id, name], { removed: ['phone'] }, `Columns that the CRM no longer lists ${since}: "phone".`],
     [
-      'have one of another type; an unknown type is no change',
+      'do not contain a column anymore',
+      [id, name],
+      { removed: ['phone'] },
+      `Columns that the CRM no longer lists ${since}: "phone".`,
+    ],
+    [
+      'contain a column of another type; an unknown type is not a change',
       [typed('id', null, 'מזהה'), typed('name', 'html', 'שם'), phone],
       { retyped: [{ name: 'name', from: 'text', to: 'html' }] },
       'Columns with another type than at the export of 2026-11-19: "name" (html, was text).',
     ],
     [
-      'have one with another label, which warns of nothing',
+      'contain a column with another label, without a warning',
       [id, typed('name', 'text', 'שם מלא'), phone],
       { relabelled: [{ name: 'name', from: 'שם', to: 'שם מלא' }] },
     ],
@@ -306,7 +314,7 @@ describe('the columns that the CRM lists, against those of the last published ex
     expect(requested).toEqual(fields.map((field) => field.name));
   });
 
-  test('a renamed column is one that went and one that came, without a warning where both are accepted', () => {
+  test('count a renamed column as removed and added, without a warning if drift accepts both', () => {
     const renamed = [id, name, typed('mobile')];
     const drift = { added: ['mobile'], removed: ['phone'] };
 
@@ -320,7 +328,7 @@ describe('the columns that the CRM lists, against those of the last published ex
     ['removed', [id, name], '"phone"'],
     ['retyped', [id, typed('name', 'html', 'שם'), phone], '"name" (html, was text)'],
   ])(
-    'where the configuration stops at one that is %s, the cause names it and how to accept it',
+    'stop the run if a column is %s and drift says "stop"; the cause names it and how to accept it',
     async (kind, fields, named) => {
       const stopping = { drift: { [kind]: 'stop' } };
 
@@ -332,14 +340,14 @@ describe('the columns that the CRM lists, against those of the last published ex
     },
   );
 
-  test('a missing required column is refused, also where its change is accepted', async () => {
+  test('stop the run if a required column is missing, even if the change is accepted', async () => {
     const required = { columns: { required: ['phone'] } };
     const step = async () => compare([id, name], required, { acceptSchema: true });
 
     expect((await failureOf(step(), 'SchemaChanged')).message).toContain('leads must have "phone"');
   });
 
-  test('one that is left out from today on, or no longer left out, is in no difference', () => {
+  test('do not count a column that is newly left out, or no longer left out', () => {
     const stopping = { drift: { added: 'stop', removed: 'stop' } };
     const excepting = { ...stopping, columns: { except: ['nationalId', 'PHONE'] } };
     const withoutNational = { ...before, leftOut: [nationalLeftOut] };
@@ -356,7 +364,7 @@ describe('the columns that the CRM lists, against those of the last published ex
     });
   });
 
-  test('3,000 changes are counted, as many are named as the state carries', () => {
+  test('count 3,000 changes, and name 50 of them', () => {
     const many = Array.from({ length: 3000 }, (_, place) => typed(`column${place}`));
 
     const { drift, schemaChanges, warnings } = compare([id, name, phone, ...many]);
@@ -367,7 +375,7 @@ describe('the columns that the CRM lists, against those of the last published ex
     expect(warnings[0]).toMatch(/"column9" and 2990 more\.$/);
   });
 
-  test('a name that is not plain is counted and not repeated; one that nobody requests is not compared', () => {
+  test('count a name that is not plain without quoting it, and ignore it if it is not requested', () => {
     const secret = 'sk-4eC39HqLyjWDarjtT1zdp7dc';
 
     const { drift, warnings, schemaChanges } = compare([id, name, phone, typed(secret)]);

@@ -21,39 +21,39 @@ const read = (cells: string[], given: Partial<ListedFields> = {}) => index(given
 
 const GOOD = { excepted: 0, unlisted: [], unnamed: [] };
 
-describe('a header of an ordinary service is read as names', () => {
+describe('readHeader returns the names of the columns for a header of', () => {
   test.each([
     ['names', COLUMNS, false],
     ['labels', ['מזהה', 'שם פרטי', 'טלפון נייד', 'Status'], true],
     ['names and labels', ['id', 'שם פרטי', 'cell_phone', 'status'], true],
     ['names in capitals', ['ID', 'FIRSTNAME', 'CELL_PHONE', 'STATUS'], false],
-    ['words', ['Id', 'First name', 'Cell-Phone', ' status '], false],
-    ['quotation marks that were escaped twice', ['"id"', "'firstName'", '״cell_phone״', '`status`'], false],
-    ['a byte order mark that no program took away', ['\uFEFFid', 'firstName', 'cell_phone', 'status'], false],
-    ['direction marks', ['\u200Fמזהה', 'שם פרטי\u200E', '\u202Bטלפון נייד\u202C', 'status'], true],
-    ['colons', ['מזהה:', 'שם פרטי:', 'טלפון נייד:', 'Status:'], true],
+    ['separate words', ['Id', 'First name', 'Cell-Phone', ' status '], false],
+    ['names in quotation marks', ['"id"', "'firstName'", '״cell_phone״', '`status`'], false],
+    ['names after a byte order mark', ['\uFEFFid', 'firstName', 'cell_phone', 'status'], false],
+    ['labels with direction marks', ['\u200Fמזהה', 'שם פרטי\u200E', '\u202Bטלפון נייד\u202C', 'status'], true],
+    ['labels with colons', ['מזהה:', 'שם פרטי:', 'טלפון נייד:', 'Status:'], true],
     ['paths', ['lead.id', 'lead.firstName', 'lead.contact.cellPhone', 'lead.Status'], false],
-    ['full-width letters', ['ｉｄ', 'ｆｉｒｓｔＮａｍｅ', 'ｃｅｌｌ＿ｐｈｏｎｅ', 'ｓｔａｔｕｓ'], false],
+    ['names in full-width letters', ['ｉｄ', 'ｆｉｒｓｔＮａｍｅ', 'ｃｅｌｌ＿ｐｈｏｎｅ', 'ｓｔａｔｕｓ'], false],
   ])('%s', (_, cells, labelled) => {
     expect(read(cells)).toEqual({ names: COLUMNS, labelled, listed: 4, ...GOOD });
     expect(cells.every(index().isListed)).toBe(true);
   });
 
-  test('in whatever order, and fewer than were requested', () => {
+  test('fewer columns than requested, in another order', () => {
     expect(read(['Status', 'ID'])).toMatchObject({ names: ['status', 'id'], listed: 2, ...GOOD });
   });
 });
 
-describe('a text that names a column that is left out is counted', () => {
+describe('a text that means a left-out column is counted', () => {
   test.each([
     ['its name', 'idNumber'],
-    ['its name in other letters', 'IDNUMBER'],
+    ['its name in another letter case', 'IDNUMBER'],
     ['its name with separators', 'id_number'],
-    ['its name behind a path', 'lead.idNumber'],
-    ['its name behind a path, in full-width letters', 'ｌｅａｄ．ｉｄＮｕｍｂｅｒ'],
+    ['its name after a path', 'lead.idNumber'],
+    ['its name after a path, in full-width letters', 'ｌｅａｄ．ｉｄＮｕｍｂｅｒ'],
     ['its label', 'מספר זהות'],
     ['its label with a colon', 'מספר זהות:'],
-    ['its label behind a direction mark', '\u200Fמספר זהות'],
+    ['its label after a direction mark', '\u200Fמספר זהות'],
     ['its name with a soft hyphen', 'id\u00ADNumber'],
     ['its name between quotation marks', '"idNumber"'],
   ])('%s', (_, cell) => {
@@ -68,20 +68,20 @@ describe('a text that names a column that is left out is counted', () => {
     expect(index().isListed(cell)).toBe(true);
   });
 
-  test('a text of the configuration that stands for it', () => {
+  test('a text that columns.labels maps to it', () => {
     expect(read(['ת.ז.'], { labels: { 'ת.ז.': 'idNumber' } })).toMatchObject({ excepted: 1, names: null });
     expect(read(['ת.ז.'], { labels: { 'ת.ז.': 'ID_number' } })).toMatchObject({ excepted: 1, names: null });
   });
 
-  test('the name of a requested column of which the configuration says that it stands for the other', () => {
+  test('the name of a requested column that columns.labels maps to it', () => {
     expect(read(['id', 'status'], { labels: { status: 'idNumber' } })).toMatchObject({ excepted: 1, names: null });
   });
 
-  test('a column that was requested, and is left out by now', () => {
+  test('a column that was requested and is left out now', () => {
     expect(read(['idNumber', 'id'], { columns: ['idNumber', 'id'] })).toMatchObject({ excepted: 1, listed: 1 });
   });
 
-  test('a text that means it or another column once it is folded, but not the exact name of that other', () => {
+  test('a text that may mean it or another column, but not the exact name of the other column', () => {
     const given = { columns: ['id_number'], fields: [...FIELDS, { name: 'id_number', label: 'מספר זהות' }] };
 
     expect(read(['id_number'], given)).toMatchObject({ names: ['id_number'], excepted: 0 });
@@ -91,7 +91,7 @@ describe('a text that names a column that is left out is counted', () => {
     expect(read(['x', 'מספר זהות'], given)).toMatchObject({ names: null, excepted: 1 });
   });
 
-  test('a name of the CRM that differs by a blank alone', () => {
+  test('a name that differs from a requested one only by a blank', () => {
     const given = { columns: ['idNumber'], excepted: [{ name: 'idNumber ', label: null }] };
 
     expect(read(['idNumber '], given)).toMatchObject({ names: null, excepted: 1 });
@@ -99,7 +99,7 @@ describe('a text that names a column that is left out is counted', () => {
   });
 });
 
-describe('a part of a path that names a column that is left out is counted', () => {
+describe('a path that contains a left-out column is counted', () => {
   const given = { columns: ['id', 'email', 'name'], fields: [], excepted: [{ name: 'owner', label: 'בעלים' }] };
 
   test.each(['owner.email', 'Owner.Email', 'lead.owner.email', 'OWNER.name.email', 'בעלים.email', 'email.owner'])(
@@ -109,14 +109,14 @@ describe('a part of a path that names a column that is left out is counted', () 
     },
   );
 
-  test('also where the parts together are another column in another spelling', () => {
+  test('even if its parts together spell another column', () => {
     const both = { ...given, columns: ['id', 'ownerEmail'] };
 
     expect(read(['id', 'owner.email'], both)).toMatchObject({ names: null, excepted: 1 });
     expect(read(['id', 'Owner email'], both)).toMatchObject({ names: ['id', 'ownerEmail'], excepted: 0 });
   });
 
-  test('but not where the whole text is listed, or the configuration says what it means', () => {
+  test('unless the whole text is listed, or columns.labels maps it', () => {
     const listed = { ...given, columns: ['id', 'owner.email'] };
 
     expect(read(['owner.email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
@@ -126,7 +126,7 @@ describe('a part of a path that names a column that is left out is counted', () 
     });
   });
 
-  test('a path with another column before its end means nothing that is listed', () => {
+  test('a path through another column means no listed column', () => {
     const fields = [{ name: 'agent', label: 'סוכן' }];
 
     expect(read(['agent.email', 'lead.agent.email', 'סוכן.email'], { ...given, fields })).toMatchObject({
@@ -139,7 +139,7 @@ describe('a part of a path that names a column that is left out is counted', () 
   });
 });
 
-describe('a text that the configuration maps to null', () => {
+describe('a text that columns.labels maps to null', () => {
   const labels = { 'Export note': null, idNumber: null, 'note.idNumber': null, Status: null };
 
   test('is known, and belongs to no column', () => {
@@ -153,13 +153,13 @@ describe('a text that the configuration maps to null', () => {
     expect(index({ labels }).isListed('Export note')).toBe(true);
   });
 
-  test('means a column that is left out, or a listed one, before it means nothing', () => {
+  test('still counts as a left-out or listed column if it means one', () => {
     expect(read(['idNumber', 'note.idNumber', 'STATUS'], { labels })).toMatchObject({ excepted: 2, listed: 1 });
   });
 });
 
-describe('a text is not guessed at', () => {
-  test('where two columns are the same once they are folded, the exact one counts, and no other', () => {
+describe('readHeader does not guess', () => {
+  test('if two columns differ only by separators, only the exact name means one of them', () => {
     const given = { columns: ['phone1', 'phone_1'], fields: [], excepted: [] };
 
     expect(read(['phone1', 'phone_1'], given).names).toEqual(['phone1', 'phone_1']);
@@ -167,7 +167,7 @@ describe('a text is not guessed at', () => {
     expect(index(given).isListed('PHONE-1')).toBe(false);
   });
 
-  test('where two columns have one label, it is that of the column in whose place it stands, or of none', () => {
+  test('if two columns share a label, the label means the column at its position, or none', () => {
     const given = {
       columns: ['a', 'b'],
       fields: [
@@ -182,14 +182,14 @@ describe('a text is not guessed at', () => {
     expect(read(['a', 'x', 'שם'], { ...given, labels: { x: 'a', שם: 'b' } }).names).toEqual(['a', 'a', 'b']);
   });
 
-  test('a listed name with a dot is itself, and nothing stands behind a dot at the end', () => {
+  test('a listed name may contain a dot, and a dot at the end of a text is ignored', () => {
     const given = { columns: ['agent.id', 'id'], fields: [], excepted: [] };
 
     expect(read(['agent.id', 'id'], given).names).toEqual(['agent.id', 'id']);
     expect(read(['id.', '.', 'agent.'], given)).toMatchObject({ listed: 1, unlisted: ['.', 'agent.'] });
   });
 
-  test('a cell in which nothing can be seen has no name', () => {
+  test('a cell without visible characters has no name', () => {
     expect(read(['id', '', ' \t', '\u200F\u00AD'])).toMatchObject({
       names: ['id', '', '', ''],
       unlisted: [],
@@ -197,7 +197,7 @@ describe('a text is not guessed at', () => {
     });
   });
 
-  test('a text of the configuration names a field that the CRM lists, and no other', () => {
+  test('a text of columns.labels means a field only if the CRM lists that field', () => {
     const labels = { 'מס׳ נייד': 'cell_phone', 'Client state': 'STATUS', Town: 'city' };
 
     expect(read(['מס׳ נייד', 'client_state', 'Town'], { labels })).toMatchObject({ listed: 2, unlisted: ['Town'] });
@@ -215,11 +215,9 @@ const put = (text: string, place: number, what: string) =>
 const text = fc.constantFrom('idNumber', 'מספר זהות');
 const DISGUISES: Record<string, fc.Arbitrary<string>> = {
   'a path': fc.tuple(fc.stringMatching(/^[a-z.]{1,12}$/), text).map(([path, name]) => `${path}.${name}`),
-  'a remark behind it': fc
-    .tuple(text, fc.constantFrom('(text)', '[string]', '*', '#2'))
-    .map((parts) => parts.join(' ')),
+  'a note after it': fc.tuple(text, fc.constantFrom('(text)', '[string]', '*', '#2')).map((parts) => parts.join(' ')),
   'a colon': fc.tuple(text, fc.constantFrom(':', ' :', '：')).map((parts) => parts.join('')),
-  'marks that nobody sees': fc
+  'invisible marks': fc
     .tuple(text, fc.nat(20), fc.constantFrom(...invisible))
     .map(([name, place, mark]) => put(name, place, mark)),
   'full-width letters': text.map(wide),
@@ -230,7 +228,7 @@ const DISGUISES: Record<string, fc.Arbitrary<string>> = {
     .map(([name, place, between]) => put(name, place, between)),
 };
 
-describe('a disguise of a column that is left out is never among the names of a good header', () => {
+describe('a disguised left-out column is never among the names of a header', () => {
   test.each(Object.entries(DISGUISES))('%s', (_, disguise) => {
     fc.assert(
       fc.property(disguise, disguise, fc.nat(4), (one, other, place) => {
@@ -249,7 +247,7 @@ describe('a disguise of a column that is left out is never among the names of a 
     );
   });
 
-  test('isListed and unlisted agree with each other, for whatever text', () => {
+  test('isListed and unlisted agree for any text', () => {
     const any = fc.oneof(fc.string(), ...Object.values(DISGUISES), fc.constantFrom(...COLUMNS, 'מזהה', 'lead.status'));
     fc.assert(
       fc.property(any, (cell) => {
@@ -262,7 +260,7 @@ describe('a disguise of a column that is left out is never among the names of a 
   });
 });
 
-test('a run knows its columns, all that is listed beside them, and what is left out though it is not listed', () => {
+test('listedFields of a run contains its columns, mapped labels, and left-out columns that are not listed', () => {
   const excepted = [{ entry: 'nationalId', name: 'nationalId', label: 'ת"ז' }];
 
   const found = fieldIndex(listedFields(run({ excepted }), { 'Full name': 'name' })).readHeader([
