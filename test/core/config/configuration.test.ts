@@ -13,19 +13,19 @@ const fileWith = (content: unknown) =>
 const read = (content: unknown, endpoint?: string) =>
   readConfiguration('given', fileWith(content), endpoint).deployment;
 
-test('the file of a deployment is in config/ of the checkout', () => {
+test('configurationFile returns config/NAME.json', () => {
   vi.stubEnv('CRM_EXPORT_CONFIG', undefined);
   expect(configurationFile('prod')).toBe('config/prod.json');
 });
 
-describe('a configuration that holds', () => {
+describe('a valid configuration', () => {
   test.each(['example', 'local'])('is config/%s.json', (name) => {
     const { deployment } = readConfiguration(name, `config/${name}.json`, LOOPBACK);
 
     expect(deployment.local).toBe(name === 'local');
   });
 
-  test('asks for the scope of updates where it says so, whatever other scopes it names', () => {
+  test('requests the scope of updates, in addition to its own scopes, if customerUpdates is set', () => {
     const scopesOf = (more: object, crm: object = CRM) => read({ crm, ...more }).crm.scopes;
 
     expect(scopesOf({})).toEqual(['openid', 'profile', 'global:export']);
@@ -33,7 +33,7 @@ describe('a configuration that holds', () => {
     expect(scopesOf({ customerUpdates: true }, { ...CRM, scopes: ['all'] })).toEqual(['all', 'customers:update']);
   });
 
-  test('may be as short as the two addresses of the CRM', () => {
+  test('needs only the two addresses of the CRM', () => {
     expect(read({ crm: CRM })).toMatchObject({
       timeZone: 'UTC',
       nightly: { spreadMinutes: 7 },
@@ -49,28 +49,35 @@ describe('a configuration that holds', () => {
   });
 
   test.each<[string, object, string[]]>([
-    ['the host of the CRM where it names none', {}, ['crm.test']],
-    ['that host without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
-    ['exactly those that it names', { fileHosts: ['f.test', '.s3.test.example'] }, ['f.test', '.s3.test.example']],
-    ['those of a CRM at an IP address', { baseUrl: 'https://192.0.2.1/api/v1', fileHosts: ['f.test'] }, ['f.test']],
+    ['the host of the CRM if it names none', {}, ['crm.test']],
+    ['the host of the CRM without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
+    ['exactly the hosts that it names', { fileHosts: ['f.test', '.s3.test.example'] }, ['f.test', '.s3.test.example']],
+    [
+      'the hosts that it names for a CRM at an IP address',
+      { baseUrl: 'https://192.0.2.1/api/v1', fileHosts: ['f.test'] },
+      ['f.test'],
+    ],
   ])('takes files from %s', (_, crm, hosts) => {
     expect(read({ crm: { ...CRM, ...crm } }).crm.fileHosts).toEqual(hosts);
   });
 
-  test('takes files from no host but loopback where it is local and the CRM is on loopback', () => {
+  test('takes files only from loopback if it is local and the CRM is on loopback', () => {
     const crm = { baseUrl: 'http://localhost:8080/api/v1', authUrl: 'http://[::1]:8080' };
 
     expect(read({ local: true, crm }, LOOPBACK).crm.fileHosts).toEqual([]);
   });
 
-  test.each(['crm.test', 'auth.test', 'files.test'])('may call %s in its own network, and on one machine', (host) => {
-    const crm = { ...CRM, fileHosts: ['files.test'], privateHosts: [host] };
+  test.each(['crm.test', 'auth.test', 'files.test'])(
+    'may call %s as a private host if it has a network or is local',
+    (host) => {
+      const crm = { ...CRM, fileHosts: ['files.test'], privateHosts: [host] };
 
-    expect(read({ crm, network: NETWORK }).crm.privateHosts).toEqual([host]);
-    expect(read({ crm, local: true }, LOOPBACK).crm.privateHosts).toEqual([host]);
-  });
+      expect(read({ crm, network: NETWORK }).crm.privateHosts).toEqual([host]);
+      expect(read({ crm, local: true }, LOOPBACK).crm.privateHosts).toEqual([host]);
+    },
+  );
 
-  test('may describe the table of an entity, whose columns are text, without a value that does not fit', () => {
+  test('may describe the table of an entity, with defaults for misfit and version', () => {
     const tables = {
       columns: {
         age: 'integer',
@@ -101,8 +108,8 @@ describe('a configuration that holds', () => {
   });
 });
 
-describe('is refused', () => {
-  test('a file that is not JSON, in one line', () => {
+describe('readConfiguration refuses', () => {
+  test('a file that is not JSON, with a message of one line', () => {
     expect(() => read('{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n')).toThrow(/^\S+given\.json: is not JSON: .*$/);
   });
 
@@ -128,14 +135,14 @@ describe('is refused', () => {
     expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment is named: .*example, local/);
   });
 
-  test('a file that is not there, with those that are', () => {
+  test('a missing file, and lists the existing deployments', () => {
     expect(() => readConfiguration('absent', undefined, undefined)).toThrow(
       'config/absent.json does not exist; there are example, local',
     );
   });
 });
 
-test('the app ends with code 2 and a line for each mistake, the file and the field in it', async () => {
+test('the app exits with code 2 and one line per mistake, with the file and the field', async () => {
   const file = fileWith({ crm: { authUrl: CRM.authUrl }, retention: 3 });
 
   const { code, stderr, stdout } = await app({ deployment: 'given', configuration: file });

@@ -176,7 +176,7 @@ test.each<[line: string, content: unknown]>([
      ..files.test -files.test files-.test fi_les.test fïles.test ${'a'.repeat(64)}.test 192.0.2.1 .2.1 0xc0.0.2.0x1 [::1] .`
     .split(/\s+/)
     .map((host): [string, object] => [OF_FILE, crm({ fileHosts: [host] })]),
-])('%s (%j)', (line, content) => {
+])('reports "%s" for %j', (line, content) => {
   const [first, ...others] = configurationProblems(content);
 
   expect(first?.slice(0, line.length)).toBe(line);
@@ -199,7 +199,7 @@ describe('several mistakes', () => {
     );
   });
 
-  test('that only several fields together show are all reported at once', () => {
+  test('that involve several fields are all reported at once', () => {
     const content = {
       crm: { baseUrl: 'http://crm.test/api/v1', authUrl: 'http://auth.test' },
       polling: { firstWaitSeconds: 9, largestWaitSeconds: 3, deadlineSeconds: 9000 },
@@ -238,7 +238,7 @@ describe('readers in other accounts', () => {
     'arn:aws:iam::444455556666:role/${aws:username}',
     'arn:aws:sts::444455556666:assumed-role/analyst/dana',
     null,
-  ])('are no principal as %j', (principal) => {
+  ])('are refused with the principal %j', (principal) => {
     expect(configurationProblems(reading({ principal }))).toEqual([NO_PRINCIPAL]);
   });
 
@@ -251,11 +251,11 @@ describe('readers in other accounts', () => {
     [{ of: ['manifests'] }, 'readers[0].of[0]: '],
     [{ entities: ['leads', 'contacts'] }, 'readers[0].entities: names contacts, which has no `tables`'],
     [{ until: 'today' }, 'readers[0].until: is not known'],
-  ])('with %j are refused', (reader, sentence) => {
+  ])('are refused with %j', (reader, sentence) => {
     expect(configurationProblems(reading(reader))).toEqual([expect.stringContaining(sentence)]);
   });
 
-  test('of all tables are refused where there is none, of all files they are not', () => {
+  test('of all tables are refused if no entity has a table; of all files they are accepted', () => {
     const problems = configurationProblems(reading({ entities: 'all' }, {}));
 
     expect(problems).toEqual(['readers[0].entities: names tables, which no entity has']);

@@ -16,7 +16,7 @@ const deployment = (changes: object = {}): Deployment =>
 
 const deployed = deployedOf(deployment());
 
-test('all settings are told, with all defaults, and people, filters and extra keys are hidden', () => {
+test('deployedOf contains all settings with defaults, and hides email addresses, filters and extra keys', () => {
   expect(deployed.crm).toEqual(deployment().crm);
   expect(Object.keys(deployed.entities)).toEqual([...ENTITIES]);
   expect(deployed.entities.meetings).toMatchObject({ columns: 'all', enabled: true, polling: deployment().polling });
@@ -27,13 +27,13 @@ test('all settings are told, with all defaults, and people, filters and extra ke
   expect(JSON.stringify(deployed)).not.toMatch(/night@|someone/);
 });
 
-test('of filters it is told whether they depend on the date', () => {
+test('deployedOf shows whether a filter depends on the date', () => {
   const dated = [{ field: 'createdAt', value: { $date: 'day-1d' } }];
   const { leads } = deployedOf(deployment({ entities: { leads: { filters: dated } } })).entities;
   expect(leads.filters).toMatchObject([{ dependsOnDate: true }]);
 });
 
-test('a configuration comes back from the metadata as it went, whatever its letters and keys are', () => {
+test('deployedBy returns what metadataOf wrote, even with Hebrew letters and a key "Ref"', () => {
   const columns = { only: Array.from({ length: 500 }, (_, n) => `שדה_${n}`), labels: { 'טלפון נייד': 'שדה_1' } };
   const changes = { timeZone: 'Asia/Jerusalem', entities: { leads: { columns, filters, sorts: [{ Ref: 'x' }] } } };
   const told = deployedOf(deployment(changes));
@@ -43,7 +43,7 @@ test('a configuration comes back from the metadata as it went, whatever its lett
   expect(deployedBy(metadata)).toEqual(told);
 });
 
-test('a start in local time stays at the times by which its rule was made, whatever zone data a later reader has', () => {
+test('a start in local time keeps the zone offsets of its deployment, even if zone data change', () => {
   const night = deployment({ timeZone: 'Africa/Casablanca', nightly: { at: '02:30' } });
   const told = deployedBy(metadataOf(deployedOf({ ...night, zoneOffsets: [0, 60, 120] })));
   expect(told && timingOf(told, 'leads').starts).toEqual(['00:30', '01:30', '02:30']);
@@ -56,21 +56,21 @@ function withoutEntity(entity: Entity): Record<string, string> {
 
 test.each([
   ['no metadata', undefined],
-  ['those of others', { 'AWS::CloudFormation::Interface': {} }],
-  ['another form', { CrmExportConfiguration1: { Ref: 'x' } }],
-  ['an entity fewer than this release has', withoutEntity('meetings')],
-])('of a template with %s no configuration is known', (_, metadata) => {
+  ['metadata of other tools', { 'AWS::CloudFormation::Interface': {} }],
+  ['metadata of another form', { CrmExportConfiguration1: { Ref: 'x' } }],
+  ['a configuration without one of the entities', withoutEntity('meetings')],
+])('deployedBy returns undefined for a template with %s', (_, metadata) => {
   expect(deployedBy(metadata)).toBeUndefined();
 });
 
-test('an equal configuration has no difference, in whatever order its keys stand, and wherever the zone data are from', () => {
+test('differencesFrom returns nothing for another order of keys or other zone data', () => {
   expect(differencesFrom({ ...deployed, zoneOffsets: [0] }, deployment())).toEqual([]);
   const turned = [{ value: 'someone@example.org', operator: 'eq', field: 'email' }];
   const entities = { leads: { filters: turned, extra: { token: 'someone-else' } } };
   expect(differencesFrom(deployed, deployment({ $schema: './x.json', entities }))).toEqual([]);
 });
 
-test('a setting that only the deployed release has is a difference', () => {
+test('differencesFrom lists a setting that only the deployed release has', () => {
   const more = { ...deployed, quarantine: { days: 3 } };
   const values = { deployed: 3, file: undefined };
   expect(differencesFrom(more, deployment())).toEqual([{ path: 'quarantine.days', values }]);
@@ -80,7 +80,7 @@ const entities = { leads: { filters, extra: { token: 'someone-else' } } };
 
 test.for<[string, object, object[]]>([
   [
-    'an address',
+    'a changed address',
     { crm: { ...crm, authUrl: 'https://new.example.com' } },
     [{ path: 'crm.authUrl', values: { deployed: 'https://auth.example.com', file: 'https://new.example.com' } }],
   ],
@@ -99,7 +99,7 @@ test.for<[string, object, object[]]>([
     ],
   ],
   [
-    'a part of a plan that was not there',
+    'a new part of a plan',
     { entities: { ...entities, meetings: { tables: { version: 2 } } } },
     [
       { path: 'entities.meetings.tables.columns', values: { deployed: undefined, file: {} } },
@@ -108,17 +108,17 @@ test.for<[string, object, object[]]>([
     ],
   ],
   [
-    'those of an entity whose name has two words',
+    'filters of an entity whose name has two words',
     { entities: { ...entities, 'agent-numbers': { filters, extra: { token: 'someone-else' } } } },
     [{ path: 'entities.agent-numbers.filters' }, { path: 'entities.agent-numbers.extra' }],
   ],
   [
-    'filters and extra keys, which are not shown',
+    'filters and extra keys, without their values',
     { entities: {} },
     [{ path: 'entities.leads.filters' }, { path: 'entities.leads.extra' }],
   ],
   [
-    'waits of all entities, once',
+    'waits of all entities, only once',
     { polling: { firstWaitSeconds: 7 } },
     [{ path: 'polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
   ],
@@ -127,8 +127,8 @@ test.for<[string, object, object[]]>([
     { entities: { ...entities, meetings: { polling: { firstWaitSeconds: 7 } } } },
     [{ path: 'entities.meetings.polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
   ],
-  ['addresses of people, which are not shown', { alarms: {} }, [{ path: 'alarms.email' }]],
-])('a difference is named: %s', ([, changes, expected]) => {
+  ['email addresses, without their values', { alarms: {} }, [{ path: 'alarms.email' }]],
+])('differencesFrom lists %s', ([, changes, expected]) => {
   const found = differencesFrom(deployed, deployment(changes));
   expect(found.toSorted(byPath)).toEqual(expected.toSorted(byPath));
 });

@@ -8,7 +8,7 @@ const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' }
 
 const planOf = (leads: object) => deploymentSchema.parse({ crm: CRM, entities: { leads } }).entities.leads;
 
-test('an entity has a complete plan, whether the configuration names it, or a part of its polling, or nothing', () => {
+test('an entity has a complete plan even if the configuration names only a part of it, or nothing', () => {
   const polling = { firstWaitSeconds: 10, largestWaitSeconds: 100, deadlineSeconds: 3600, createAgainSeconds: 300 };
   const { entities } = deploymentSchema.parse({
     crm: CRM,
@@ -30,7 +30,7 @@ test('an entity has a complete plan, whether the configuration names it, or a pa
 });
 
 describe('columns as an object', () => {
-  test('say what a list, or nothing, says', () => {
+  test('are read by onlyOf, requiredOf, labelsOf, isHeaderless and sheetsOf', () => {
     const chosen = { only: ['id'], required: ['id'], labels: { Key: 'id' }, header: 'names' };
 
     expect(onlyOf(planOf({ columns: chosen }))).toEqual(['id']);
@@ -49,7 +49,7 @@ describe('columns as an object', () => {
     expect(sheetsOf(planOf({}))).toEqual({ sheet: undefined, otherSheets: [] });
   });
 
-  test('may leave out by label', () => {
+  test('may leave out a column by its label', () => {
     const except = ['מספר זהות', 'id_number', 'ת.ז.'];
 
     expect(planOf({ columns: { except } }).columns).toEqual({ except });
@@ -58,26 +58,26 @@ describe('columns as an object', () => {
 
 describe('a name in filters and sorts', () => {
   test.each([
-    ['idNumber', 'itself'],
-    ['ID_NUMBER', 'in other letters'],
-    ['-lead.id-number', 'behind a sign and a path'],
+    ['idNumber', 'its exact name'],
+    ['ID_NUMBER', 'its name in another spelling'],
+    ['-lead.id-number', 'after a sign and a path'],
     ['id number desc', 'before a direction'],
     ['ｉｄＮｕｍｂｅｒ', 'in full-width letters'],
     ['id\u00ADNumber', 'with a soft hyphen'],
-  ])('%s: is found %s', (text) => {
+  ])('is found in "%s": %s', (text) => {
     expect(exceptedIn([{ field: text }], ['idNumber'])).toEqual(['idNumber']);
     expect(exceptedIn([{ [text]: 1 }], ['idNumber'])).toEqual(['idNumber']);
   });
 
-  test.each(['idNumberType', 'theIdNumber', 'id', 'number', '', 'id,number'])('%s: is another', (text) => {
+  test.each(['idNumberType', 'theIdNumber', 'id', 'number', '', 'id,number'])('is not found in "%s"', (text) => {
     expect(exceptedIn([{ field: text }], ['idNumber'])).toEqual([]);
   });
 
-  test('is looked for as a text, whatever signs it has', () => {
+  test('is matched as plain text even if it contains characters of a regular expression', () => {
     expect(exceptedIn([{ field: 'a(b' }, { field: 'c+' }], ['a(b', 'c+', 'a.b'])).toEqual(['a(b', 'c+']);
   });
 
-  test('a label is the whole of a text, or none', () => {
+  test('a label is found after a sign or a path, but not within a sentence', () => {
     expect(
       labelsIn([{ field: 'lead.מספר זהות' }, { by: '+Date of birth' }], ['מספר זהות', 'date-of-birth']),
     ).toHaveLength(2);

@@ -13,21 +13,21 @@ function fileWith(text: string): string {
   return file;
 }
 
-test('the named variables are read', () => {
+test('readEnv returns the named variables', () => {
   expect(readEnv({ A: '1', B: '2', C: '3' }, 'A', 'B')).toEqual({ A: '1', B: '2' });
 });
 
-test('every variable that is missing or empty is named', () => {
+test('readEnv names every variable that is missing or empty', () => {
   expect(() => readEnv({ A: '1', B: '' }, 'A', 'B', 'C')).toThrow(
     expect.objectContaining({ name: 'ConfigInvalid', message: expect.stringContaining('lacks B, C:') }),
   );
 });
 
-test('the bundled configuration is what synth had checked', () => {
+test('readDeployment returns the bundled configuration', () => {
   expect(readDeployment(fileWith(JSON.stringify(deployment())))).toEqual(deployment());
 });
 
-test('a bundle without its configuration is a crash, not an outcome of a run', () => {
+test('readDeployment throws ENOENT, not an outcome of a run, if the bundle has no configuration', () => {
   const read = () => readDeployment(join(tmpdir(), 'absent', 'deployment.json'));
 
   expect(read).toThrow(expect.objectContaining({ code: 'ENOENT' }));

@@ -15,7 +15,7 @@ test.each([
     { as: 'instant', $date: 'monthStart-9999d' },
     { from: 'monthStart', days: -9999, as: 'instant' },
   ],
-])('%j is a date', (value, relative) => {
+])('relativeDateOf reads %j', (value, relative) => {
   expect(relativeDateOf(value)).toEqual(relative);
   expect(dateProblems([{ value }])).toEqual([]);
 });
@@ -36,27 +36,27 @@ test.each([
   { $date: 'day', as: 'time' },
   { $date: 'day', as: null },
   { $date: 'day', timeZone: 'UTC' },
-])('%j is reported: the CRM would get it as it is written', (value) => {
+])('reports %j, because the CRM would receive it literally', (value) => {
   expect(dateProblems([{ a: { b: [1, value] } }])).toEqual([
     { path: [0, 'a', 'b', 1], message: expect.stringContaining('must be {"$date": "day-1d"') },
   ]);
 });
 
 test.each([[{ date: 'day' }], [{ $dates: 'day' }], ['$date'], [null], [[]], [{ 'a.$date': 'day' }]])(
-  '%j is a value like any other',
+  '%j is an ordinary value, not a relative date',
   (value) => {
     expect(relativeDateOf(value)).toBeUndefined();
     expect(dateProblems([{ value }])).toEqual([]);
   },
 );
 
-test('a date in the place of a whole filter is reported', () => {
+test('reports a relative date in place of a whole filter', () => {
   expect(dateProblems([{ field: 'id' }, { $date: 'day' }])).toEqual([
     { path: [1], message: 'is a date in place of a filter: put the date into a filter' },
   ]);
 });
 
-test('a date where none is replaced is reported, however deep', () => {
+test('reports a relative date outside of filters at any depth', () => {
   expect(misplacedDates({ range: { from: [{ $date: 'day' }] }, $date: undefined })).toHaveLength(1);
   expect(misplacedDates({ range: { from: [{ $date: 'day' }] } })).toEqual([
     { path: ['range', 'from', 0], message: 'holds a "$date", which only `filters` may' },

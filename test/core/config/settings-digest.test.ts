@@ -5,7 +5,7 @@ import { deployment } from '../../support/builders.ts';
 const digestOf = (leads: object) => settingsDigest(deployment({ entities: { leads } }).entities.leads);
 const BASE = { columns: { except: ['a', 'b'] }, tables: { except: ['c'], hash: ['d'] } };
 
-test('the digest does not depend on the order of names, nor on settings that hide nothing', () => {
+test('the digest does not depend on the order of names, nor on settings that hide no column', () => {
   const digest = digestOf(BASE);
 
   expect(digest).toMatch(/^[0-9a-f]{16}$/);
@@ -15,11 +15,14 @@ test('the digest does not depend on the order of names, nor on settings that hid
 });
 
 test.each([
-  ['a column that requests leave out', { ...BASE, columns: { except: ['a'] } }],
-  ['a column that the table leaves out', { ...BASE, tables: { except: ['c', 'e'], hash: ['d'] } }],
-  ['a hashed column', { ...BASE, tables: { except: ['c'] } }],
-  ['a column that is hashed in place of being left out', { ...BASE, tables: { hash: ['c', 'd'] } }],
-  ['where a column is left out', { columns: { except: ['a', 'b', 'c'] }, tables: { hash: ['d'] } }],
-])('the digest is another with %s', (_, leads) => {
+  ['another list of columns left out of requests', { ...BASE, columns: { except: ['a'] } }],
+  ['another list of columns left out of the table', { ...BASE, tables: { except: ['c', 'e'], hash: ['d'] } }],
+  ['no hashed column', { ...BASE, tables: { except: ['c'] } }],
+  ['a column that is hashed instead of left out', { ...BASE, tables: { hash: ['c', 'd'] } }],
+  [
+    'a column left out of requests instead of the table',
+    { columns: { except: ['a', 'b', 'c'] }, tables: { hash: ['d'] } },
+  ],
+])('the digest changes with %s', (_, leads) => {
   expect(digestOf(leads)).not.toBe(digestOf(BASE));
 });

@@ -4,12 +4,12 @@ import { deployment } from '../../support/builders.ts';
 
 const hours = (settings: Parameters<typeof deployment>[0]) => freshnessOf(deployment(settings), 'leads').hours;
 
-test('an alarm waits for a night that takes until its deadline after one that took no time, and an hour more', () => {
+test('the freshness alarm waits 24 hours, the deadline and one hour more', () => {
   expect(hours({ polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(26);
   expect(hours({ polling: { deadlineSeconds: 6 * 3600, largestWaitSeconds: 300 } })).toBe(31);
 });
 
-test('of starts in local time one comes 25 hours after the one before', () => {
+test('the freshness alarm waits one hour longer for starts in local time', () => {
   const local = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
 
   expect(hours({ ...local, polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(27);
