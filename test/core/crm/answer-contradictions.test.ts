@@ -12,24 +12,24 @@ const isOther = (field: string, sent: unknown, echoed: unknown) => contradicts({
 
 test.each<[string, unknown]>([
   ['success false', { success: false }],
-  ['success false as a text', { Success: 'False' }],
+  ['"False" as a text', { Success: 'False' }],
   ['an error text', { error: 'x' }],
   ['an error object', { error: { code: 17 } }],
   ['errors by field', { errors: { city: ['unknown'] } }],
   ['errors in capitals', { Errors: [{}, { Message: 'x' }] }],
-  ['an error in three wrappers', { response: { data: { customer: { id: ID, error: 'x' } } } }],
+  ['an error three wrappers deep', { response: { data: { customer: { id: ID, error: 'x' } } } }],
   ['an error in an array', { data: [{ id: ID, errors: ['x'] }] }],
-  ['the id of another', { id: OTHER }],
-  ['the id of another in capitals', { data: { Id: OTHER.toUpperCase() } }],
+  ['the id of another record', { id: OTHER }],
+  ['the id of another record in capitals', { data: { Id: OTHER.toUpperCase() } }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
 });
 
 test.each<[string, unknown]>([
-  ['nothing', {}],
+  ['an empty object', {}],
   ['success', { success: true, error: null, errors: [] }],
-  ['errors of nothing', { errors: [null, '', {}, []], error: { code: 0, message: ' ' } }],
-  ['our id in capitals', { id: ID.toUpperCase() }],
+  ['empty errors', { errors: [null, '', {}, []], error: { code: 0, message: ' ' } }],
+  ['the id of the record in capitals', { id: ID.toUpperCase() }],
   ['a number as its id', { id: 7 }],
   ['an envelope with an id of its own', { id: OTHER, data: { id: ID } }],
   ['related customers, one of whom failed', { data: [{ id: ID }, { id: OTHER, error: 'x' }] }],
@@ -37,7 +37,7 @@ test.each<[string, unknown]>([
   ['an error four wrappers deep', { a: { b: { c: { d: { error: 'x' } } } } }],
   ['keys that every object inherits', JSON.parse('{"__proto__":{"error":"x"},"constructor":{"success":false}}')],
   ['an empty array', { data: [] }],
-])('%s contradicts nothing', (_, body) => {
+])('%s does not contradict a change', (_, body) => {
   expect(contradicts(body)).toBe(false);
 });
 
@@ -60,7 +60,7 @@ test.each<[string, unknown, unknown]>([
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-22T10:00:00'],
   ['classId', ID, OTHER],
   ['country', 'IL', 'US'],
-])('%s: after %j, %j is another value', (field, sent, echoed) => {
+])('%s: for the sent value %j, the answer %j is a contradiction', (field, sent, echoed) => {
   expect(isOther(field, sent, echoed)).toBe(true);
   const spelled = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   expect(contradicts({ data: { [spelled]: echoed } }, { [field]: sent })).toBe(true);
@@ -105,11 +105,11 @@ test.each<[string, unknown, unknown]>([
   ['bankAccountType', 'CHECKING', 'Checking account'],
   ['updateRelated', true, false],
   ['customFields', { present: true }, { present: false }],
-])('%s: after %j, %j says nothing', (field, sent, echoed) => {
+])('%s: for the sent value %j, the answer %j is no contradiction', (field, sent, echoed) => {
   expect(isOther(field, sent, echoed)).toBe(false);
 });
 
-test('an answer that repeats what was sent confirms it, whatever the fields', () => {
+test('an answer that repeats the sent values does not contradict them, for any fields', () => {
   const names = Object.keys(customerFieldsSchema.shape);
   const value = fc.oneof(fc.string(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
   const fields = fc.dictionary(fc.constantFrom(...names), value);
@@ -120,7 +120,7 @@ test('an answer that repeats what was sent confirms it, whatever the fields', ()
   );
 });
 
-test('whatever the body, something is said of it', () => {
+test('saidIn accepts any JSON body, even one that is 3,000 levels deep', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
       expect(saidIn(body, { id: ID, fields: { city: 'Haifa' } })).toHaveProperty('isRefusal');

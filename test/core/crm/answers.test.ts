@@ -24,14 +24,14 @@ test.each([
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the CRM'],
   ['CERT_HAS_EXPIRED', 'the certificate of the CRM is not trusted'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM is not trusted'],
-])('after %s a POST cannot have arrived: it may be sent again', (code, what) => {
+])('after %s a POST is CrmUnavailable, because it cannot have arrived', (code, what) => {
   expect(notReached(fetchFailed(code), create)).toMatchObject({
     name: 'CrmUnavailable',
     message: `POST /leads/exports: ${what} (${code}).`,
   });
 });
 
-test('a host of which no address could be connected to has not seen a POST', () => {
+test('a POST is CrmUnavailable if no address of the host can be reached', () => {
   const silent = Object.assign(new Error(CANARY), { code: 'ETIMEDOUT', syscall: 'connect' });
   const cause = Object.assign(new AggregateError([silent, silent]), { code: 'ETIMEDOUT' });
 
@@ -42,7 +42,7 @@ test('a host of which no address could be connected to has not seen a POST', () 
 });
 
 test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT'])(
-  'after %s a POST may have arrived, a GET does not care',
+  'after %s a POST is CreateUnanswered, because it may have arrived, and a GET is CrmUnavailable',
   (code) => {
     expect(notReached(fetchFailed(code), create)).toMatchObject({
       name: 'CreateUnanswered',
@@ -52,7 +52,7 @@ test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT'])(
   },
 );
 
-test('an answer that takes too long is reported by the name of what broke it off', () => {
+test('a POST that times out is CreateUnanswered, with the name of the error', () => {
   const timeout = new DOMException(CANARY, 'TimeoutError');
 
   expect(notReached(timeout, create)).toMatchObject({
@@ -101,7 +101,7 @@ test.each<Case>([
   ['address', '500 504', 'unknown', 'CrmUnavailable'],
   ['update', '400 404 409 410 412 422', 'refused', 'CrmRejectedRequest'],
   ['update', '408 425 500 502 503 504 520 524', 'unknown', 'CrmUnavailable'],
-])('%s answered %s is %s: %s', async (operation, statuses, outcome, name) => {
+])('%s answered with %s has the outcome %s and the error %s', async (operation, statuses, outcome, name) => {
   for (const status of statuses.split(' ').map(Number)) {
     const headers = { 'retry-after': '7' };
     const meaning = await meaningFor(new Response(null, { status, headers }), CALLS[operation]);
@@ -118,9 +118,9 @@ const page = (status: number) => new Response(PAGE, { status });
 test.each<[string, Response]>([
   ['a 404 of the CRM', Response.json({ error: 'not_found' }, { status: 404 })],
   ['a 404 without a body', new Response(null, { status: 404 })],
-  ['a page by its type', new Response(CANARY, { headers: { 'content-type': 'text/html; charset=utf-8' } })],
+  ['a body of type text/html', new Response(CANARY, { headers: { 'content-type': 'text/html; charset=utf-8' } })],
   ...[200, 400, 404, 405, 410].map((status): [string, Response] => [`a web page with ${status}`, page(status)]),
-])('%s to the first call of a run names crm.baseUrl and the path that was called', async (_, reply) => {
+])('the error for %s, answered to the first call of a run, names crm.baseUrl and the called path', async (_, reply) => {
   const { error } = await meaningFor(reply, read);
 
   expect(error?.name).toBe('ConfigInvalid');
@@ -134,28 +134,31 @@ test.each<[number, RunErrorName]>([
   [500, 'CrmUnavailable'],
   [503, 'CrmUnavailable'],
   [302, 'CrmContractError'],
-])('a web page with %i to the first call of a run is what its status says: %s', async (status, name) => {
-  expect((await meaningFor(page(status), read)).error?.name).toBe(name);
-});
+])(
+  'a web page with status %i, answered to the first call of a run, is judged by its status: %s',
+  async (status, name) => {
+    expect((await meaningFor(page(status), read)).error?.name).toBe(name);
+  },
+);
 
 test.each<[Operation, RunErrorName, Outcome]>([
   ['create', 'CreateUnanswered', 'unknown'],
   ['status', 'CrmContractError', 'notTaken'],
   ['address', 'CrmContractError', 'notTaken'],
   ['update', 'CrmContractError', 'unknown'],
-])('a web page, half an answer or nothing to %s is %s', async (operation, name, outcome) => {
+])('a web page, half an answer or an empty answer to %s is %s', async (operation, name, outcome) => {
   for (const text of [PAGE, '{"id":', '']) {
     expect(await meaningFor(new Response(text), CALLS[operation])).toMatchObject({ outcome, error: { name } });
   }
 });
 
-test('a type that is none is not repeated', async () => {
+test('does not quote an invalid content type', async () => {
   const response = new Response(CANARY, { status: 400, headers: { 'content-type': `${CANARY}; x` } });
 
   expect((await meaningFor(response, create)).error?.message).toBe('POST /leads/exports was answered 400.');
 });
 
-test('an unknown shape is described by its keys and wrong places, never by its values', async () => {
+test('describes an unexpected shape by its keys and wrong paths, never by its values', async () => {
   const call = { method: 'get', path: 'x', template: '/x' } as const;
 
   const answer = await answerOf(Response.json({ name: CANARY, secret: CANARY }), call);
@@ -167,7 +170,7 @@ test('an unknown shape is described by its keys and wrong places, never by its v
   );
 });
 
-test('of many wrong places the first ten are named: a cause has its limits', async () => {
+test('names only the first ten of many wrong paths', async () => {
   const rows = Array.from({ length: 5000 }, () => ({ wrong: 1 }));
   const call = { method: 'get', path: 'x', template: '/x' } as const;
 

@@ -49,7 +49,7 @@ async function callOf(call: CrmCall, ...exchanges: Exchange[]) {
   return { answer: () => client.call(call, z.unknown()), client, ...client, ...server };
 }
 
-test('a call carries the token and the body, and its answer is parsed', async () => {
+test('sends the token and the body, and parses the answer', async () => {
   const { answer, seen } = await callOf(create, [`POST ${CREATE}`, { json: { id: 7 } }]);
 
   expect(await answer()).toEqual({ id: 7 });
@@ -61,7 +61,7 @@ test('a call carries the token and the body, and its answer is parsed', async ()
   ]);
 });
 
-test('a base address with slashes at its end makes the same paths', async () => {
+test('ignores slashes at the end of the base address', async () => {
   const server = await serverFor([`GET ${FIELDS}`, { json: [] }]);
   const client = createCrmClient({
     baseUrl: `${server.url}/api/v1//`,
@@ -73,7 +73,7 @@ test('a base address with slashes at its end makes the same paths', async () => 
   expect(await client.call(fields, z.unknown())).toEqual([]);
 });
 
-test('each answer is one line in the log, with the path of the document and without any id or token', async () => {
+test('logs one line per answer, with the path template and without any id or token', async () => {
   const { answer, log } = await callOf(status, ['GET /api/v1/leads/exports/7', { json: {} }]);
 
   await answer();
@@ -114,14 +114,14 @@ test('a second 401 ends as AuthRefused, without a third call', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('a 403 names the scopes that the token has, once nobody is found to have authorized since', async () => {
+test('a 403 names the scopes of the token if no person has authorized since', async () => {
   const { answer, asked } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
 
   expect((await failureOf(answer(), 'AuthRefused')).message).toContain('The token has the scopes "openid profile"');
   expect(asked).toEqual([undefined, `${CANARY}-1`]);
 });
 
-test('an error and its line of the log have the code in the body, and nothing else of it', async () => {
+test('the error and its log line contain the code in the body, and nothing else of the body', async () => {
   const json = { error: { code: 'unknown_field', message: CANARY, field: CANARY } };
   const { answer, client } = await callOf(create, [`POST ${CREATE}`, { status: 400, json }]);
 
@@ -132,7 +132,7 @@ test('an error and its line of the log have the code in the body, and nothing el
   expect(JSON.stringify([error.message, client.log.lines])).not.toContain(CANARY);
 });
 
-test('a 403 for the token of before an authorization is repeated once with the new one, an export to make too', async () => {
+test('repeats a call once, even a create, after a 403 if a person has authorized since', async () => {
   const refused: Exchange = [`POST ${CREATE}`, { status: 403, ...secret }];
   const server = await serverFor(refused, [`POST ${CREATE}`, { json: 'done' }], refused, refused);
   const authorized = { accessToken: `${CANARY}-new`, scope: 'openid global:export' };
@@ -147,7 +147,7 @@ test('a 403 for the token of before an authorization is repeated once with the n
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
 });
 
-test('a 403 after which the token cannot be read again ends as what is wrong with its store', async () => {
+test('a 403 ends with the error of the token store if the token cannot be read again', async () => {
   const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
   const client = createCrmClient({
     baseUrl: `${server.url}/api/v1`,
@@ -162,7 +162,7 @@ test('a 403 after which the token cannot be read again ends as what is wrong wit
   await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
 });
 
-test('no connection at all is CrmUnavailable for a POST too, for nothing can have arrived', async () => {
+test('a POST without a connection is CrmUnavailable, because nothing can have arrived', async () => {
   const { call } = clientAt(await deadAddress());
 
   const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
@@ -170,13 +170,13 @@ test('no connection at all is CrmUnavailable for a POST too, for nothing can hav
   expect(error.message).toBe('POST /leads/exports: no connection to the CRM (ECONNREFUSED).');
 });
 
-test('a POST whose connection is closed without an answer is sent once, and may have been received', async () => {
+test('a POST whose connection closes without an answer is CreateUnanswered, and is sent only once', async () => {
   const { answer } = await callOf(create, [`POST ${CREATE}`, hangUp]);
 
   await failureOf(answer(), 'CreateUnanswered');
 });
 
-test('a GET is sent a second time when its connection is closed, for the server may just have ended a kept one', async () => {
+test('sends a GET again when its connection closes, because the server may have ended a kept one', async () => {
   const { answer } = await callOf(fields, [`GET ${FIELDS}`, hangUp], [`GET ${FIELDS}`, { json: [1] }]);
 
   expect(await answer()).toEqual([1]);
@@ -186,7 +186,7 @@ test.each<[CrmCall, string, RunErrorName]>([
   [create, `POST ${CREATE}`, 'CreateUnanswered'],
   [fields, `GET ${FIELDS}`, 'CrmUnavailable'],
   [status, `GET ${STATUS}`, 'CrmContractError'],
-])('%j: a good answer that breaks off in the middle is %s, %s', async (call, line, name) => {
+])('%j: a 200 to %s that breaks off in the middle is %s', async (call, line, name) => {
   const { answer } = await callOf(call, [
     line,
     cutOff(200, { 'content-type': 'application/json' }, `{"id":"${CANARY}`),
@@ -195,13 +195,13 @@ test.each<[CrmCall, string, RunErrorName]>([
   expect((await failureOf(answer(), name)).message).toContain('answered 200, but the answer broke off in the middle');
 });
 
-test('of a refusal that breaks off the status counts', async () => {
+test('judges a refusal that breaks off by its status', async () => {
   const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(503, {}, CANARY)]);
 
   await failureOf(answer(), 'CrmUnavailable');
 });
 
-test('an answer that falls silent ends at the time limit of its call, though the garbage collector ran', async () => {
+test('stops a stalled answer at the time limit of its call, even if the garbage collector runs', async () => {
   const { client } = await callOf(create, [
     `POST ${CREATE}`,
     (response) => void response.writeHead(200).write('{"id":'),
@@ -213,7 +213,7 @@ test('an answer that falls silent ends at the time limit of its call, though the
   expect(error.message).toBe('POST /leads/exports was answered 200, but the answer did not end in time.');
 });
 
-test('a call for whose whole answer there is no time left is not sent', async () => {
+test('does not send a call if too little time is left for its whole answer', async () => {
   const server = await serverFor();
   const client = clientAt(server.url);
 
@@ -229,7 +229,7 @@ test('a call for whose whole answer there is no time left is not sent', async ()
   expect(server.seen).toEqual([]);
 });
 
-test('a call for which the token was waited for too long is not sent, and the wait for the token is named', async () => {
+test('does not send a call after a long wait for the token, and the message names that wait', async () => {
   const server = await serverFor();
   const left = [100, 40];
 
@@ -244,7 +244,7 @@ test('a call for which the token was waited for too long is not sent, and the wa
   expect(server.seen).toEqual([]);
 });
 
-test('a call is not repeated with a fresh token either, where too little time is left by then', async () => {
+test('does not repeat a call with a fresh token if too little time is left', async () => {
   const left = [100, 100, 40];
   const { client, seen } = await callOf(create, [`POST ${CREATE}`, { status: 401, ...secret }]);
 
@@ -257,7 +257,7 @@ test('a call is not repeated with a fresh token either, where too little time is
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is not followed: it would carry the token elsewhere',
+  'does not follow a redirect (%i), because it would send the token elsewhere',
   async (code) => {
     const elsewhere = await serverFor();
     const { answer } = await callOf(create, [
@@ -274,14 +274,14 @@ test.each([301, 302, 303, 307, 308])(
 
 test.each<[string, Reply, string]>([
   ['a text', { text: CANARY }, 'answered 200, but not in JSON (13 characters)'],
-  ['more than anyone needs', tooLarge, 'answered 200, but with more than 5000000 bytes'],
+  ['more than 5,000,000 bytes', tooLarge, 'answered 200, but with more than 5000000 bytes'],
 ])('an answer of %s ends as CrmContractError without quoting it', async (_, reply, message) => {
   const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
 
   expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
 });
 
-test('letters that arrive in two pieces are one letter', async () => {
+test('decodes a letter whose bytes arrive in two pieces', async () => {
   const bytes = Buffer.from('["שלום"]');
   const inTwo: Reply = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -292,7 +292,7 @@ test('letters that arrive in two pieces are one letter', async () => {
   expect(await answer()).toEqual(['שלום']);
 });
 
-test('what is thrown while getting a token passes as it is, and nothing is sent', async () => {
+test('rethrows the error of getAccessToken, and sends nothing', async () => {
   const server = await serverFor();
   const trouble = new Error('bug');
   const client = createCrmClient({

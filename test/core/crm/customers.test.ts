@@ -54,7 +54,7 @@ async function updateOf(...exchanges: Exchange[]) {
   return { ...updateAt(server.url), ...server };
 }
 
-test('a change is sent as it is, null too, and a good answer says nothing but its status', async () => {
+test('sends a change unchanged, including null, and returns only the status of a good answer', async () => {
   const { update, seen, log } = await updateOf([LINE, { json: { id: ID, firstName: CANARY } }]);
 
   expect(await update()).toEqual({ status: 200, change: 'made', error: null });
@@ -66,10 +66,10 @@ test('a change is sent as it is, null too, and a good answer says nothing but it
 test.each<[what: string, status: number, reply: Exchange[1]]>([
   ['an array', 200, { json: [{ id: ID }] }],
   ['null', 200, { text: 'null' }],
-  ['an object whose connection broke before its end', 200, cutOff(200, {}, '{}')],
-  ['more than anyone reads', 200, { json: { notes: 'x'.repeat(5_000_000) } }],
-  ['another good status with an object', 202, { status: 202, json: { id: ID } }],
-])('%s confirms no change', async (_, status, reply) => {
+  ['an object whose connection breaks before its end', 200, cutOff(200, {}, '{}')],
+  ['a body of more than 5,000,000 bytes', 200, { json: { notes: 'x'.repeat(5_000_000) } }],
+  ['an object with status 202', 202, { status: 202, json: { id: ID } }],
+])('%s does not confirm a change', async (_, status, reply) => {
   const { update } = await updateOf([LINE, reply]);
 
   const answer = await update();
@@ -93,21 +93,21 @@ test.each([
   expect(await update()).toMatchObject({ status, change, error: { name }, retryAfterSeconds });
 });
 
-test('a 401 whose token cannot be refreshed says why', async () => {
+test('a 401 has the error of the refresh if the token cannot be refreshed', async () => {
   const server = await serverFor([LINE, { status: 401 }]);
   const { update } = updateAt(server.url, { refresh: new RunError('ReauthorizationRequired', 'Withdrawn.') });
 
   expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
 });
 
-test('a 403 after which the token cannot be read again was answered all the same, and says why', async () => {
+test('a 403 keeps its status and has the error of the store if the token cannot be read again', async () => {
   const server = await serverFor([LINE, { status: 403 }]);
   const { update } = updateAt(server.url, { reread: new RunError('TokenStoreUnavailable', 'No answer.') });
 
   expect(await update()).toMatchObject({ status: 403, error: { name: 'TokenStoreUnavailable' } });
 });
 
-test('a 401 whose repetition finds no connection was answered all the same', async () => {
+test('a 401 keeps its status if the repeated call finds no connection', async () => {
   const server = createServer((_, response) => {
     server.close();
     response.writeHead(401, { connection: 'close', 'content-length': '0' }).end();
@@ -122,13 +122,13 @@ test.each([
   ['openid', true],
   ['', false],
   ['openid customers:update', false],
-])('a 403 with the scopes "%s": is the one for updates missing? %s', async (scope, scopeMissing) => {
+])('a 403 with the scopes "%s" has scopeMissing %s', async (scope, scopeMissing) => {
   const server = await serverFor([LINE, { status: 403 }]);
 
   expect(await updateAt(server.url, { scope }).update()).toMatchObject({ status: 403, scopeMissing });
 });
 
-test('a request for which too little time is left is not sent, and neither is its repetition', async () => {
+test('does not send or repeat a request if too little time is left', async () => {
   await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'CrmUnavailable');
 
   const server = await serverFor([LINE, { status: 401 }]);
@@ -143,16 +143,16 @@ test.each([
   ['keys', { errors: { city: CANARY } }],
   ['paths', { issues: [{ path: 'body.city', value: CANARY }] }],
   ['pointers', { errors: [{ pointer: '/city' }] }],
-])('a 422 that names fields as %s: those that were sent are kept', async (_, json) => {
+])('a 422 that names fields as %s returns those that were sent', async (_, json) => {
   const { update } = await updateOf([LINE, { status: 422, json }]);
 
   expect(await update()).toMatchObject({ status: 422, error: { name: 'CrmRejectedRequest' }, fields: ['city'] });
 });
 
 test.each([
-  ['no JSON', CANARY],
-  ['more than anyone needs', `"${CANARY.repeat(10_000)}"`],
-])('a 422 of %s names none', async (_, text) => {
+  ['a body that is not JSON', CANARY],
+  ['a body that is too large', `"${CANARY.repeat(10_000)}"`],
+])('a 422 with %s returns no fields', async (_, text) => {
   const { update } = await updateOf([LINE, { status: 422, text }]);
 
   expect(await update()).toMatchObject({ status: 422, fields: [] });
@@ -165,7 +165,7 @@ test('a 404 says that there is no such customer', async () => {
 });
 
 test.each(['line\nbreak', 'null\0', 'snow \u2603', 'escape \x1b', 'gone \x7f'])(
-  'a token that no header can hold is named, and nothing is sent',
+  'sends nothing if the token has a character that no header can contain (%j)',
   async (accessToken) => {
     const server = await serverFor();
     const { update } = updateAt(server.url, { accessToken });
@@ -178,20 +178,20 @@ test.each(['line\nbreak', 'null\0', 'snow \u2603', 'escape \x1b', 'gone \x7f'])(
   },
 );
 
-test('a 401 after which the fresh token cannot be sent was answered all the same, and says why', async () => {
+test('a 401 keeps its status and has the reason if the fresh token cannot be sent', async () => {
   const server = await serverFor([LINE, { status: 401 }]);
   const { update } = updateAt(server.url, { second: 'line\nbreak' });
 
   expect(await update()).toMatchObject({ status: 401, change: 'refused', error: { name: 'CrmContractError' } });
 });
 
-test('a connection that is closed without an answer leaves the change in doubt, and is not repeated here', async () => {
+test('a connection that closes without an answer has no status, and the call is not repeated', async () => {
   const { update } = await updateOf([LINE, hangUp]);
 
   expect(await update()).toMatchObject({ status: null, error: { name: 'CrmUnavailable' } });
 });
 
-test('no connection at all is an error: nothing was sent', async () => {
+test('throws CrmUnavailable if there is no connection, because nothing was sent', async () => {
   await failureOf(updateAt(await deadAddress()).update(), 'CrmUnavailable');
 });
 
@@ -200,7 +200,7 @@ test.each<[string, unknown]>([
   ['an error', { error: { message: CANARY } }],
   ['an error in a wrapper', { data: { error: CANARY } }],
   ['an error beside an empty record', { customer: null, errors: { city: [CANARY] } }],
-])('a 200 that holds %s and no customer refuses the change', async (_, json) => {
+])('a 200 with %s and no customer means that the change is refused', async (_, json) => {
   const { update } = await updateOf([LINE, { json }]);
 
   const answer = await update();
@@ -215,7 +215,7 @@ test.each<[string, unknown, string]>([
   ['a customer and errors three wrappers deep', { a: { b: { c: { id: ID, errors: ['x'] } } } }, 'it holds an error'],
   ['another id', { data: { id: ID.replace(/.$/, '2') } }, 'it holds the id of another record'],
   ['another value', { result: { customer: { firstName: 'Michal' } } }, 'it holds another value of firstName'],
-])('a 200 that holds %s contradicts the change', async (_, json, why) => {
+])('a 200 with %s contradicts the change', async (_, json, why) => {
   const { update } = await updateOf([LINE, { json }]);
 
   const { change, error } = await update();
@@ -225,7 +225,7 @@ test.each<[string, unknown, string]>([
   expect(error?.message).toMatch(/the change is not confirmed\.$/);
 });
 
-test('where the status confirms a change, ids and values of the answer are ignored, and errors are not', async () => {
+test('ignores ids and values of the answer, but not errors, if the status confirms a change', async () => {
   const answers = [{ id: ID.replace(/.$/, '2'), firstName: 'Michal' }, { error: CANARY }];
   const server = await serverFor(...answers.map((json): Exchange => [LINE, { json }]));
   const { update } = updateAt(server.url, { confirmation: 'status' });

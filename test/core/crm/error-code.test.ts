@@ -13,10 +13,10 @@ const codeIn = (body: unknown) =>
 
 test.each([
   ['under error', { error: { code: 'unknown_field', message: 'No such field: x.' } }],
-  ['bare', { code: 'unknown_field' }],
+  ['at the top level', { code: 'unknown_field' }],
   ['as the error itself', { error: 'unknown_field', error_description: 'No such field: x.' }],
   ['first in a list', { errors: [{ code: 'unknown_field' }, { code: 'other' }] }],
-  ['behind a number', { code: 400, error: { code: 400 }, errors: ['unknown_field'] }],
+  ['after a number', { code: 400, error: { code: 400 }, errors: ['unknown_field'] }],
 ])('the code of an error is found %s', async (_, body) => {
   expect(await codeIn(body)).toBe('unknown_field');
 });
@@ -34,14 +34,14 @@ const CODES = [
   'a'.repeat(48),
 ];
 
-test.each(CODES)('%s in a key for codes is shown', async (code) => {
+test.each(CODES)('shows %s in a key for codes', async (code) => {
   expect(await codeIn({ code })).toBe(code);
   expect(await codeIn({ error: { errorCode: code } })).toBe(code);
   expect(await codeIn({ errors: [{ error_code: code }] })).toBe(code);
 });
 
 test.each(['forbidden', 'invalid_grant', 'temporarily_unavailable', 'Not_Found'])(
-  '%s is a listed word, and shown as the error itself',
+  'shows the listed word %s if it is the error itself',
   async (word) => {
     expect(await codeIn({ error: word })).toBe(word);
     expect(await codeIn({ errors: [word] })).toBe(word);
@@ -49,7 +49,7 @@ test.each(['forbidden', 'invalid_grant', 'temporarily_unavailable', 'Not_Found']
 );
 
 test.each(['PLANNED', 'Cohen', 'dana.cohen', 'refresh_token_abcdefgh', 'Tel-Aviv', '__proto__', 'constructor'])(
-  '%s is no listed word, and not shown as the error itself',
+  'does not show the unlisted word %s if it is the error itself',
   async (word) => {
     expect(await codeIn({ error: word, errors: [word], message: word, reason: word })).toBeUndefined();
   },
@@ -59,21 +59,21 @@ test.each([
   ['digits', '0521234567'],
   ['digits after a word', 'phone_0521234567'],
   ['five digits', 'customer_10425'],
-  ['an address', 'dana.cohen@example.com'],
+  ['an email address', 'dana.cohen@example.com'],
   ['a name in Hebrew', 'כהן'],
   ['a sentence', 'unknown field'],
   ['a token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0'],
   ['a long word', 'a'.repeat(49)],
   ['an id', '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10'],
   ['a link', 'https://files.example/x?signature=invalid'],
-  ['an escape', 'unknown_\u001b[31mfield'],
+  ['an escape sequence', 'unknown_\u001b[31mfield'],
   ['a line break', 'unknown_field\n'],
   ['the token of the call', 'access_token'],
   ['a value that was sent', 'Not_Married'],
   ['the id of the path', 'not_numbered'],
-  ['a text that begins with no letter', '_unknown'],
-  ['nothing', ''],
-])('%s in the place of a code is not shown', async (_, code) => {
+  ['a text that does not begin with a letter', '_unknown'],
+  ['an empty text', ''],
+])('does not show %s in place of a code', async (_, code) => {
   expect(await codeIn({ error: { code }, code, errorCode: code, error_code: code, errors: [code] })).toBeUndefined();
 });
 
@@ -92,6 +92,6 @@ test.each([
   expect(await codeIn(body)).toBeUndefined();
 });
 
-test('a body that broke off has no code', () => {
+test('a body that breaks off has no code', () => {
   expect(errorCode(undefined, { call, accessToken: 'own_access_token' })).toBeUndefined();
 });

@@ -23,9 +23,9 @@ const download = async (reply: Reply) =>
 
 test.each<[string, unknown]>([
   ['id', { id: EXPORT_ID }],
-  ['id, among others', { status: 'INITIATED', id: EXPORT_ID }],
+  ['id, among other keys', { status: 'INITIATED', id: EXPORT_ID }],
   ['uuid', { uuid: EXPORT_ID }],
-  ['uuid, where id is a number', { id: 7, uuid: EXPORT_ID }],
+  ['uuid, if id is a number', { id: 7, uuid: EXPORT_ID }],
   ['exportId', { exportId: EXPORT_ID }],
   ['data.id', { data: { id: EXPORT_ID } }],
   ['data.uuid', { data: { uuid: EXPORT_ID } }],
@@ -37,19 +37,19 @@ test.each<[string, unknown]>([
 });
 
 test.each<[string, unknown, string]>([
-  ['an id that is no UUID', { id: CANARY, name: CANARY }, 'an object with the keys id, name'],
-  ['a path in the place of the id', { id: `../${EXPORT_ID}` }, 'an object with the keys id'],
-  ['another name', { key: EXPORT_ID }, 'an object with the keys key'],
+  ['an id that is not a UUID', { id: CANARY, name: CANARY }, 'an object with the keys id, name'],
+  ['a path in place of the id', { id: `../${EXPORT_ID}` }, 'an object with the keys id'],
+  ['an id under another key', { key: EXPORT_ID }, 'an object with the keys key'],
   ['an array', [EXPORT_ID], 'an array of 1, first a string'],
   ['null', null, 'null'],
-  ['a word', CANARY, 'a string'],
-])('%s in the answer of stage 1 is CrmContractError naming the keys seen', async (_, answer, shape) => {
+  ['a string that is not a UUID', CANARY, 'a string'],
+])('%s in the answer to create (stage 1) is CrmContractError with the keys of the answer', async (_, answer, shape) => {
   expect((await failureOf(created(answer), 'CrmContractError')).message).toBe(
     `POST /leads/exports answered no UUID of an export: ${shape}.`,
   );
 });
 
-test.each(ENTITIES)('the three stages of %s go to its own paths', async (entity) => {
+test.each(ENTITIES)('create, status and download of %s use the paths of the entity', async (entity) => {
   const { url, seen } = await serverFor(
     [`POST /${entity}/exports`, { json: { id: EXPORT_ID } }],
     [`GET /${entity}/exports/${EXPORT_ID}`, { json: { status: 'PROCESSED' } }],
@@ -70,7 +70,7 @@ test.each([
   ['Processing', 'PROCESSING'],
   ['processed', 'PROCESSED'],
   [' FAILED ', 'FAILED'],
-])('the status %j is %s', async (word, status) => {
+])('reads the status %j as %s', async (word, status) => {
   expect(await statusFor({ id: EXPORT_ID, status: word })).toBe(status);
 });
 
@@ -87,19 +87,19 @@ test.each<[string, object]>([
     { id: OTHER, status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } },
   ],
   [
-    'in such an envelope, under other names',
+    'in such an envelope, under other keys',
     { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } },
   ],
   ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
-  ['with its id under exportId, and that of something else', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
-  ['with further fields', { status: 'PROCESSED', rows: 7, columns: [] }],
+  ['with its id under exportId, and another id under id', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
+  ['with more fields', { status: 'PROCESSED', rows: 7, columns: [] }],
 ])('the record of an export is read %s', async (_, record) => {
   expect(await statusFor(record)).toBe('PROCESSED');
 });
 
 test.each<[string, unknown, string]>([
   ['an unknown word', { status: 'queued' }, '"QUEUED"; known are INITIATED, PROCESSING, PROCESSED, FAILED'],
-  ['data in its place', { status: `${CANARY}7` }, 'a word of 14 characters'],
+  ['data in place of a word', { status: `${CANARY}7` }, 'a word of 14 characters'],
   ['an empty word', { status: '' }, 'a word of 0 characters'],
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
@@ -114,7 +114,7 @@ test.each<[string, unknown, string]>([
     '"QUEUED"; known',
   ],
   [
-    'another export in an envelope with the id of a third thing',
+    'another export in an envelope with a third id',
     { id: OTHER.replace(/^./, 'a'), status: 'success', data: { id: OTHER, status: 'PROCESSED' } },
     'the record of another export than',
   ],
@@ -125,19 +125,19 @@ test.each<[string, unknown, string]>([
     'the record of another export than',
   ],
   ['the record of another export', { id: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
-])('%s as the status is CrmContractError', async (_, record, message) => {
+])('an answer to status (stage 2) with %s is CrmContractError', async (_, record, message) => {
   expect((await failureOf(statusFor(record), 'CrmContractError')).message).toContain(message);
 });
 
 test.each<[string, object]>([
-  ['bare', { url: 'https://files.test/x?signature=y' }],
+  ['at the top level', { url: 'https://files.test/x?signature=y' }],
   ['under data', { data: { url: 'https://files.test/x?signature=y' } }],
   ['beside data', { url: 'https://files.test/x?signature=y', data: {} }],
-])('the address of the file is read %s', async (_, json) => {
+])('the link of the file is read %s', async (_, json) => {
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });
 
-test('a refusal of stage 3 is ExportNotReady, with its status', async () => {
+test('a 409 to download (stage 3) is ExportNotReady with its status', async () => {
   const error = await failureOf(download({ status: 409, text: CANARY }), 'ExportNotReady');
 
   expect(error.message).toContain('POST /leads/exports/{id}/download was answered 409');
@@ -145,16 +145,16 @@ test('a refusal of stage 3 is ExportNotReady, with its status', async () => {
 });
 
 test.each<[string, unknown]>([
-  ['no address', { link: CANARY }],
-  ['an address that is none', { url: CANARY }],
+  ['a link under another key', { link: CANARY }],
+  ['an invalid URL', { url: CANARY }],
   ['a number', { url: 7 }],
   ['an array', [{ url: CANARY }]],
-  ['a text', CANARY],
-])('%s in the answer of stage 3 is CrmContractError', async (_, json) => {
+  ['a string', CANARY],
+])('%s in the answer to download (stage 3) is CrmContractError', async (_, json) => {
   await failureOf(download({ json }), 'CrmContractError');
 });
 
-test('a good status may ask for a wait until the next look', async () => {
+test('a good answer to status (stage 2) may set the wait until the next status check', async () => {
   const json = { status: 'PROCESSING' };
 
   expect(await statusAnswer({ json, headers: { 'retry-after': '7' } })).toEqual({
@@ -168,14 +168,14 @@ test.each<[string, unknown]>([
   ['an empty text', { url: '' }],
   ['a blank text', { url: ' \n' }],
   ['null under data', { data: { url: null } }],
-  ['nothing under data', { data: null }],
-  ['nothing', null],
+  ['null in place of data', { data: null }],
+  ['null as the whole answer', null],
   ['an object without keys', {}],
   ['an empty array', []],
-  ['the record of the export alone', { id: EXPORT_ID, status: 'PROCESSING' }],
+  ['only the record of the export', { id: EXPORT_ID, status: 'PROCESSING' }],
   ['an error', { error: { code: 'file_pending', message: CANARY } }],
   ['a failure', { success: false, errors: [CANARY] }],
-])('an answer to stage 3 with %s in the place of the address is waited for', async (_, json) => {
+])('an answer to download (stage 3) with %s in place of the link is ExportNotReady', async (_, json) => {
   const error = await failureOf(download({ json }), 'ExportNotReady');
 
   expect(error.transient).toBe(true);
@@ -188,8 +188,8 @@ test.each<[string, unknown]>([
   ['an error', { error: { code: 'unknown_column' } }],
   ['errors', { errors: ['unknown column'] }],
   ['success false', { success: false, message: CANARY }],
-  ['an error, and null for the record', { data: null, error: CANARY }],
-])('stage 1 answered with %s and no id is refused', async (_, json) => {
+  ['an error and null as the record', { data: null, error: CANARY }],
+])('an answer to create (stage 1) with %s and no id is CrmRejectedRequest', async (_, json) => {
   await failureOf(created(json), 'CrmRejectedRequest');
 });
 
@@ -198,7 +198,7 @@ test.each<[string, unknown]>([
   ['an error beside data', { data: { id: EXPORT_ID }, error: 'partial' }],
   ['an error under data', { data: { uuid: EXPORT_ID, errors: { columns: ['x'] } } }],
   ['success false', { success: false, data: EXPORT_ID }],
-])('stage 1 answered with an id and %s proves no complete export', async (_, json) => {
+])('an answer to create (stage 1) with an id and %s is CrmContractError', async (_, json) => {
   const { message } = await failureOf(created(json), 'CrmContractError');
 
   expect(message).toContain('does not prove that the export is complete');
@@ -206,14 +206,14 @@ test.each<[string, unknown]>([
 
 test.each<[string, object]>([
   ['no errors', { errors: [] }],
-  ['an error of nothing', { error: null }],
+  ['a null error', { error: null }],
   ['an error code of 0', { error: { code: 0, message: '' } }],
   ['success', { success: true, error: '', errors: {} }],
-])('stage 1 answered with an id and %s is done', async (_, more) => {
+])('an answer to create (stage 1) with an id and %s is accepted', async (_, more) => {
   expect(await created({ id: EXPORT_ID, ...more })).toBe(EXPORT_ID);
 });
 
-test('an answer to stage 2 with an error and no status is waited for', async () => {
+test('an answer to status (stage 2) with an error and no status is a transient CrmContractError', async () => {
   const error = await failureOf(statusFor({ success: false, errors: [{ message: CANARY }] }), 'CrmContractError');
 
   expect(error.transient).toBe(true);

@@ -15,11 +15,11 @@ test.each<[unknown, string]>([
   [[[CANARY]], 'an array of 1, first another array'],
   [{}, 'an object without keys'],
   [{ id: CANARY, name: CANARY }, 'an object with the keys id, name'],
-])('the shape of %j is reported without its values', (value, shape) => {
+])('shapeOf describes %j without its values', (value, shape) => {
   expect(shapeOf(value)).toBe(shape);
 });
 
-test('whatever the value, its shape is a short text', () => {
+test('shapeOf returns less than 1,000 characters for any value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(shapeOf(value).length).toBeLessThan(1000);
@@ -28,7 +28,7 @@ test('whatever the value, its shape is a short text', () => {
   expect(shapeOf(JSON.parse('['.repeat(5000) + ']'.repeat(5000))).length).toBeLessThan(1000);
 });
 
-test('an answer is taken as it is where it fits, else out of the first wrapper that it has', () => {
+test('unwrapped takes the answer itself if it fits, otherwise the content of its first known wrapper', () => {
   const schema = unwrapped(z.object({ url: z.string() }), 'data', 'items');
 
   expect(schema.parse({ data: { url: 'a' } })).toEqual({ url: 'a' });
