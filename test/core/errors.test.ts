@@ -26,23 +26,23 @@ test.each(NAMES.filter((name) => ERRORS[name].class !== 'machine'))('%s is throw
 });
 
 test.each(NAMES.filter((name) => ERRORS[name].class === 'machine'))(
-  '%s is given by the state machine and never thrown by our code',
+  'no code throws %s, which the state machine sets',
   (name) => {
     expect(THROWN).not.toContain(name);
   },
 );
 
-test.each(NAMES)('the advice of %s is a plain sentence', (name) => {
+test.each(NAMES)('the advice of %s starts with a capital letter and ends with a period', (name) => {
   expect(ERRORS[name].advice).toMatch(/^[A-Z].*\.$/s);
 });
 
-test('an error keeps its literal name, for a bundler may rename classes', () => {
+test('a RunError has the name of the error, not of its class, because a bundler may rename classes', () => {
   const error = new RunError('RateLimited', 'Too many.', { retryAfterSeconds: 5 });
 
   expect(error).toMatchObject({ name: 'RateLimited', transient: true, retryAfterSeconds: 5 });
 });
 
-test('the advice of a failure names what failed, as far as that is known', () => {
+test('the cause of a failure names the entity and the run if they are known', () => {
   const failed = new RunError('FileQuarantined', 'RUN is a word of the message.');
 
   expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(
@@ -51,7 +51,7 @@ test('the advice of a failure names what failed, as far as that is known', () =>
   expect(failed.failure.cause).toContain('download ENTITY --run RUN');
 });
 
-test('a failure says what happened, then what to do', () => {
+test('the cause of a failure is the message, then the advice', () => {
   expect(new RunError('ExportFailed', 'It failed.').failure).toEqual({
     error: 'ExportFailed',
     cause: `It failed. ${ERRORS.ExportFailed.advice}`,

@@ -48,14 +48,14 @@ async function read(afterChunk?: () => Promise<unknown>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-test('what is read is what is stored, however slowly it is taken, and connections are used again', async () => {
+test('reads the stored bytes at any pace and reuses the connection', async () => {
   const bodies = [await read(), await read(turn), await read()];
 
   expect(bodies.map((body) => body.equals(OBJECT))).toEqual([true, true, true]);
   expect(connections.size).toBe(1);
 });
 
-test('an object that nobody takes is not read into memory', async () => {
+test('buffers less than 1 MB of an object whose body is not read', async () => {
   const { Body } = await client.send(new GetObjectCommand({ Bucket: 'exports', Key: 'a.csv' }));
   // The SDK's type also covers browsers; in Node.js the body is the response itself.
   const body = Body as unknown as NodeJS.ReadableStream & { readableLength: number; destroy(): void };
@@ -65,7 +65,7 @@ test('an object that nobody takes is not read into memory', async () => {
   body.destroy();
 });
 
-test('a connection that breaks in the middle is reported', async () => {
+test('reports StorageUnavailable with the key when the connection breaks during a read', async () => {
   cutAfter = 5_000_000;
 
   expect((await failureOf(read(), 'StorageUnavailable')).message).toContain('a.csv');

@@ -13,25 +13,28 @@ const silent = error({ code: 'ETIMEDOUT', syscall: 'connect' });
 const unreachable = error({ code: 'ENETUNREACH', syscall: 'connect' });
 
 test.each([
-  ['no address of a host could be connected to', ofAll(silent, unreachable)],
-  ['its only address could not be connected to', fetchFailed(silent)],
-  ['the name was not resolved at all', fetchFailed(error({ code: 'EAI_AGAIN', syscall: 'getaddrinfo' }))],
+  ['no address of the host can be reached', ofAll(silent, unreachable)],
+  ['the only address of the host times out', fetchFailed(silent)],
+  ['the host name cannot be resolved', fetchFailed(error({ code: 'EAI_AGAIN', syscall: 'getaddrinfo' }))],
   ['the certificate is not valid yet', fetchFailed(error({ code: 'CERT_NOT_YET_VALID' }))],
-  ['the issuer is unknown', fetchFailed(error({ code: 'UNABLE_TO_GET_ISSUER_CERT' }))],
-  ['no cipher is shared', fetchFailed(error({ code: 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE' }))],
-])('where %s, nothing was sent', (_, thrown) => {
+  ['the issuer of the certificate is unknown', fetchFailed(error({ code: 'UNABLE_TO_GET_ISSUER_CERT' }))],
+  ['client and server share no cipher', fetchFailed(error({ code: 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE' }))],
+])('neverSent is true when %s', (_, thrown) => {
   expect(neverSent(thrown)).toBe(true);
 });
 
 test.each([
-  ['a connection fell silent', fetchFailed(error({ code: 'ETIMEDOUT', syscall: 'read' }))],
-  ['a connection was reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
-  ['one of several connections was made and reset', ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' }))],
-  ['a record of TLS is broken', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
-  ['several errors are reported without one', fetchFailed(new AggregateError([]))],
-  ['the time ran out', new DOMException('', 'TimeoutError')],
-  ['nobody knows', 'a word'],
-])('where %s, the request may have arrived', (_, thrown) => {
+  ['a read times out', fetchFailed(error({ code: 'ETIMEDOUT', syscall: 'read' }))],
+  ['a connection is reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
+  [
+    'one of several addresses connects and is then reset',
+    ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' })),
+  ],
+  ['a TLS record is corrupt', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
+  ['an AggregateError contains no error', fetchFailed(new AggregateError([]))],
+  ['the request times out', new DOMException('', 'TimeoutError')],
+  ['the thrown value is not an error', 'a word'],
+])('neverSent is false when %s', (_, thrown) => {
   expect(neverSent(thrown)).toBe(false);
 });
 
@@ -48,14 +51,11 @@ async function saying(bytes: number[]): Promise<string> {
 
 const alert = (description: number) => [0x15, 3, 1, 0, 2, 2, description];
 test.each([
-  ['a server that speaks no TLS', () => saying([...Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')])],
-  ['a server that speaks another version of TLS', () => saying(alert(70))],
-  ['a server that cannot agree', () => saying(alert(40))],
-  [
-    'a port where nobody listens, on all addresses',
-    async () => (await deadAddress()).replace('127.0.0.1', 'localhost'),
-  ],
-])('%s has not seen the request', async (_, address) => {
+  ['a server without TLS', () => saying([...Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')])],
+  ['a server with another version of TLS', () => saying(alert(70))],
+  ['a server that fails the TLS handshake', () => saying(alert(40))],
+  ['a closed port on all addresses of the host', async () => (await deadAddress()).replace('127.0.0.1', 'localhost')],
+])('neverSent is true for %s', async (_, address) => {
   const thrown = await fetch(await address(), { method: 'POST', body: 'x' }).catch((failure: unknown) => failure);
 
   expect([codeOf(thrown), neverSent(thrown)]).toEqual([expect.any(String), true]);

@@ -26,7 +26,7 @@ function silence(begin: string) {
 }
 
 test.each(['', '{"id":'])(
-  'a body that falls silent after %j ends at the time limit, though the garbage collector ran',
+  'stops at the time limit when the body stalls after %j, even if the garbage collector runs',
   async (begin) => {
     const { reply, closed } = silence(begin);
     forceCollections();
@@ -39,7 +39,7 @@ test.each(['', '{"id":'])(
   },
 );
 
-test('a server that never answers ends at the time limit, though the garbage collector ran', async () => {
+test('throws TimeoutError at the time limit when the server never answers, even if the garbage collector runs', async () => {
   forceCollections();
 
   await expect(answerTo(() => undefined, { milliseconds: 1500, bytes: 1000 })).rejects.toThrow(
@@ -47,7 +47,7 @@ test('a server that never answers ends at the time limit, though the garbage col
   );
 });
 
-test('status, headers and body are handed over', async () => {
+test('returns status, headers, and the body without its byte order mark', async () => {
   const answer = await answerTo({ status: 422, headers: { 'retry-after': '7' }, text: '\ufeffשלום' });
 
   expect(answer).toMatchObject({ status: 422, ok: false });
@@ -55,22 +55,22 @@ test('status, headers and body are handed over', async () => {
   expect(await answer.text()).toBe('שלום');
 });
 
-test('an answer without a body has an empty one', async () => {
+test('returns an empty text for an answer without a body', async () => {
   expect(await (await answerTo({ status: 204 })).text()).toBe('');
 });
 
-test('a body that breaks off leaves its status', async () => {
+test('keeps the status of an answer whose body breaks off', async () => {
   const answer = await answerTo(cutOff(500, {}, 'half'));
 
   expect(answer.status).toBe(500);
   await expect(answer.text()).rejects.toThrow('500, but the answer broke off in the middle');
 });
 
-test('a connection that ends without an answer is thrown as it is', async () => {
+test('rethrows the network error when the connection closes without an answer', async () => {
   await expect(answerTo(hangUp)).rejects.toThrow('network error');
 });
 
-test('of an endless body no more than the limit is read, and its connection is closed', async () => {
+test('stops reading and closes the connection when a body exceeds the byte limit', async () => {
   let sent = 0;
   const opened = Promise.withResolvers<ServerResponse>();
   const endless: Reply = (response) => {
@@ -89,7 +89,7 @@ test('of an endless body no more than the limit is read, and its connection is c
   expect(sent).toBeLessThan(50_000_000);
 });
 
-test('the limit counts what was unpacked', async () => {
+test('applies the byte limit to the decompressed body', async () => {
   const packed = { headers: { 'content-encoding': 'gzip' }, text: gzipSync(Buffer.alloc(100_000)) };
 
   await expect((await answerTo(packed)).text()).rejects.toThrow('more than 1000 bytes');

@@ -17,26 +17,23 @@ function emitted(values: Measures, dimensions: { entity?: string; outcome?: stri
   return line && metricsIn(JSON.parse(JSON.stringify(line)));
 }
 
-test.each(NAMES)(
-  '%s is written in the format of CloudWatch with its unit and each of its sets of dimensions',
-  (name) => {
-    const dimensions = { entity: 'leads', outcome: 'PUBLISHED' };
+test.each(NAMES)('writes %s in the embedded metric format with its unit and each of its sets of dimensions', (name) => {
+  const dimensions = { entity: 'leads', outcome: 'PUBLISHED' };
 
-    const metrics = emitted({ [name]: 7 }, dimensions);
+  const metrics = emitted({ [name]: 7 }, dimensions);
 
-    expect(metrics).toEqual(
-      METRICS[name].dimensions.map((set) => ({
-        namespace: 'crm-export-prod',
-        name,
-        unit: METRICS[name].unit,
-        dimensions: Object.fromEntries(set.map((dimension) => [dimension, dimensions[dimension]])),
-        value: 7,
-      })),
-    );
-  },
-);
+  expect(metrics).toEqual(
+    METRICS[name].dimensions.map((set) => ({
+      namespace: 'crm-export-prod',
+      name,
+      unit: METRICS[name].unit,
+      dimensions: Object.fromEntries(set.map((dimension) => [dimension, dimensions[dimension]])),
+      value: 7,
+    })),
+  );
+});
 
-test('all metrics of one end of a run stand in one line', () => {
+test('writes all metrics of the end of a run in one line', () => {
   const values = { RunsEnded: 1, RunDuration: 61.5, FileBytes: 1000, FileRows: 10, StatusChecks: 3 };
 
   const metrics = emitted(values, { entity: 'leads', outcome: 'PUBLISHED' });
@@ -51,7 +48,7 @@ test('all metrics of one end of a run stand in one line', () => {
   ]);
 });
 
-test('what only the dashboard reads is counted where there is one', () => {
+test('leaves out the metrics that only the dashboard reads if there is no dashboard', () => {
   const all = Object.fromEntries(NAMES.map((name) => [name, 1]));
 
   const counted = emitted(all, { entity: 'leads', outcome: 'PUBLISHED' }, false)?.map(({ name }) => name);
@@ -59,23 +56,23 @@ test('what only the dashboard reads is counted where there is one', () => {
   expect(new Set(counted)).toEqual(new Set(NAMES.filter((name) => !DASHBOARD_ONLY.includes(name))));
 });
 
-test('a run that has no entity counts by its outcome alone', () => {
+test('counts a run without an entity by its outcome only', () => {
   expect(emitted({ RunsEnded: 1 }, { outcome: 'InvalidInput' })).toMatchObject([
     { name: 'RunsEnded', dimensions: { outcome: 'InvalidInput' } },
   ]);
 });
 
 test.each<[string, Measures]>([
-  ['no value', {}],
-  ['a value that is not known', { FileRows: undefined }],
-  ['no number', { FileBytes: Number.NaN }],
-  ['no end', { FileBytes: Number.POSITIVE_INFINITY }],
-  ['no dimension that it needs', { StatusChecks: 1 }],
-])('what has %s is left out, and a line without metrics is none', (_, values) => {
+  ['no measures', {}],
+  ['an unknown value', { FileRows: undefined }],
+  ['a value that is not a number', { FileBytes: Number.NaN }],
+  ['an infinite value', { FileBytes: Number.POSITIVE_INFINITY }],
+  ['a metric without its dimension', { StatusChecks: 1 }],
+])('writes no line for %s', (_, values) => {
   expect(emitted(values)).toBeUndefined();
 });
 
-test('dimensions are entity and outcome only, for each combination is paid for and read by anyone', () => {
+test('metrics have no other dimension than entity and outcome, because each combination is billed', () => {
   const all = NAMES.flatMap((name) => METRICS[name].dimensions.flat());
 
   expect(new Set(all)).toEqual(new Set(['entity', 'outcome']));

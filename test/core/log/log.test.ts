@@ -8,7 +8,7 @@ import { written } from '../../support/written.ts';
 
 const RUN = { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID } as const;
 
-test('a line is JSON of level, message, time, step, run and fields', async () => {
+test('a line is JSON with level, message, time, step, run and fields', async () => {
   const { lines } = await written(() => {
     const log = createLog('CheckStatus').about(RUN);
     log.info('called', { status: 200, path: '/leads/exports/{id}' });
@@ -27,7 +27,7 @@ test('a line is JSON of level, message, time, step, run and fields', async () =>
   ]);
 });
 
-test('a line says nothing of the run before', async () => {
+test('a line contains no field of the previous run', async () => {
   const { lines } = await written(() => {
     createLog('CheckStatus').about(RUN).about({ execution: 'night-2' }).info('called', {});
   });
@@ -37,19 +37,19 @@ test('a line says nothing of the run before', async () => {
 });
 
 const strangers: [string, object][] = [
-  ['a field that is not listed', { body: CANARY }],
-  ['several of them', { authorization: CANARY, event: { input: CANARY }, status: 200 }],
-  ['a name of the prototype', { constructor: CANARY, toString: CANARY }],
-  ['an object where a text was expected', { path: { query: CANARY } }],
+  ['an unlisted field', { body: CANARY }],
+  ['several unlisted fields', { authorization: CANARY, event: { input: CANARY }, status: 200 }],
+  ['a field with the name of an inherited property', { constructor: CANARY, toString: CANARY }],
+  ['an object in place of a text', { path: { query: CANARY } }],
   ['objects in a list of texts', { frames: [{ at: CANARY }] }],
   ['an error', { error: new Error(CANARY) }],
-  ['the query of an address', { path: `https://files.test/a.csv?signature=${CANARY}&x=${CANARY}` }],
-  ['the fragment of an address', { key: `see HTTP://files.test/a#${CANARY} there` }],
-  ['the query of an address in a list', { oddities: [`it said https://files.test/?${CANARY}`] }],
-  ['what comes after the first thousand characters', { key: `${'k'.repeat(1000)}${CANARY}` }],
+  ['the query of a URL', { path: `https://files.test/a.csv?signature=${CANARY}&x=${CANARY}` }],
+  ['the fragment of a URL', { key: `see HTTP://files.test/a#${CANARY} there` }],
+  ['the query of a URL in a list', { oddities: [`it said https://files.test/?${CANARY}`] }],
+  ['text after the first 1,000 characters', { key: `${'k'.repeat(1000)}${CANARY}` }],
 ];
 
-test.each(strangers)('%s does not get into a line, nor into a metric', async (_, fields) => {
+test.each(strangers)('%s is in no log line and in no metric', async (_, fields) => {
   const { text, lines } = await written(() => {
     const log = createLog('CheckStatus', 'prod').about({ entity: 'leads', ...fields } as never);
     log.info('called', fields as LogFields);
@@ -61,7 +61,7 @@ test.each(strangers)('%s does not get into a line, nor into a metric', async (_,
   expect(lines).toHaveLength(3);
 });
 
-test('the query of an address does not get through in a message either', async () => {
+test('removes the query of a URL from a message', async () => {
   const { lines } = await written(() =>
     createLog('CheckStatus').info(`GET https://files.test/a.csv?sig=${CANARY} now`, {}),
   );
@@ -69,7 +69,7 @@ test('the query of an address does not get through in a message either', async (
   expect(lines[0]?.message).toBe('GET https://files.test/a.csv now');
 });
 
-test('metrics are one line of their own, of the deployment, the run and its step', async () => {
+test('writes metrics in a separate line with deployment, run and step', async () => {
   const { lines } = await written(() => {
     const log = createLog('PublishFile', 'prod').about(RUN);
     log.measure({ RunsEnded: 1 }, 'PUBLISHED');
@@ -95,13 +95,13 @@ test('metrics are one line of their own, of the deployment, the run and its step
   ]);
 });
 
-test('metrics without a deployment to count for are not written', async () => {
+test('writes no metrics without a deployment name', async () => {
   const { text } = await written(() => createLog('PublishFile', '').measure({ TokenRefreshes: 1 }));
 
   expect(text).toBe('');
 });
 
-test.each(['SILENT', 'ERROR'])('a log level of %s keeps lines back, and no metric', async (level) => {
+test.each(['SILENT', 'ERROR'])('log level %s suppresses lines of level INFO, but no metrics', async (level) => {
   const { lines } = await written(
     () => {
       const log = createLog('PublishFile', 'prod');
@@ -114,7 +114,7 @@ test.each(['SILENT', 'ERROR'])('a log level of %s keeps lines back, and no metri
   expect(lines).toMatchObject([{ TokenRefreshes: 1 }]);
 });
 
-test('two runs that one container serves have nothing in common, though the first crashed', async () => {
+test('lines of two runs in one container do not share fields, even if the first run crashes', async () => {
   const other = runState({
     execution: 'night-2',
     run: run({ entity: 'contacts', exportId: OTHER_EXPORT_ID }),
