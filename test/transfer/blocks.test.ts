@@ -9,7 +9,7 @@ function filled(blocks: Blocks, bytes = BLOCK) {
   return block;
 }
 
-test('a block is filled again when it was full and each of its bytes was released, and not before', () => {
+test('reuses a block only when it was full and each of its bytes is released', () => {
   const blocks = new Blocks();
   const block = filled(blocks);
   const all = block.take();
@@ -26,7 +26,7 @@ test('a block is filled again when it was full and each of its bytes was release
   expect([fourth.filled, fourth.taken, fourth.released]).toEqual([0, 0, 0]);
 });
 
-test('a block that was never full is not filled again: its connection may go on with it', () => {
+test('does not reuse a block that was never full, because its connection may continue to fill it', () => {
   const blocks = new Blocks();
   const block = filled(blocks, BLOCK - 1);
 
@@ -35,7 +35,7 @@ test('a block that was never full is not filled again: its connection may go on 
   expect(blocks.next()).not.toBe(block);
 });
 
-test('bytes from elsewhere are nobody’s to release', () => {
+test('ignores the release of bytes that are in no block', () => {
   const blocks = new Blocks();
 
   blocks.release(Buffer.alloc(BLOCK));
@@ -43,7 +43,7 @@ test('bytes from elsewhere are nobody’s to release', () => {
   expect(blocks.next().filled).toBe(0);
 });
 
-test('a block takes what fits, and hands on what is new in it', () => {
+test('a block accepts the bytes that fit, and returns each of them once', () => {
   const blocks = new Blocks();
   const block = blocks.next();
 

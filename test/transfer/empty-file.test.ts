@@ -16,14 +16,14 @@ describe('an empty file', () => {
   const EMPTY_206 = { status: 206, headers: { 'Content-Range': 'bytes 0--1/0' } };
   const answers: [string, Behaviour][] = [
     ['416 without Content-Range', { status: 416 }],
-    ['416 with a Content-Range that no one can read', { status: 416, headers: { 'Content-Range': 'bytes 0-0/0' } }],
+    ['416 with an invalid Content-Range', { status: 416, headers: { 'Content-Range': 'bytes 0-0/0' } }],
     ['206 with `bytes 0--1/0`', EMPTY_206],
     ['206 with `bytes 0-0/0`', { status: 206, headers: { 'Content-Range': 'bytes 0-0/0' } }],
     ['206 without Content-Range', { status: 206 }],
     ['204', { status: 204 }],
   ];
 
-  test.each(answers)('that is answered %s to Range is stored after one GET without Range', async (_name, answer) => {
+  test.each(answers)('is stored after one GET without Range if Range is answered %s', async (_name, answer) => {
     const ran = await transfers.transferOf({ size: 0, script: (r) => (r.headers.range ? answer : {}) });
 
     expectStored(ran);
@@ -34,7 +34,7 @@ describe('an empty file', () => {
   test.each<[string, Behaviour]>([
     ['204', { status: 204 }],
     ['206 with `bytes 0--1/0`', EMPTY_206],
-  ])('that is answered %s to every GET is stored', async (_name, answer) => {
+  ])('is stored if every GET is answered %s', async (_name, answer) => {
     const ran = await transfers.transferOf({ size: 0, script: always(answer) });
 
     expectStored(ran);
@@ -42,7 +42,7 @@ describe('an empty file', () => {
   });
 
   test.each(answers)(
-    'is not assumed: with bytes in the GET without Range, after %s, they are stored',
+    'is not assumed if Range is answered %s and the GET without Range has bytes',
     async (_name, answer) => {
       const ran = await transfers.transferOf({ size: SIZE, script: (r) => (r.headers.range ? answer : WHOLE) });
 

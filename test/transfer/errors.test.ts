@@ -6,6 +6,6 @@ test.each([
   ['RetryableError', new RetryableError('stalled', 'Slow.')],
   ['StartOver', new StartOver('Changed.')],
   ['TimeIsUp', new TimeIsUp('Over.')],
-])('an error of the engine that becomes a crash is named %s in the log', (name, error) => {
+])('an error of the engine has the name %s, for the log of a crash', (name, error) => {
   expect(error.name).toBe(name);
 });

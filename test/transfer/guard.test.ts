@@ -39,7 +39,7 @@ describe('an address', () => {
     ['https://bucket.s3.eu-west-1.amazonaws.com/k', 'https://bucket.s3.eu-west-1.amazonaws.com/k'],
     ['https://a.b.s3.eu-west-1.amazonaws.com/k', 'https://a.b.s3.eu-west-1.amazonaws.com/k'],
     [`https://${HOST}/a?b=c#${CANARY}`, `https://${HOST}/a?b=c`],
-  ])('%j is asked as %s', (address, asked) => {
+  ])('requests %j as %s', (address, asked) => {
     expect(checkAddress(address, POLICY).href).toBe(asked);
   });
 
@@ -69,7 +69,7 @@ describe('an address', () => {
     ['https://s3.eu-west-1.amazonaws.com/bucket/k', 'leads to s3.eu-west-1.amazonaws.com,'],
     ['https://evils3.eu-west-1.amazonaws.com/', 'leads to evils3.eu-west-1.amazonaws.com,'],
     ['https://.s3.eu-west-1.amazonaws.com/', 'leads to a host whose name is not shown,'],
-  ])('%j is refused: %s', (address, why) => {
+  ])('refuses %j: %s', (address, why) => {
     expect(refusal(address)).toContain('The address of the file ');
     expect(refusal(address)).toContain(why);
   });
@@ -79,25 +79,25 @@ describe('an address', () => {
       (scheme) => `${scheme}://${HOST}/a`,
     ),
     ...['data:text/csv,a', 'javascript:alert(1)', `blob:https://${HOST}/1`, 'file:///etc/passwd', `ftp:${HOST}`],
-  ])('is refused as %s, deployed or local, and its scheme is named', (address) => {
+  ])('refuses %s, deployed or local, and names its scheme', (address) => {
     const why = `The address of the file begins with ${address.split(':')[0]}: instead of https:.`;
 
     expect([refusal(address), refusal(address, LOCAL)]).toEqual([why, why]);
   });
 
-  test('that is refused for its host says where to allow it', () => {
+  test('a refused host names the setting that would allow it', () => {
     expect(refusal('https://other.example/a')).toBe(
       'The address of the file leads to other.example, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy.',
     );
   });
 
-  test('is refused where no host is allowed', () => {
+  test('refuses every host if none is allowed', () => {
     expect(refusal(`https://${HOST}/`, { hosts: [], local: false })).toContain(`leads to ${HOST},`);
     expect(refusal(`https://${HOST}/`, { hosts: ['.'], local: false })).toContain(`leads to ${HOST},`);
   });
 });
 
-describe('a refusal tells nothing of the address', () => {
+describe('a refusal does not quote the address', () => {
   const long = `${CANARY}${'x'.repeat(41 - CANARY.length)}`;
   test.each([
     `//[${CANARY}`,
@@ -123,14 +123,14 @@ describe('a refusal tells nothing of the address', () => {
     ['a'.repeat(41), false],
     ['a_b', false],
     ['xn--bcher-kva', true],
-  ])('but a plain host: a label %s is reported: %s', (label, told) => {
+  ])('but names a plain host: with the label %s it is shown: %s', (label, told) => {
     const message = refusal(`https://${label}.example.com/`);
 
     expect(message.includes(`${label}.example.com`)).toBe(told);
     expect(message.includes('a host whose name is not shown')).toBe(!told);
   });
 
-  test('but a plain host of no more than 253 characters', () => {
+  test('but names a plain host of at most 253 characters', () => {
     const host = (length: number) => `${'a.'.repeat(120)}${'b'.repeat(length - 243)}.cc`;
 
     expect(refusal(`https://${host(253)}/`)).toContain(host(253));
@@ -138,7 +138,7 @@ describe('a refusal tells nothing of the address', () => {
   });
 });
 
-describe('an IP address in place of a host is refused', () => {
+describe('refuses an IP address as the host', () => {
   const notations = [
     ...['127.0.0.1', '2130706433', '017700000001', '0x7f000001', '0X7F000001', '127.1', '127.0.1', '0x7f.1'],
     ...['0177.0.0.1', '00000177.0.0.1', '127.0.0.1.', '127.00.00.01', '%31%32%37.0.0.1', '１２７.0.0.1'],
@@ -154,7 +154,7 @@ describe('an IP address in place of a host is refused', () => {
   });
 
   test.each(['1.2.3.4.5', '256.0.0.1', '0x100000000', 'files.1', '[::1', '[fe80::1%25eth0]', '[::ffff:127.1]'])(
-    '%s, which is none, cannot be read either',
+    'refuses %s, which is not an address, as unreadable',
     (host) => {
       expect(refusal(`https://${host}/a`, { hosts: [host], local: true })).toContain('cannot be read');
     },
@@ -173,7 +173,7 @@ describe('an IP address in place of a host is refused', () => {
     dot: fc.constantFrom('', '.'),
   });
 
-  test('whatever number it is and however it is written', () => {
+  test('any address in any notation', () => {
     fc.assert(
       fc.property(notation, ({ address, parts, disguises, dot }) => {
         const plain = numbersOf(address, parts.length)
@@ -211,7 +211,7 @@ describe('a redirect', () => {
     ['/c.csv?d', `https://${HOST}/c.csv?d`],
     [`//x.s3.eu-west-1.amazonaws.com/k#f`, 'https://x.s3.eu-west-1.amazonaws.com/k'],
     [`https://${HOST}/c`, `https://${HOST}/c`],
-  ])('to %s leads to %s', (location, asked) => {
+  ])('to %s is followed to %s', (location, asked) => {
     expect(checkAddress(location, POLICY, base).href).toBe(asked);
   });
 
@@ -233,7 +233,7 @@ describe('a redirect', () => {
   });
 
   test.each(['http://127.0.0.1:8080/', 'http://localhost/', `http://${HOST}/`])(
-    'from https to %s is refused in a local deployment as well',
+    'from https to %s is refused even in a local deployment',
     (location) => {
       expect(refusal(location, LOCAL, base)).toContain('leads from https: to http:');
       expect(refusal(location, LOCAL, new URL('https://localhost:8443/'))).toContain('leads from https: to http:');
@@ -257,7 +257,7 @@ describe('a local deployment', () => {
     'https://localhost/',
     'http://[::1]:8080/',
     `https://${HOST}/`,
-  ])('takes %s', (address) => {
+  ])('accepts %s', (address) => {
     expect(checkAddress(address, LOCAL).href).toBe(address);
   });
 
@@ -320,11 +320,11 @@ describe('the lookup', () => {
     ['the first', {}, V6, 6],
     ['the first of no family in particular', { family: 0 }, V6, 6],
     ['the first of one family', { family: 4 }, PUBLIC, 4],
-  ])('gives the addresses that it has tested: %s', async (_, options, address, family) => {
+  ])('returns the checked addresses: %s', async (_, options, address, family) => {
     expect(await lookUp([V6, PUBLIC], options)).toEqual({ error: null, address, family });
   });
 
-  test('asks the resolver for all addresses, whatever the connection wants', () => {
+  test('requests all addresses from the resolver, even if the connection wants one family', () => {
     const seen: object[] = [];
     const lookup = guardedLookup(POLICY, (_, options) => seen.push(options));
 
@@ -341,7 +341,7 @@ describe('the lookup', () => {
     ...['64:ff9b::a9fe:a9fe', '64:ff9b::10.0.0.1', '64:ff9b:1::808:808', '100::1', '2001::1', '2001:db8::1'],
     ...['2002:7f00:1::', '2002:808:808::1', '3fff::1', '4000::1', '5f00::1', 'fc00::1', 'fd00:ec2::254'],
     ...['fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '1', '0177.0.0.1', 'x', ''],
-  ])('refuses %s, alone or among public ones, wherever it is', async (address) => {
+  ])('refuses %s, alone or among public addresses in any position', async (address) => {
     for (const found of [[address], [PUBLIC, address], [address, PUBLIC], [V6, PUBLIC, address]]) {
       for (const options of [{}, { all: true }, { family: 4 }, { family: 6, all: true }]) {
         const { error, address: given } = await lookUp(found, options);
@@ -354,13 +354,13 @@ describe('the lookup', () => {
   });
 
   test.each([PUBLIC, '1.1.1.1', '172.32.0.1', '100.128.0.1', '169.253.1.1', V6, '::ffff:8.8.8.8', '64:ff9b::808:808'])(
-    'gives %s, which is public',
+    'returns %s, which is public',
     async (address) => {
       expect(await lookUp([address])).toEqual({ error: null, address, family: isIP(address) });
     },
   );
 
-  test('tells IPv4 addresses apart as the registry of IANA does', async () => {
+  test('allows exactly the IPv4 addresses that are not special in the IANA registry', async () => {
     const special = new BlockList();
     for (const subnet of [
       ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
@@ -388,12 +388,12 @@ describe('the lookup', () => {
     );
   });
 
-  test.each(['127.0.0.1', '127.8.8.8', '::1'])('gives %s where the deployment is local', async (address) => {
+  test.each(['127.0.0.1', '127.8.8.8', '::1'])('returns %s if the deployment is local', async (address) => {
     expect(await lookUp([address, PUBLIC], { local: true })).toMatchObject({ error: null, address });
   });
 
   test.each(['0.0.0.0', '10.0.0.1', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '::'])(
-    'refuses %s even where the deployment is local',
+    'refuses %s even if the deployment is local',
     async (address) => {
       expect((await lookUp(['127.0.0.1', address], { local: true })).error).toMatchObject({
         reason: 'address-rejected',
@@ -409,7 +409,7 @@ describe('the lookup', () => {
       });
 
     test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1', PUBLIC])(
-      'gives %s',
+      'returns %s',
       async (address) => {
         expect(await answer([address])).toEqual({ error: null, address, family: isIP(address) });
       },
@@ -418,26 +418,26 @@ describe('the lookup', () => {
     test.each([
       ...['169.254.169.254', '169.254.170.2', 'fd00:ec2::254', 'fd00:ec2::23', 'fe80::1', '64:ff9b::a9fe:a9fe'],
       ...['127.0.0.1', '::1', '0.0.0.0', '224.0.0.1', '198.18.0.1', '255.255.255.255', '::ffff:a9fe:a9fe', 'x'],
-    ])('refuses %s, alone and beside an address of the network', async (address) => {
+    ])('refuses %s, alone or after a private address', async (address) => {
       for (const found of [[address], ['10.0.0.1', address]]) {
         expect((await answer(found)).error).toMatchObject({ reason: 'address-rejected' });
       }
     });
 
     test.each(['other.example.com', `a.${HOST}`, `${HOST}.evil.example`, `x${HOST}`])(
-      'gives a private address to no other name: %s',
+      'refuses a private address for another host: %s',
       async (host) => {
         expect((await answer(['10.0.0.1'], listed, host)).error).toMatchObject({ reason: 'address-rejected' });
       },
     );
 
-    test('is refused as before where it is not named', async () => {
+    test('refuses a private address if the host is not in privateHosts', async () => {
       expect((await answer(['10.0.0.1'], { ...listed, privateHosts: [] })).error).toMatchObject({
         message: 'The host of the file resolves to an address that is not public: private.',
       });
     });
 
-    test('gives exactly what it has tested: a name that changes its address is asked again, and refused', async () => {
+    test('refuses a host that changes its address to a forbidden one at the next lookup', async () => {
       const resolve = resolver(['10.0.0.1'], ['169.254.169.254']);
       const lookup = guardedLookup(listed, resolve);
       const ask = () =>
@@ -454,11 +454,11 @@ describe('the lookup', () => {
   test.each([
     ['no address', [], {}],
     ['no address of the family', [PUBLIC], { family: 6, all: true }],
-  ])('fails where there is %s', async (_, found, options) => {
+  ])('fails with source-unavailable if there is %s', async (_, found, options) => {
     expect((await lookUp(found, options)).error).toMatchObject({ reason: 'source-unavailable' });
   });
 
-  test('hands on what the resolver fails with', async () => {
+  test('passes the error of the resolver through', async () => {
     const failure = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
     const lookup = guardedLookup(POLICY, (_host, _options, callback) => callback(failure, []));
 
@@ -467,7 +467,7 @@ describe('the lookup', () => {
     expect(error).toBe(failure);
   });
 
-  test('asks the resolver of the system where no other is given', async () => {
+  test('uses the resolver of the system by default', async () => {
     const error = await new Promise((done) => guardedLookup(POLICY)('localhost', { all: true }, done));
 
     expect(error).toMatchObject({ reason: 'address-rejected', message: expect.stringContaining('loopback') });
@@ -499,10 +499,10 @@ function get(client: typeof http | typeof https, port: number, lookup: ReturnTyp
 
 describe('a connection', () => {
   test.each([
-    ['http', 'the private address that a name has got since its check', http, ['127.0.0.1']],
-    ['https', 'the private address that a name has got since its check', https, ['127.0.0.1']],
-    ['http', 'a name that has got a private address beside its public one', http, [PUBLIC, '127.0.0.1']],
-    ['https', 'a name that has got a private address beside its public one', https, [PUBLIC, '127.0.0.1']],
+    ['http', 'a host whose address became private since the check', http, ['127.0.0.1']],
+    ['https', 'a host whose address became private since the check', https, ['127.0.0.1']],
+    ['http', 'a host with a public and a private address since the check', http, [PUBLIC, '127.0.0.1']],
+    ['https', 'a host with a public and a private address since the check', https, [PUBLIC, '127.0.0.1']],
   ])('over %s is not made to %s', async (_, __, client, later) => {
     const { port, count } = await server();
     const resolve = resolver([PUBLIC], later);
@@ -518,7 +518,7 @@ describe('a connection', () => {
     expect(count.connections).toBe(0);
   });
 
-  test('goes to the address that was tested, with one question to the resolver', async () => {
+  test('goes to the checked address with one query to the resolver', async () => {
     const { port, count } = await server();
     const resolve = resolver(['127.0.0.1'], ['127.0.0.2']);
 
@@ -529,7 +529,7 @@ describe('a connection', () => {
     expect(count.connections).toBe(1);
   });
 
-  test('to a literal address asks no lookup, which is why such an address is refused before', async () => {
+  test('to an IP address calls no lookup, so the address check must refuse it before', async () => {
     const { port } = await server();
     const resolve = resolver(['127.0.0.1']);
     const agent = new http.Agent({ lookup: guardedLookup(POLICY, resolve) });

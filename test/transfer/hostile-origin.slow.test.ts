@@ -21,7 +21,7 @@ const always = (behaviour: Behaviour) => () => behaviour;
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
 
-describe('cut', () => {
+describe('a body that is cut', () => {
   const strategies: [string, number, Behaviour][] = [
     ['ranged', SIZE, {}],
     ['single', SIZE, WHOLE],
@@ -29,7 +29,7 @@ describe('cut', () => {
     ['small', PART - 5, {}],
   ];
   test.each(strategies)(
-    'at 10 random offsets of a %s file ends with the whole file',
+    'at random offsets of a %s file is stored whole after retries',
     async (_strategy, size, usual) => {
       const random = randomFrom(size);
       const offsets = Array.from({ length: 10 }, () => Math.floor(random() * size));
@@ -53,7 +53,7 @@ describe('cut', () => {
     },
   );
 
-  test('again and again, a range goes on where the cut was and the file arrives', async () => {
+  test('repeatedly in a range continues at the cut and is stored', async () => {
     const size = 30 * PART;
 
     const ran = await transfers.transferOf(
@@ -69,14 +69,14 @@ describe('cut', () => {
   test.each([
     ['a file without ranges', WHOLE],
     ['a file of unknown length', CHUNKED],
-  ])('again and again at the same byte, %s is given up as incomplete', async (_name, usual) => {
+  ])('repeatedly at the same byte of %s ends in incomplete', async (_name, usual) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always({ ...usual, endAfter: 300_000 }) });
 
     expectNothing(ran, 'incomplete');
   });
 });
 
-describe('a body that is not what its head says', () => {
+describe('a body that contradicts its headers', () => {
   const cases: [string, number, OriginScript, string][] = [
     ['the length is larger than the body (small)', 30_000, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
     ['the length is larger than the body (single)', SIZE, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
@@ -93,31 +93,36 @@ describe('a body that is not what its head says', () => {
     ['more bytes than declared (single)', SIZE, always({ ...WHOLE, extraBytes: 100_000 }), 'incomplete'],
     ['a chunked body is cut', SIZE, always({ ...CHUNKED, cutAfter: 100_000 }), 'incomplete'],
     ['a small chunked body is cut', 30_000, always({ ...CHUNKED, cutAfter: 10_000 }), 'incomplete'],
-    ['only the connection marks the end', SIZE, always({ ...WHOLE, framing: 'close' }), 'refused'],
-    ['only the connection marks the end, cut', SIZE, always({ ...WHOLE, framing: 'close', endAfter: 9 }), 'refused'],
-    ['a range of another place', SIZE, always({ contentRange: `bytes 5-${PART - 1}/${SIZE}` }), 'incomplete'],
+    ['only the end of the connection marks the end', SIZE, always({ ...WHOLE, framing: 'close' }), 'refused'],
     [
-      'a range of another total',
+      'only the end of the connection marks the end, cut',
+      SIZE,
+      always({ ...WHOLE, framing: 'close', endAfter: 9 }),
+      'refused',
+    ],
+    ['a range at another offset', SIZE, always({ contentRange: `bytes 5-${PART - 1}/${SIZE}` }), 'incomplete'],
+    [
+      'a range with another total',
       SIZE,
       (r) => (r.number > 1 ? { contentRange: `bytes ${r.offset}-${SIZE - 2}/${SIZE - 1}` } : {}),
       'incomplete',
     ],
-    ['a range that no one can read', SIZE, always({ contentRange: 'bytes */*' }), 'incomplete'],
+    ['an invalid Content-Range', SIZE, always({ contentRange: 'bytes */*' }), 'incomplete'],
     ['Range ignored in the middle', SIZE, (r) => (r.number > 1 ? WHOLE : {}), 'incomplete'],
-    ['416 in the middle, for ever', SIZE, (r) => (r.offset > 0 ? { status: 416 } : {}), 'incomplete'],
+    ['416 in the middle each time', SIZE, (r) => (r.offset > 0 ? { status: 416 } : {}), 'incomplete'],
     ['neither 200 nor 206', SIZE, always({ status: 203 }), 'refused'],
     ['204 in the middle', SIZE, (r) => (r.offset > 0 ? { status: 204 } : {}), 'refused'],
     ['416 to every request', SIZE, always({ status: 416 }), 'refused'],
-    ['a redirect to nowhere', SIZE, always({ status: 302 }), 'refused'],
+    ['a redirect without a location', SIZE, always({ status: 302 }), 'refused'],
   ];
-  test.each(cases)('%s: nothing is stored', async (_name, size, script, reason) => {
+  test.each(cases)('stores nothing: %s', async (_name, size, script, reason) => {
     const ran = await transfers.transferOf({ size, script });
 
     expectNothing(ran, reason);
     expect(ran.requests.length).toBeLessThan(60);
   });
 
-  test('lengths that are wrong once each, and then right: the file is stored', async () => {
+  test('stores the file if wrong lengths are followed by right ones', async () => {
     const lies = [{ addToLength: 100 }, { addToLength: -100 }, { extraBytes: 50 }];
     const script = first(
       lies.map((lie) => ({ ...WHOLE, ...lie })),
@@ -130,7 +135,7 @@ describe('a body that is not what its head says', () => {
     expectStored(ran);
   });
 
-  test('a range of another place, true in itself, is not taken for the one that was requested', async () => {
+  test('does not use a consistent range at another offset than requested', async () => {
     const file = transfers.origin.file({ size: SIZE });
     const body = file.bytes().subarray(5, 105);
     const head = { 'Content-Range': `bytes 5-104/${SIZE}` };
@@ -139,7 +144,7 @@ describe('a body that is not what its head says', () => {
     expectStored(await transfers.transferOf(file));
   });
 
-  test('ranges that end before their first byte, in good order, are not asked for without end', async () => {
+  test('stops after a bounded number of empty ranges', async () => {
     const script = ({ offset }: OriginRequest): Behaviour => {
       const range = `bytes ${offset}-${Math.min(offset + PART, SIZE) - 1}/${SIZE}`;
       return { status: 206, framing: 'chunked', body: '', headers: { 'Content-Range': range, ETag: '"1"' } };
@@ -151,7 +156,7 @@ describe('a body that is not what its head says', () => {
     expect(ran.requests.length).toBeLessThan(60);
   });
 
-  test('ranges that are a byte long, whatever was requested, are not asked for without end', async () => {
+  test('stops after a bounded number of ranges of one byte', async () => {
     const script = ({ offset }: OriginRequest): Behaviour => {
       const headers = { 'Content-Range': `bytes ${offset}-${offset}/${SIZE}`, ETag: '"1"' };
       return { status: 206, body: 'x', headers };
@@ -163,7 +168,7 @@ describe('a body that is not what its head says', () => {
     expect(ran.requests.length).toBeLessThan(60);
   });
 
-  test('ranges that are shorter than asked, but bring the file on, are no failure', async () => {
+  test('stores a file from ranges shorter than requested, without counting them as failures', async () => {
     const size = 30 * PART;
     const most = 300 * KIB;
     const file = transfers.origin.file({ size, etag: '"1"' });
@@ -180,7 +185,7 @@ describe('a body that is not what its head says', () => {
     expectStored(await transfers.transferOf(file, changes));
   });
 
-  test('a body whose end only the connection marks is accepted where the configuration allows it, and says so', async () => {
+  test('stores a file with an undeclared end if the configuration allows it, and reports undeclaredEnd', async () => {
     const file = { size: SIZE, script: always({ ...WHOLE, framing: 'close' as const }) };
 
     const [large, small, declared] = await Promise.all([
@@ -193,7 +198,7 @@ describe('a body that is not what its head says', () => {
     expect([large, small, declared].map(({ stored }) => stored?.undeclaredEnd)).toEqual([true, true, false]);
   });
 
-  test('gzip that nobody requested is stored as it came', async () => {
+  test('stores unrequested gzip unchanged', async () => {
     const heads: string[] = [];
     const key = 'runs/gzip/file.csv';
     const nameObject = (head: FileHead) => {
@@ -213,7 +218,7 @@ describe('a page with 200', () => {
   test.each([
     ['HTML', HTML_PAGE],
     ['XML', XML_ERROR],
-  ])('%s for ever is requested again with a fresh link, five times, and refused', async (_name, page) => {
+  ])('%s each time is requested five times with a new link, then refused', async (_name, page) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(page) });
 
     expectNothing(ran, 'refused');
@@ -224,7 +229,7 @@ describe('a page with 200', () => {
   test.each([
     ['HTML', HTML_PAGE],
     ['XML', XML_ERROR],
-  ])('%s that comes byte by byte is looked at as a whole', async (_name, page) => {
+  ])('%s that arrives byte by byte is inspected whole and refused', async (_name, page) => {
     const ran = await transfers.transferOf({
       size: SIZE,
       script: always({ ...page, framing: 'chunked', pieceBytes: 1 }),
@@ -234,7 +239,7 @@ describe('a page with 200', () => {
     expect(ran.calls).toEqual([]);
   });
 
-  test('what is looked at is 1 KB, however small its pieces, or the whole of a shorter file; and is not lost', async () => {
+  test('the first KB is inspected for any chunk size, or all of a shorter file, and is stored', async () => {
     const looked: number[] = [];
     const key = (size: number) => `runs/looked/${size}.csv`;
     const sizes = [0, 1, 1023, 1024, 1025, SIZE];
@@ -252,7 +257,7 @@ describe('a page with 200', () => {
     expect(looked).toEqual([0, 1, 1023, 1024, 1025, 1100]);
   });
 
-  test('once, and then the file: the file is stored', async () => {
+  test('twice, then the file: the file is stored', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: inOrder(HTML_PAGE, XML_ERROR) });
 
     expectStored(ran);
@@ -266,7 +271,7 @@ describe('a file that changes', () => {
     (request) =>
       request.number >= from ? { seed: 77, etag: '"other"' } : {};
 
-  test('midway: everything starts over, the observer is told, and the new file is stored', async () => {
+  test('midway: restarts, reports the restart and stores the new file', async () => {
     const file = transfers.origin.file({ size: SIZE, script: changed(3) });
 
     const ran = await transfers.transferOf(file);
@@ -279,11 +284,11 @@ describe('a file that changes', () => {
     const aborts = ran.calls.filter(({ operation }) => operation === 'AbortMultipartUpload');
     expect(
       aborts.map(({ status }) => status),
-      'until the store knows it no more, and once more at the end',
+      'aborts until the store answers 404, and once more at the end',
     ).toEqual([204, 404, 404]);
   });
 
-  test('midway, at an origin that does not care for If-Match: found by the ETag of the answer', async () => {
+  test('midway, at an origin that ignores If-Match: restarts because of the ETag', async () => {
     const ran = await transfers.transferOf({
       size: SIZE,
       script: ({ number }) => (number === 3 ? { seed: 77, headers: { ETag: '"other"' } } : {}),
@@ -293,7 +298,7 @@ describe('a file that changes', () => {
     expect(ran.restarts).toBe(1);
   });
 
-  test('midway, at an origin that has no ranges: found by the checksum of what was delivered', async () => {
+  test('midway, at an origin without ranges: restarts because of the checksum', async () => {
     const script = first([{ ...WHOLE, endAfter: 400_000 }], { ...WHOLE, seed: 78 });
     const file = transfers.origin.file({ size: SIZE, script });
 
@@ -303,7 +308,7 @@ describe('a file that changes', () => {
     expect(ran.body?.equals(transfers.origin.file({ size: SIZE, seed: 78 }).bytes())).toBe(true);
   });
 
-  test('for ever: given up as incomplete after a bounded number of starts', async () => {
+  test('each time: ends in incomplete after five restarts', async () => {
     const script = ({ number }: OriginRequest) => ({ etag: `"${number}"`, seed: number });
 
     const ran = await transfers.transferOf({ size: SIZE, script });
@@ -312,7 +317,7 @@ describe('a file that changes', () => {
     expect(ran.restarts).toBe(5);
   });
 
-  test('between two calls: the ETag of the upload is no longer that of the file, and all starts over', async () => {
+  test('between two calls: restarts because of the ETag', async () => {
     const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(6) });
     expect(paused.outcome).toBe('unfinished');
     paused.file.setScript(() => ({ seed: 79, etag: '"new"' }));
@@ -324,7 +329,7 @@ describe('a file that changes', () => {
     expect(transfers.open(ran.key)).toEqual([]);
   });
 
-  test('into a shorter one: 416 in the middle, once, and all starts over', async () => {
+  test('into a shorter one: restarts after a 416 in the middle', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: inOrder({}, {}, { status: 416 }) });
 
     expectStored(ran);
@@ -334,7 +339,7 @@ describe('a file that changes', () => {
 
 describe('an address that expires', () => {
   test.each([403, 410, 401, 400, 404])(
-    'midway with %i: a fresh one is requested, and it goes on at the byte',
+    'midway with %i: requests a new one and continues at the byte',
     async (status) => {
       const script = inOrder({}, { endAfter: 100_000 }, { ...EXPIRED, status });
 
@@ -346,7 +351,7 @@ describe('an address that expires', () => {
     },
   );
 
-  test('for all connections at once: it is requested once', async () => {
+  test('for all connections at once: requests one new address', async () => {
     const file = transfers.origin.file({
       size: 4 * SIZE,
       script: ({ number }) => (number > 1 && number <= 5 ? EXPIRED : {}),
@@ -363,14 +368,14 @@ describe('an address that expires', () => {
     expect(ran.asks).toBe(2);
   });
 
-  test('for ever: a bounded number of addresses, then link-expired', async () => {
+  test('each time: ends in link-expired after five addresses', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(EXPIRED) });
 
     expectNothing(ran, 'link-expired');
     expect(ran.asks).toBe(5);
   });
 
-  test('what the asking throws passes through', async () => {
+  test('the error of the address function is passed through', async () => {
     const asked = async (): Promise<string> => {
       throw new RangeError('no more addresses');
     };
@@ -385,7 +390,7 @@ describe('an address that expires', () => {
 describe('an origin that is busy', () => {
   const inAnHour = () => new Date(Date.now() + 3_600_000).toUTCString();
 
-  test.each([429, 503] as const)('with %i and a short Retry-After is waited for', async (status) => {
+  test.each([429, 503] as const)('with %i and a short Retry-After is requested again', async (status) => {
     const ran = await transfers.transferOf({
       size: SIZE,
       script: inOrder(busy(status, '0'), {}, busy(status), busy(status, '1')),
@@ -394,13 +399,13 @@ describe('an origin that is busy', () => {
     expectStored(ran);
   });
 
-  test('with a date that has passed is asked again at once', async () => {
+  test('with a past date in Retry-After is requested again', async () => {
     const script = inOrder(busy(429, new Date(0).toUTCString()), busy(503, 'Thu, 01 Jan 1970 00:00:00 GMT'));
 
     expectStored(await transfers.transferOf({ size: SIZE, script }));
   });
 
-  test('has its Retry-After kept to', async () => {
+  test('is not requested again before its Retry-After', async () => {
     const began = performance.now();
 
     const ran = await transfers.transferOf({ size: 1000, script: inOrder(busy(503, '1')) });
@@ -413,7 +418,7 @@ describe('an origin that is busy', () => {
     ['429 in seconds', () => busy(429, '120'), 'rate-limited', 120],
     ['503 in seconds', () => busy(503, '120'), 'source-unavailable', 120],
     ['429 as a date', () => busy(429, inAnHour()), 'rate-limited', 3600],
-  ])('with %s is not waited for long: the transfer ends and says how long', async (_name, script, reason, seconds) => {
+  ])('with a long wait (%s) ends the transfer, and reports the wait', async (_name, script, reason, seconds) => {
     const ran = await transfers.transferOf({ size: SIZE, script });
 
     expectNothing(ran, reason);
@@ -428,20 +433,20 @@ describe('an origin that is busy', () => {
     ['500', { status: 500 }, 'source-unavailable'],
     ['408', { status: 408 }, 'source-unavailable'],
     ['a reset before any byte', { reset: true }, 'source-unavailable'],
-  ])('with %s for ever is given up after five requests', async (_name, answer, reason) => {
+  ])('with %s each time ends the transfer after five requests', async (_name, answer, reason) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(answer) });
 
     expectNothing(ran, reason);
     expect(ran.requests).toHaveLength(5);
   });
 
-  test('resets connections before any byte: repeated', async () => {
+  test('is requested again after it resets connections before any byte', async () => {
     const script = inOrder({ reset: true }, { reset: true }, {}, { reset: true }, { reset: true });
 
     expectStored(await transfers.transferOf({ size: SIZE, script }));
   });
 
-  test('is asked on fewer connections from then on', async () => {
+  test('with 429 on some of eight connections still gives the file', async () => {
     const script = (request: OriginRequest) => (request.number > 2 && request.number < 6 ? busy(429, '0') : {});
 
     const ran = await transfers.transferOf({ size: 4 * SIZE, script }, { connections: { initial: 8, most: 8 } });
@@ -457,7 +462,7 @@ describe('an origin that is silent', () => {
     ['in the middle of a small file', 5000, inOrder({ stallAfter: 2000 })],
     ['before the first byte of an answer', SIZE, first([{ delayMs: 60_000 }], {})],
     ['before the first byte of a body', SIZE, first([{ stallAfter: 0 }], {})],
-  ])('%s, once: another connection goes on', async (_name, size, script) => {
+  ])('%s, once: another connection continues', async (_name, size, script) => {
     const ran = await transfers.transferOf(
       { size, script },
       { limits: { ...IMPATIENT, idleMs: 300, firstByteMs: 300 } },
@@ -469,7 +474,7 @@ describe('an origin that is silent', () => {
   test.each([
     ['a body', { stallAfter: 1000 }, 'stalled'],
     ['an answer', { delayMs: 60_000 }, 'source-unavailable'],
-  ])('with %s, always: given up under its name', async (_name, behaviour, reason) => {
+  ])('with %s each time ends in stalled or source-unavailable', async (_name, behaviour, reason) => {
     const ran = await transfers.transferOf(
       { size: SIZE, script: always({ ...WHOLE, ...behaviour }) },
       { limits: IMPATIENT },
@@ -478,7 +483,7 @@ describe('an origin that is silent', () => {
     expectNothing(ran, reason);
   });
 
-  test('one byte now and then is silence too', async () => {
+  test('below the minimum rate ends in stalled', async () => {
     const limits = { floorMs: 150, idleMs: 2000 };
 
     const ran = await transfers.transferOf(
@@ -495,9 +500,9 @@ describe('a file over the limit', () => {
   test.each([
     ['declared', {}, 0],
     ['declared, without ranges', WHOLE, 0],
-    ['declared, and larger than it says', { ...WHOLE, addToLength: 1 }, 0],
+    ['declared one byte too large', { ...WHOLE, addToLength: 1 }, 0],
     ['undeclared', CHUNKED, 1],
-  ])('%s is refused, and no upload is left', async (_name, behaviour, creates) => {
+  ])('%s, ends in too-large and leaves no upload', async (_name, behaviour, creates) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(behaviour) }, { maxBytes: SIZE - 1 });
 
     expectNothing(ran, 'too-large');
@@ -507,17 +512,17 @@ describe('a file over the limit', () => {
   test.each([
     ['declared', {}],
     ['undeclared', CHUNKED],
-  ])('is one byte over it: exactly at it the file is stored (%s)', async (_name, behaviour) => {
+  ])('exactly at the limit is stored (%s)', async (_name, behaviour) => {
     expectStored(await transfers.transferOf({ size: SIZE, script: always(behaviour) }, { maxBytes: SIZE }));
   });
 });
 
-describe('a validator that proves nothing', () => {
+describe('a missing proof of the file version', () => {
   test.each([
     ['weak', 'W/"1"'],
     ['absent', null],
     ['without quotes', 'abc'],
-  ])('(%s ETag): read in one piece', async (_name, etag) => {
+  ])('a file with a %s ETag is read in one piece', async (_name, etag) => {
     const ran = await transfers.transferOf({ size: SIZE, etag });
 
     expectStored(ran);
@@ -525,7 +530,7 @@ describe('a validator that proves nothing', () => {
     expect(ran.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
   });
 
-  test.each([0, 1])('416 on an empty file, and a file of %i bytes', async (size) => {
+  test.each([0, 1])('a file of %i bytes is stored with the strategy small', async (size) => {
     const ran = await transfers.transferOf({ size });
 
     expectStored(ran);
@@ -534,7 +539,7 @@ describe('a validator that proves nothing', () => {
   });
 });
 
-test('a store that takes nothing holds the origin back, instead of filling the memory', async () => {
+test('reads less than half of the file while the store accepts nothing', async () => {
   const taken = Promise.withResolvers<void>();
   const size = 32 * 1024 * KIB;
   const file = transfers.origin.file({ size, script: always(WHOLE) });
@@ -566,7 +571,7 @@ test('a store that takes nothing holds the origin back, instead of filling the m
   expectStored(ran);
 });
 
-test('connections that the origin does not want leave their parts to the others', async () => {
+test('connections that the origin refuses leave their parts to the others', async () => {
   const ran = await transfers.transferOf(
     {
       size: 16 * PART,
@@ -579,7 +584,7 @@ test('connections that the origin does not want leave their parts to the others'
   expect(ran.equal).toBe(true);
 });
 
-test('a file that had a strong ETag, and has none in the middle, is started over', async () => {
+test('restarts if a file with a strong ETag has none in the middle', async () => {
   const ran = await transfers.transferOf({
     size: 16 * PART,
     script: ({ number }) => (number === 3 ? { etag: null, seed: 77 } : {}),

@@ -16,32 +16,29 @@ testReadingPastParser(byWire, 40);
 const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };
 const SLOW = { pausesEvery: 8 * MIB, pauseMs: 100 };
 
-test.each(['http', 'small'] as const)(
-  'bytes that wait for a slow store are not written over by those that come meanwhile (%s)',
-  async (wire) => {
-    const faults = ({ operation }: { operation: string }) => (operation === 'UploadPart' ? SLOW : undefined);
+test.each(['http', 'small'] as const)('does not overwrite bytes that wait for a slow store (%s)', async (wire) => {
+  const faults = ({ operation }: { operation: string }) => (operation === 'UploadPart' ? SLOW : undefined);
 
-    const ran = await byWire[wire].transferOf(
-      { size: 32 * MIB - 77 },
-      { faults, limits: LARGE_PARTS, connections: { initial: 2, most: 2 } },
-    );
+  const ran = await byWire[wire].transferOf(
+    { size: 32 * MIB - 77 },
+    { faults, limits: LARGE_PARTS, connections: { initial: 2, most: 2 } },
+  );
 
-    expect(ran.outcome).toBe('stored');
-    expect(ran.equal).toBe(true);
-    // A part whose stored bytes differ from the measured ones is refused and sent again.
-    expect(callsOf(ran, 'UploadPart').length).toBe(2);
-  },
-);
+  expect(ran.outcome).toBe('stored');
+  expect(ran.equal).toBe(true);
+  // A part whose stored bytes differ from the measured ones is refused and sent again.
+  expect(callsOf(ran, 'UploadPart').length).toBe(2);
+});
 
 describe('over TLS', () => {
-  test('more bytes than declared refuse a whole file, in the same packet or behind it', async () => {
+  test('ends in incomplete if more bytes than declared arrive, in the same packet or after it', async () => {
     for (const extraBytes of [1, 100_000]) {
       const ran = await byWire.tls.transferOf({ size: 3 * PART, script: () => ({ ignoreRange: true, extraBytes }) });
       expect([extraBytes, ran.outcome, ran.body]).toEqual([extraBytes, 'incomplete', undefined]);
     }
   });
 
-  test('a body that ends early is continued at the byte', async () => {
+  test('continues a body that ends early at the byte', async () => {
     const script = ({ number }: { number: number }) => (number === 2 ? { endAfter: 100_001 } : undefined);
 
     const ran = await byWire.small.transferOf({ size: 10 * PART, script }, { connections: { initial: 1, most: 1 } });
@@ -50,7 +47,7 @@ describe('over TLS', () => {
     expect(ran.requests.map(({ offset }) => offset)).toEqual([0, PART, PART + 100_001]);
   });
 
-  test('a connection carries one body only', async () => {
+  test('reads only one body from a connection', async () => {
     const ran = await byWire.tls.transferOf({ size: 10 * PART, script: () => ({}) });
 
     const connections = ran.requests.map(({ connection }) => connection);
@@ -58,7 +55,7 @@ describe('over TLS', () => {
   });
 });
 
-test('a connection whose first address refuses it reads from the next one', async () => {
+test('reads from the next address if the first one refuses the connection', async () => {
   const file = byWire.tls.origin.file({ size: 3 * MIB });
   const context = { limits: { ...LIMITS }, random: () => 0, signal: new AbortController().signal } as never;
   const intake = new Intake(context, new Blocks());

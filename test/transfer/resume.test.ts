@@ -88,27 +88,24 @@ async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<R
 }
 
 describe('time that runs out between two parts', () => {
-  test.each(STRATEGIES)(
-    '(%s): what is stored is kept, and many calls later the file is whole',
-    async (_name, behaviour) => {
-      const soon = () => ({ secondsLeft: secondsFor(5) });
-      const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
+  test.each(STRATEGIES)('(%s): keeps the stored parts, and later calls complete the file', async (_name, behaviour) => {
+    const soon = () => ({ secondsLeft: secondsFor(5) });
+    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
 
-      const all = await inCalls(first, soon);
+    const all = await inCalls(first, soon);
 
-      expect(first.outcome).toBe('unfinished');
-      expect(all.length).toBeGreaterThan(2);
-      expectStored(all.at(-1) as Ran);
-      // A started part is not given up, so no part is sent twice.
-      expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
-        Array.from({ length: PARTS }, (_, index) => index + 1),
-      );
-      expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
-      expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
-    },
-  );
+    expect(first.outcome).toBe('unfinished');
+    expect(all.length).toBeGreaterThan(2);
+    expectStored(all.at(-1) as Ran);
+    // A started part is not given up, so no part is sent twice.
+    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: PARTS }, (_, index) => index + 1),
+    );
+    expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
+    expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
+  });
 
-  test('what is handed on is small, and holds no secret', async () => {
+  test('the resume state is below 1 KB and contains no secret', async () => {
     const { resume } = await transfers.transferOf(
       { size: SIZE },
       { secondsLeft: secondsFor(8), key: `runs/${'x'.repeat(400)}/file.csv` },
@@ -126,7 +123,7 @@ describe('time that runs out between two parts', () => {
     expect(JSON.stringify(resume)).not.toMatch(/http|signature|secret/);
   });
 
-  test('none left at all: nothing is begun, and nothing is lost', async () => {
+  test('with no time at all: requests nothing and keeps the upload', async () => {
     const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
     const none = await transfers.transferOf(paused.file, {
       key: paused.key,
@@ -140,24 +137,21 @@ describe('time that runs out between two parts', () => {
     expectStored(await transfers.transferOf(paused.file, { key: paused.key, resume: none.resume }));
   });
 
-  test.each(STRATEGIES)(
-    'none left before the first part (%s): there may be no upload yet, and the next call begins',
-    async (_name, behaviour) => {
-      const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
+  test.each(STRATEGIES)('before the first part (%s): the next call stores the file', async (_name, behaviour) => {
+    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
 
-      expect(first.outcome).toBe('unfinished');
-      expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
-    },
-  );
+    expect(first.outcome).toBe('unfinished');
+    expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+  });
 
-  test('the number of the progress begins with what is there already', async () => {
+  test('progress includes the bytes that earlier calls stored', async () => {
     const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
     const ran = await transfers.transferOf(paused.file, { key: paused.key, resume: paused.resume });
 
     expect(ran.progress.at(-1)).toEqual({ bytes: SIZE, total: SIZE });
   });
 
-  test('everything is stored but not completed: the next call completes, and asks the origin for nothing', async () => {
+  test('before the upload is completed: the next call completes it and requests nothing from the origin', async () => {
     const life = new Life();
     const faults = life.endsAt('CompleteMultipartUpload', 'stall');
     const paused = await transfers.transferOf({ size: SIZE }, { faults, secondsLeft: life.secondsLeft });
@@ -180,24 +174,27 @@ function lifeOf(seconds: number): () => number {
   return () => (end - performance.now()) / 1000;
 }
 
-describe.concurrent('time that runs out in the middle of everything', () => {
-  test.each(STRATEGIES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
-    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
-    const life = new Life();
-    // More bytes than one part for each connection have arrived, so a part is stored.
-    const observer = { progress: (bytes: number) => bytes > SIZE / 2 && life.end() };
-    const first = await transfers.transferOf(file, { secondsLeft: life.secondsLeft, observer });
+describe.concurrent('time that runs out in the middle of a request', () => {
+  test.each(STRATEGIES)(
+    '(%s): ends as unfinished before its process does, and the next call keeps the parts',
+    async (_name, behaviour) => {
+      const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
+      const life = new Life();
+      // More bytes than one part for each connection have arrived, so a part is stored.
+      const observer = { progress: (bytes: number) => bytes > SIZE / 2 && life.end() };
+      const first = await transfers.transferOf(file, { secondsLeft: life.secondsLeft, observer });
 
-    expect(first.outcome).toBe('unfinished');
-    expect(performance.now() - life.over).toBeLessThan(2000);
-    const [kept] = transfers.open(first.key);
-    file.setScript(() => behaviour);
-    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume });
+      expect(first.outcome).toBe('unfinished');
+      expect(performance.now() - life.over).toBeLessThan(2000);
+      const [kept] = transfers.open(first.key);
+      file.setScript(() => behaviour);
+      const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume });
 
-    expectStored(ran);
-    expect(kept?.parts).toBeGreaterThan(0);
-    expect(partsSent(ran)).toHaveLength(PARTS - (kept?.parts ?? 0));
-  });
+      expectStored(ran);
+      expect(kept?.parts).toBeGreaterThan(0);
+      expect(partsSent(ran)).toHaveLength(PARTS - (kept?.parts ?? 0));
+    },
+  );
 
   test('while the origin is silent', async () => {
     const life = new Life();
@@ -210,7 +207,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
   });
 
-  test('of a process that lives for less than a second', async () => {
+  test('of a process that has less than a second', async () => {
     const file = transfers.origin.file({ size: SIZE, script: () => ({ stallAfter: 0 }) });
     const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.4) });
 
@@ -249,7 +246,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
   });
 
-  test('while an upload is given up', async () => {
+  test('while an upload is aborted', async () => {
     const script = ({ number }: { number: number }) => (number >= 3 ? { seed: 77, etag: '"other"' } : {});
     const file = transfers.origin.file({ size: SIZE, script });
     const life = new Life();
@@ -263,7 +260,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expect(transfers.open(ran.key)).toEqual([]);
   });
 
-  test('while an upload is given up once more, behind a file that is stored: it is stored', async () => {
+  test('while an upload is aborted again after the file is stored: ends as stored', async () => {
     const script = ({ number }: { number: number }) => (number === 3 ? { status: 412 } : {});
     const life = new Life();
     // Two aborts prove that the upload is gone; the third call is the one at the end.
@@ -275,7 +272,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expect(performance.now() - life.over).toBeLessThan(2000);
   });
 
-  test('while an upload is given up from outside: it ends under its name', async () => {
+  test('during abortUpload: ends in store-unavailable', async () => {
     const life = new Life();
     const faults = life.endsAt('AbortMultipartUpload', 'stall');
     const { key, resume } = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8), faults });
@@ -287,7 +284,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expect(transfers.open(key)).toHaveLength(1);
   });
 
-  test('before the origin has said anything: nothing to go on with', async () => {
+  test('before the first answer of the origin: there is no upload to resume', async () => {
     const first = await transfers.transferOf(
       { size: SIZE, script: inOrder({ delayMs: 60_000 }) },
       { secondsLeft: lifeOf(0.3) },
@@ -298,7 +295,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
   });
 });
 
-describe('an address that is not given', () => {
+describe('an address request that is not answered', () => {
   /** A CRM that gives that many addresses, then stays silent until it is made to fail. */
   function silentAfter(addresses: number, url: () => string) {
     const asked = Promise.withResolvers<void>();
@@ -313,7 +310,7 @@ describe('an address that is not given', () => {
     return { address, asked: asked.promise, fail: () => silence.reject(new Error('too late')) };
   }
 
-  test('when time is up: there is nothing to go on with, and a failure that comes later is nobody’s', async () => {
+  test('before time is up: there is no upload to resume, and a later failure is ignored', async () => {
     const file = transfers.origin.file({ size: SIZE });
     const { address, fail } = silentAfter(0, () => file.url);
 
@@ -324,7 +321,7 @@ describe('an address that is not given', () => {
     expectStored(await transfers.transferOf(file, { key: first.key }));
   });
 
-  test('in place of one that expired, when time is up: what is stored is kept', async () => {
+  test('after the old one expired, before time is up: the next call stores the file', async () => {
     const file = transfers.origin.file({ size: SIZE, script: inOrder({}, { status: 403 }, { status: 403 }) });
     const { address, asked, fail } = silentAfter(1, () => file.url);
     const life = new Life();
@@ -338,7 +335,7 @@ describe('an address that is not given', () => {
     expectStored(await transfers.transferOf(file, { key: first.key, resume: first.resume }));
   });
 
-  test('is not waited for where another connection has failed', async () => {
+  test('does not delay the end if another connection has failed', async () => {
     const file = transfers.origin.file({ size: SIZE });
     const { address, asked } = silentAfter(1, () => file.url);
     file.setScript(({ number }) => (number === 1 ? {} : number === 2 ? { status: 403 } : { waitFor: asked }));
@@ -352,7 +349,7 @@ describe('an address that is not given', () => {
   });
 });
 
-test('a clock that is set back, at any look at it: no part is left to nobody, and nothing spins', async () => {
+test('stores the file if the clock is set back at any reading, without an endless loop', async () => {
   const size = 6 * PART;
   const connections = { initial: 2, most: 2 };
   let looks = 0;
@@ -374,7 +371,7 @@ test('a clock that is set back, at any look at it: no part is left to nobody, an
 });
 
 describe('a large file', () => {
-  test('is not begun before its upload is on record', async () => {
+  test('stores no part before its upload is recorded', async () => {
     const first = await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE } });
 
     expect(first.outcome).toBe('unfinished');
@@ -389,7 +386,7 @@ describe('a large file', () => {
     );
   });
 
-  test('is a smaller one when it lacks a byte', async () => {
+  test('is not one if it is a byte smaller than recordFromBytes', async () => {
     expectStored(await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE + 1 } }));
   });
 });
@@ -403,8 +400,8 @@ function begun() {
   return transfers.transferOf(file, { secondsLeft: life.secondsLeft, faults: life.endsAt('UploadPart', 'stall') });
 }
 
-describe('a file of unknown length of which no part is stored yet', () => {
-  test('is judged like a new one: a web page in its place is requested again', async () => {
+describe('a file of unknown length without a stored part', () => {
+  test('is inspected like a new one: a web page is requested again', async () => {
     const first = await begun();
     const { file, key, resume } = first;
     const requests = file.requests.length;
@@ -417,7 +414,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
     expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([0, 2, SIZE]);
   });
 
-  test('starts over where its length is known now', async () => {
+  test('restarts if its length is known now', async () => {
     const { file, key, resume } = await begun();
     file.setScript(() => ({}));
 
@@ -429,7 +426,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
   });
 });
 
-describe('an upload with parts that are not ours', () => {
+describe('an upload with foreign parts', () => {
   /** Adds a part to an upload without the engine. */
   async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
     const store = transfers.storeOptions();
@@ -442,7 +439,7 @@ describe('an upload with parts that are not ours', () => {
   }
 
   test.each(STRATEGIES.slice(0, 2))(
-    '(%s): parts of a wrong size, or that the file does not have, are not used',
+    '(%s): does not use parts of a wrong size or beyond the file',
     async (_name, behaviour) => {
       const first = await transfers.transferOf(
         { size: SIZE, script: () => behaviour },
@@ -463,7 +460,7 @@ describe('an upload with parts that are not ours', () => {
     },
   );
 
-  test('(without ranges): a part of other content is found by the checksum, and all starts over', async () => {
+  test('(without ranges): restarts because the checksum finds a part with other content', async () => {
     const first = await transfers.transferOf(
       { size: SIZE, script: () => ({ ignoreRange: true }) },
       { limits: { recordFromBytes: SIZE } },
@@ -477,7 +474,7 @@ describe('an upload with parts that are not ours', () => {
     expect(ran.restarts).toBe(1);
   });
 
-  test('(of unknown length): a short last part of a file that is longer now is not used, and all starts over', async () => {
+  test('(of unknown length): restarts if the last part is too short for a longer file', async () => {
     const life = new Life();
     const stall = life.endsAt('UploadPart', 'stall');
     const first = await transfers.transferOf(
@@ -499,7 +496,7 @@ describe('an upload with parts that are not ours', () => {
 describe('a process that is killed', () => {
   const random = randomFrom(10);
   test.each([1, 2, 3, 4, 5])(
-    'at a random moment (%i): the next one goes on, and sends at most one part for each connection again',
+    'at a random moment (%i): the next one continues and sends at most one part a connection again',
     async () => {
       const { ran, again, connections } = await killedOnce(transfers, random);
 
@@ -510,25 +507,28 @@ describe('a process that is killed', () => {
 });
 
 describe.concurrent('time that runs out while the upload is completed', () => {
-  test.each(STRATEGIES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
-    const life = new Life();
-    const first = await transfers.transferOf(
-      { size: SIZE, script: () => behaviour },
-      {
-        secondsLeft: life.secondsLeft,
-        limits: { completeMs: 5000 },
-        faults: life.endsAt('CompleteMultipartUpload', 'stallAnswer'),
-      },
-    );
-    const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
+  test.each(STRATEGIES)(
+    '(%s): the next call finds the object and requests nothing from the origin',
+    async (_name, behaviour) => {
+      const life = new Life();
+      const first = await transfers.transferOf(
+        { size: SIZE, script: () => behaviour },
+        {
+          secondsLeft: life.secondsLeft,
+          limits: { completeMs: 5000 },
+          faults: life.endsAt('CompleteMultipartUpload', 'stallAnswer'),
+        },
+      );
+      const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
 
-    expect(first.outcome).toBe('unfinished');
-    expectStored(second);
-    expect(second.requests).toEqual([]);
-    expect(second.restarts).toBe(0);
-  });
+      expect(first.outcome).toBe('unfinished');
+      expectStored(second);
+      expect(second.requests).toEqual([]);
+      expect(second.restarts).toBe(0);
+    },
+  );
 
-  test('an upload is not completed when hardly any time is left', async () => {
+  test('does not start to complete an upload with too little time', async () => {
     let left = 900;
     const first = await transfers.transferOf(
       { size: SIZE },

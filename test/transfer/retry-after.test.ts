@@ -10,18 +10,18 @@ test.each([
   ['86400', 86_400],
   ['999999999', 999_999_999],
   ['  12 ', 12],
-])('%j is so many seconds', (value, seconds) => {
+])('reads %j as seconds', (value, seconds) => {
   expect(read(value)).toBe(seconds);
 });
 
 test.each([
-  ['the date of RFC 9110', 'Fri, 20 Nov 2026 01:02:00 GMT'],
-  ['the older date of RFC 850', 'Friday, 20-Nov-26 01:02:00 GMT'],
-])('%s is the time until then, rounded up to whole seconds', (_, value) => {
+  ['a date of RFC 9110', 'Fri, 20 Nov 2026 01:02:00 GMT'],
+  ['an older date of RFC 850', 'Friday, 20-Nov-26 01:02:00 GMT'],
+])('reads %s as the time until then, rounded up to whole seconds', (_, value) => {
   expect(read(value)).toBe(120);
 });
 
-test('a date that has passed is no wait at all', () => {
+test('reads a past date as 0', () => {
   expect(read('Fri, 20 Nov 2026 00:00:00 GMT')).toBe(0);
 });
 
@@ -38,10 +38,10 @@ test.each([
   // Date.parse reads a year in these texts, and a run would wait for it.
   'try 2099',
   'soon 2',
-])('%j says nothing', (value) => {
+])('ignores %j', (value) => {
   expect(read(value)).toBeUndefined();
 });
 
-test('an answer without the header says nothing', () => {
+test('returns undefined without the header', () => {
   expect(retryAfterSeconds(null, NOW)).toBeUndefined();
 });

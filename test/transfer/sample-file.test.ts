@@ -14,7 +14,7 @@ const options = (mostBytes = 1_000_000) => ({
   signal: new AbortController().signal,
 });
 
-test('a file is fetched by one GET, whole or up to so many bytes', async () => {
+test('fetches a file with one GET, whole or up to mostBytes', async () => {
   const file = origin.file({ size: 600_000 });
 
   const whole = await sampleFile(file.url, options());
@@ -26,14 +26,14 @@ test('a file is fetched by one GET, whole or up to so many bytes', async () => {
   expect(file.requests).toHaveLength(2);
 });
 
-test('nothing that failed is tried again', async () => {
+test('does not repeat a failed request', async () => {
   const refusing = origin.file({ size: 5000, script: () => ({ status: 503 }) });
 
   await expect(sampleFile(refusing.url, options())).rejects.toThrow('The GET of the file was answered 503.');
   expect(refusing.requests).toHaveLength(1);
 });
 
-test('an address is checked as in a transfer', async () => {
+test('refuses the same addresses as a transfer', async () => {
   const listed = { ...options(), policy: { hosts: ['files.crm.example'], local: false } };
 
   const addresses = [

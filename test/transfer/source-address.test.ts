@@ -13,7 +13,7 @@ const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const always = (behaviour: Behaviour) => () => behaviour;
 
-test('however many connections find the address expired, and whenever they do, it is requested once', async () => {
+test('requests one new address if two connections find it expired, at any interval', async () => {
   for (let later = 0; later < 8; later += 1) {
     let asked = 0;
     const link = new Link(async () => {
@@ -34,7 +34,7 @@ test('however many connections find the address expired, and whenever they do, i
   }
 });
 
-test('an address that is waited for is given up with the signal, and nothing of the wait is left', async () => {
+test('stops waiting for an address when its signal aborts, and leaves no listener', async () => {
   const answer = Promise.withResolvers<string>();
   const link = new Link(() => answer.promise);
   const ended = new AbortController();
@@ -50,7 +50,7 @@ test('an address that is waited for is given up with the signal, and nothing of 
   expect([ended, other].map(({ signal }) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
 });
 
-describe('an address that leads elsewhere', () => {
+describe('an address that redirects', () => {
   /** A chain of redirects to a file. */
   function chain(redirects: number) {
     const target = transfers.origin.file({ size: SIZE, seed: 5 });
@@ -62,7 +62,7 @@ describe('an address that leads elsewhere', () => {
     return { target, address: async () => url };
   }
 
-  test('three redirects are followed, each without a credential', async () => {
+  test('is followed over three redirects, without a credential', async () => {
     const { target, address } = chain(3);
 
     const ran = await transfers.transferOf(target, { address });
@@ -77,7 +77,7 @@ describe('an address that leads elsewhere', () => {
     ]);
   });
 
-  test('a fourth is refused', async () => {
+  test('is refused at the fourth redirect', async () => {
     const { target, address } = chain(4);
 
     const ran = await transfers.transferOf(target, { address });
@@ -92,7 +92,7 @@ describe('an address that leads elsewhere', () => {
     'http://[::ffff:10.0.0.1]/',
     'ftp://127.0.0.1/file',
     'http://user:password@127.0.0.1/file',
-  ])('a redirect to %s is refused', async (redirect) => {
+  ])('is refused for a redirect to %s', async (redirect) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always({ redirect }) });
 
     expect(ran.outcome).toBe('address-rejected');
@@ -107,7 +107,7 @@ describe('an address that leads elsewhere', () => {
     'http://2130706433.example/',
     'https://10.0.0.1/file',
     'https://0x7f.1/file',
-  ])('%s is refused where it is no address on this machine', async (address) => {
+  ])('%s is refused in a deployment on AWS', async (address) => {
     const policy = { hosts: ['.example.com'], local: false };
 
     const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => address });
@@ -117,7 +117,7 @@ describe('an address that leads elsewhere', () => {
   });
 });
 
-describe('an origin that is not there', () => {
+describe('an origin that is unreachable', () => {
   async function listening(onConnection: () => void): Promise<number> {
     const server = createServer(onConnection);
     const sockets = new Set<{ destroy: () => void }>();
@@ -131,14 +131,14 @@ describe('an origin that is not there', () => {
     return typeof address === 'object' && address ? address.port : 0;
   }
 
-  test('refuses connections: source-unavailable', async () => {
+  test('and refuses connections ends in source-unavailable', async () => {
     const ran = await transfers.transferOf({ size: 1 }, { address: async () => 'http://127.0.0.1:1/file' });
 
     expectNothing(ran, 'source-unavailable');
     expect(String(ran.error)).toContain('ECONNREFUSED');
   });
 
-  test('never finishes the handshake: given up after connectMs each time', async () => {
+  test('and never completes the handshake ends in source-unavailable after five tries', async () => {
     let connections = 0;
     const port = await listening(() => {
       connections += 1;

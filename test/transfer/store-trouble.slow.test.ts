@@ -49,7 +49,7 @@ const EVERYWHERE: Operation[] = [
   'AbortMultipartUpload',
 ];
 
-describe('what passes', () => {
+describe('transient trouble', () => {
   const passing: [string, Fault][] = [
     ['SlowDown', TROUBLE.slowDown],
     ['InternalError', TROUBLE.internalError],
@@ -60,7 +60,7 @@ describe('what passes', () => {
     passing.flatMap(([name, fault]) =>
       [...EVERYWHERE, 'HeadObject' as const].map((operation) => [name, operation, fault] as const),
     ),
-  )('%s at %s, three times in a row, is outlasted', async (_name, operation, fault) => {
+  )('%s at %s, three times in a row, is retried', async (_name, operation, fault) => {
     const ran = await transferWith(operation, failing(operation, fault, 3));
 
     expect(ran.outcome).toBe('stored');
@@ -74,7 +74,7 @@ describe('what passes', () => {
   });
 
   test.each(EVERYWHERE.map((operation) => [operation]))(
-    'SlowDown at %s for ever is given up after five calls',
+    'SlowDown at %s each time ends the transfer after five calls',
     async (operation) => {
       const ran = await transferWith(operation, failing(operation, TROUBLE.slowDown));
 
@@ -92,21 +92,18 @@ describe('what passes', () => {
     ['CreateMultipartUpload', 'stall'],
     ['CompleteMultipartUpload', 'stall'],
     ['CompleteMultipartUpload', 'stallAnswer'],
-  ] as const)('silence at %s (%s), once, is outlasted', async (operation, fault) => {
+  ] as const)('silence at %s (%s), once, is retried', async (operation, fault) => {
     expectStored(await transferWith(operation, failing(operation, fault, 1), { limits: IMPATIENT }));
   });
 
-  test.each([0, 1, 40_000])(
-    'a part is reset after %i bytes, on every connection: it is read and sent again',
-    async (resetAfter) => {
-      const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', { resetAfter }, 2) });
+  test.each([0, 1, 40_000])('a part that is reset twice after %i bytes is read and sent again', async (resetAfter) => {
+    const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', { resetAfter }, 2) });
 
-      expectStored(ran);
-      expect(callsOf(ran, 'CreateMultipartUpload')).toHaveLength(1);
-    },
-  );
+    expectStored(ran);
+    expect(callsOf(ran, 'CreateMultipartUpload')).toHaveLength(1);
+  });
 
-  test('a part that is refused at an origin without ranges is sent again from memory', async () => {
+  test('a refused part from an origin without ranges is sent again from memory', async () => {
     const file = { size: SIZE, script: () => ({ ignoreRange: true }) };
 
     const ran = await transfers.transferOf(file, { faults: failing('UploadPart', TROUBLE.slowDown, 1) });
@@ -116,14 +113,10 @@ describe('what passes', () => {
   });
 
   test.each([
-    [
-      'a whole large part that is in memory',
-      { script: () => ({ framing: 'chunked' as const, ignoreRange: true }) },
-      'UploadPart',
-    ],
-    ['a whole large file that is in memory', {}, 'PutObject'],
+    ['a large part in memory', { script: () => ({ framing: 'chunked' as const, ignoreRange: true }) }, 'UploadPart'],
+    ['a large file in memory', {}, 'PutObject'],
     ['a large part that streams', {}, 'UploadPart'],
-  ] as const)('%s and that nobody takes is not waited for without end', async (name, file, operation) => {
+  ] as const)('%s is sent again if the store does not read it', async (name, file, operation) => {
     const large = 12 * 1024 * 1024;
     const sizes = { smallBytes: name.includes('file') ? large : PART, bufferedPartBytes: large - 1 };
     // The other limits are long: a busy machine may need time for so many bytes.
@@ -172,7 +165,7 @@ describe('a success that S3 would not send', () => {
   });
 });
 
-describe('what does not pass', () => {
+describe('final trouble', () => {
   const final: [string, Fault, RegExp][] = [
     ['AccessDenied', TROUBLE.accessDenied, /AccessDenied/],
     ['NoSuchBucket', TROUBLE.noSuchBucket, /NoSuchBucket/],
@@ -180,7 +173,7 @@ describe('what does not pass', () => {
   ];
   test.each(
     final.flatMap(([name, fault, said]) => EVERYWHERE.map((operation) => [name, operation, fault, said] as const)),
-  )('%s at %s ends the transfer at once, and names the cause', async (_name, operation, fault, said) => {
+  )('%s at %s ends the transfer at once and names the cause', async (_name, operation, fault, said) => {
     const ran = await transferWith(operation, failing(operation, fault));
 
     expectNothing(ran, 'store-denied');
@@ -189,7 +182,7 @@ describe('what does not pass', () => {
     expect(refused).toHaveLength(1);
   });
 
-  test('a refusal of another kind is no reason to try again', async () => {
+  test('another refusal with status 400 is not retried', async () => {
     const ran = await transferWith('UploadPart', failing('UploadPart', { status: 400, code: 'EntityTooLarge' }));
 
     expectNothing(ran, 'store-unavailable');
@@ -197,8 +190,8 @@ describe('what does not pass', () => {
   });
 });
 
-describe('bytes that change on their way', () => {
-  test('are found by their checksum, sent again, and nothing less is proved', async () => {
+describe('bytes that change on the way', () => {
+  test('are found by their checksum and sent again with the same kind of checksum', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', 'corrupt', 2) });
 
     expectStored(ran);
@@ -207,7 +200,7 @@ describe('bytes that change on their way', () => {
     expect(callsOf(ran, 'UploadPart').length).toBe(3 * 7);
   });
 
-  test('for ever: given up, and never sent with less proof', async () => {
+  test('each time: end the transfer, and are never sent without a checksum', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', 'corrupt') });
 
     expectNothing(ran, 'store-unavailable');
@@ -217,7 +210,7 @@ describe('bytes that change on their way', () => {
 
   const digest: Fault = { status: 400, code: 'BadDigest' };
   test.each(['UploadPart', 'PutObject', 'CompleteMultipartUpload'] as const)(
-    'BadDigest at %s: repeated exactly as it was',
+    'BadDigest at %s: the same request is repeated',
     async (operation) => {
       const ran = await transferWith(operation, failing(operation, digest, 2));
 
@@ -230,7 +223,7 @@ describe('bytes that change on their way', () => {
   );
 
   test.each(['UploadPart', 'PutObject', 'CompleteMultipartUpload'] as const)(
-    'BadDigest at %s for ever: given up',
+    'BadDigest at %s each time: the transfer ends',
     async (operation) => {
       const ran = await transferWith(operation, failing(operation, digest));
 
@@ -239,7 +232,7 @@ describe('bytes that change on their way', () => {
     },
   );
 
-  test('a small file that the store says it keeps with another checksum is no success', async () => {
+  test('a small file that the store keeps with another checksum ends in conflict', async () => {
     const ran = await transferWith('PutObject', failing('PutObject', 'corrupt'));
 
     expect(ran.outcome).toBe('conflict');
@@ -251,7 +244,7 @@ describe('the end of an upload', () => {
   const completes = (ran: Ran) => callsOf(ran, 'CompleteMultipartUpload');
 
   test.each(['lostAnswer', 'stallAnswer', 'noSuchUploadAfterSuccess'] as const)(
-    '%s after a success: the object is looked at, and counts',
+    '%s after a success: the stored object is checked and accepted',
     async (fault) => {
       const ran = await transfers.transferOf(
         { size: SIZE },
@@ -264,7 +257,7 @@ describe('the end of an upload', () => {
     },
   );
 
-  test('InternalError within 200: not taken for success, and repeated', async () => {
+  test('InternalError within a 200: repeats the call', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', { errorIn200: 'InternalError' }, 2) },
@@ -274,7 +267,7 @@ describe('the end of an upload', () => {
     expect(completes(ran)).toHaveLength(3);
   });
 
-  test('a refusal within 200 for ever: given up', async () => {
+  test('SlowDown within a 200 each time: ends in store-unavailable', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', { errorIn200: 'SlowDown' }) },
@@ -283,7 +276,7 @@ describe('the end of an upload', () => {
     expectNothing(ran, 'store-unavailable');
   });
 
-  test('409 at Complete kills the upload: everything starts over', async () => {
+  test('409 at CompleteMultipartUpload: restarts with a new upload', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', 'conflict409', 1) },
@@ -293,11 +286,11 @@ describe('the end of an upload', () => {
     expect([ran.restarts, callsOf(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
   });
 
-  test('409 at PutObject: starts over', async () => {
+  test('409 at PutObject: restarts', async () => {
     expectStored(await transferWith('PutObject', failing('PutObject', 'conflict409', 1)));
   });
 
-  test('409 for ever: a bounded number of starts', async () => {
+  test('409 each time: ends in incomplete after five restarts', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', 'conflict409') },
@@ -312,7 +305,7 @@ describe('the end of an upload', () => {
     ['small', SMALL, {}],
     ['of unknown length', SIZE, { framing: 'chunked' as const, ignoreRange: true }],
     ['small, of unknown length', SMALL, { framing: 'chunked' as const, ignoreRange: true }],
-  ])('412 with the same content is success, and the second upload is given up (%s)', async (_name, size, behaviour) => {
+  ])('412 with the same content: ends as stored, and aborts the second upload (%s)', async (_name, size, behaviour) => {
     const file = transfers.origin.file({ size, script: () => behaviour });
     const before = await transfers.transferOf(file);
 
@@ -325,7 +318,7 @@ describe('the end of an upload', () => {
   test.each([
     ['large', SIZE],
     ['small', SMALL],
-  ])('412 with other content is a conflict, and what is there stays (%s)', async (_name, size) => {
+  ])('412 with other content: ends in conflict, and keeps the object (%s)', async (_name, size) => {
     const before = await transfers.transferOf({ size: 777 });
 
     const ran = await transfers.transferOf({ size }, { key: before.key });
@@ -336,7 +329,7 @@ describe('the end of an upload', () => {
     expect(String(ran.error)).toContain(ran.key);
   });
 
-  test('412 with content of the same size, but another checksum, is a conflict too', async () => {
+  test('412 with content of the same size and another checksum: ends in conflict', async () => {
     const before = await transfers.transferOf({ size: SIZE, seed: 50 });
 
     const ran = await transfers.transferOf({ size: SIZE, seed: 51 }, { key: before.key });
@@ -346,7 +339,7 @@ describe('the end of an upload', () => {
   });
 
   test.each(['lostAnswer', 'stallAnswer'] as const)(
-    '%s to PutObject: the object is looked at, and counts',
+    '%s to PutObject: the stored object is checked and accepted',
     async (fault) => {
       const ran = await transferWith('PutObject', failing('PutObject', fault), { limits: IMPATIENT });
 
@@ -356,14 +349,14 @@ describe('the end of an upload', () => {
   );
 });
 
-describe('an upload that is gone', () => {
+describe('an upload that no longer exists', () => {
   const gone: Fault = { status: 404, code: 'NoSuchUpload' };
 
   test.each([
     ['of known length', {}],
     ['without ranges', { ignoreRange: true }],
     ['of unknown length', { ignoreRange: true, framing: 'chunked' as const }],
-  ])('midway: everything starts over (%s)', async (_name, behaviour) => {
+  ])('midway: restarts (%s)', async (_name, behaviour) => {
     let once = true;
     const faults: FaultScript = ({ operation, partNumber }) => {
       const now = once && operation === 'UploadPart' && partNumber === 3;
@@ -378,14 +371,14 @@ describe('an upload that is gone', () => {
     expect(ran.uploads.map((upload) => upload === null)).toEqual([false, true, false, true]);
   });
 
-  test('between two calls: everything starts over', async () => {
+  test('between two calls: restarts', async () => {
     const ran = await resumedWith(failing('ListParts', gone), {});
 
     expectStored(ran);
     expect(ran.restarts).toBe(1);
   });
 
-  test('completed by a call that died right after: the file that is there is found', async () => {
+  test('because a call completed it and died: finds the object', async () => {
     const before = await transfers.transferOf({ size: SIZE });
     const [resume] = before.uploads;
 
@@ -396,8 +389,8 @@ describe('an upload that is gone', () => {
   });
 });
 
-describe('stores that differ', () => {
-  test('ListParts comes in pages', async () => {
+describe('differences between stores', () => {
+  test('ListParts in pages', async () => {
     transfers.store.settings.pageSize = 2;
     const limits = { largestPartBytes: PART };
     const paused = await transfers.transferOf({ size: 2 * SIZE }, { secondsLeft: secondsFor(12), limits });
@@ -411,7 +404,7 @@ describe('stores that differ', () => {
     expect(before.length + callsOf(ran, 'UploadPart').length).toBe(13);
   });
 
-  test('no checksum of the whole at Complete, where the store would not understand it', async () => {
+  test('objectChecksum: false sends no checksum of the object', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
 
     expectStored(ran);
@@ -420,7 +413,7 @@ describe('stores that differ', () => {
     expect(complete?.headers).not.toHaveProperty('x-amz-checksum-crc32');
   });
 
-  test('a store that insists on the checksum of every part at Complete', async () => {
+  test('a store that requires the checksum of every part at CompleteMultipartUpload', async () => {
     transfers.store.settings.partChecksumsAtComplete = 'required';
     const ran = await transfers.transferOf({ size: SIZE });
     transfers.store.settings.partChecksumsAtComplete = 'optional';
@@ -429,7 +422,7 @@ describe('stores that differ', () => {
   });
 
   test.each(['same answer', 'PreconditionFailed', 'ConditionalRequestConflict'] as const)(
-    'a repeated Complete is answered with %s',
+    'a repeated CompleteMultipartUpload answered with %s does not restart',
     async (completeAgain) => {
       transfers.store.settings.completeAgain = completeAgain;
       const faults = both(
@@ -441,11 +434,11 @@ describe('stores that differ', () => {
 
       expectStored(ran);
       expect(callsOf(ran, 'CompleteMultipartUpload')).toHaveLength(2);
-      expect(ran.restarts, 'nothing is fetched again').toBe(0);
+      expect(ran.restarts, 'restarts').toBe(0);
     },
   );
 
-  test('a part that nobody has measured is no part: a store that takes no checksums gets none without', async () => {
+  test('a store that ignores checksums of parts ends in store-unavailable', async () => {
     transfers.store.settings.checksums = 'none';
     const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
     transfers.store.settings.checksums = 'full-object';
@@ -455,7 +448,7 @@ describe('stores that differ', () => {
     expect(parts.every(({ headers }) => headers['x-amz-trailer'] === 'x-amz-checksum-crc32')).toBe(true);
   });
 
-  test('a store without checksums: an object whose answer was lost is read back', async () => {
+  test('a store without checksums: reads the object back if the answer was lost', async () => {
     transfers.store.settings.checksums = 'none';
     const ran = await transfers.transferOf(
       { size: SMALL },
@@ -468,11 +461,11 @@ describe('stores that differ', () => {
   });
 });
 
-describe('a store that drops a PUT which stays silent', () => {
+describe('a store that closes a connection without bytes', () => {
   test.each([
     ['with ranges', {}],
     ['read in one piece', { ignoreRange: true }],
-  ])('(%s) is asked for one when its first bytes are there, and not before', async (_name, behaviour) => {
+  ])('(%s) gets a PUT only once its first bytes have arrived', async (_name, behaviour) => {
     const script = ({ number }: { number: number }) => {
       if (number === 1) return { ...behaviour, endAfter: PART };
       // The bytes after the first part are late. A request sends its headers with its first bytes.
@@ -489,11 +482,11 @@ describe('a store that drops a PUT which stays silent', () => {
 
     expectStored(ran);
     expect(callsOf(ran, 'UploadPart').map(({ status }) => status)).toEqual(Array(7).fill(200));
-    expect(sent, 'none was begun in vain').toBe(ran.calls.length);
+    expect(sent, 'requests that were started for nothing').toBe(ran.calls.length);
   });
 });
 
-describe('what no store of ours does', () => {
+describe('faults that no tested store has', () => {
   async function storeThat(answers: RequestListener): Promise<string> {
     const server = createServer(answers);
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
@@ -505,7 +498,7 @@ describe('what no store of ours does', () => {
     return typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : '';
   }
 
-  test('silence within an answer is not waited for without end', async () => {
+  test('silence in the middle of an answer ends in store-unavailable', async () => {
     const endpoint = await storeThat((_request, response) => {
       response.writeHead(200, { 'content-length': 100 });
       response.write('<Initiate');
@@ -516,7 +509,7 @@ describe('what no store of ours does', () => {
     expectNothing(ran, 'store-unavailable');
   });
 
-  test('a refusal before the part is there ends the part at once', async () => {
+  test('a refusal before the whole part is sent ends the part at once', async () => {
     const seen: string[] = [];
     const endpoint = await storeThat((request, response) => {
       seen.push(request.method ?? '');

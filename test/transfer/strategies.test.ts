@@ -35,7 +35,7 @@ describe('the plan', () => {
     expect(Math.ceil(size / planned)).toBe(count);
   });
 
-  test('makes parts that S3 takes, for any allowed size and number of connections', () => {
+  test('makes parts that S3 accepts, for any allowed size and number of connections', () => {
     const size = fc.integer({ min: IN_LIFE.smallBytes + 1, max: LARGEST_FILE_BYTES });
     fc.assert(
       fc.property(size, fc.integer({ min: 1, max: 64 }), (bytes, connections) => {
@@ -47,7 +47,7 @@ describe('the plan', () => {
     );
   });
 
-  test('covers every byte of a file once', () => {
+  test('covers every byte of a file exactly once', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 100, max: 200_000 }), (size, partBytes) => {
         const parts = partsOf(size, partBytes);
@@ -59,14 +59,14 @@ describe('the plan', () => {
     );
   });
 
-  test('has parts enough in memory for the largest file', () => {
+  test('needs at most 10,000 parts that fit in memory for the largest file', () => {
     expect(S3_MOST_PARTS).toBeLessThanOrEqual(10_000);
     expect(S3_MOST_PARTS * IN_LIFE.bufferedPartBytes).toBeGreaterThan(LARGEST_FILE_BYTES);
   });
 });
 
 describe('checksums', () => {
-  test('of two pieces combine to the checksum of both together', () => {
+  test('of two pieces combine to the checksum of both', () => {
     const bytes = fc.uint8Array({ maxLength: 3000 });
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -75,7 +75,7 @@ describe('checksums', () => {
     );
   });
 
-  test('combine for pieces of any size: zeros of 6 GiB in two ways', () => {
+  test('combine for large pieces: two ways for 6 GiB of zeros agree', () => {
     const mib = crc32(Buffer.alloc(MIB));
     let doubled = mib;
     for (let bytes = MIB; bytes < 4 * GIB; bytes *= 2) doubled = combineCrc32(doubled, doubled, bytes);
@@ -85,7 +85,7 @@ describe('checksums', () => {
     expect(combineCrc32(doubled, half, 2 * GIB)).toBe(combineCrc32(half, doubled, 4 * GIB));
   });
 
-  test('are written as S3 writes them, and only such ones are read', () => {
+  test('are written as in S3, and other texts are not read', () => {
     fc.assert(fc.property(fc.integer({ min: 0, max: 2 ** 32 - 1 }), (value) => crc32Value(crc32Text(value)) === value));
     expect(crc32Text(crc32('123456789'))).toBe('y/Q5Jg==');
     expect([undefined, '', 'y/Q5Jg==-3', 'y/Q5J', 'undefined'].map((text) => crc32Value(text))).toEqual(
@@ -102,22 +102,22 @@ describe('connections', () => {
   };
 
   test.each([
-    ['are added while that raises the rate', [10, 14, 18], 10],
-    ['are not added once that did not raise the rate', [10, 14, 14, 14], 8],
-    ['are taken away again where they made it slower, and no more are tried', [10, 8, 20, 30], 4],
-    ['are not added in silence, which is no harm by any of them', [0, 0, 10, 14, 18], 10],
-    ['stay where it becomes slower by itself', [10, 14, 14, 7], 8],
-    ['are not added above what a function can move', [75, 80], 4],
-    ['never exceed the most', [1, 2, 4, 8, 16, 32, 60, 68], 16],
+    ['are added while the rate rises', [10, 14, 18], 10],
+    ['are no longer added once the rate did not rise', [10, 14, 14, 14], 8],
+    ['are removed again if the rate fell, and no more are added', [10, 8, 20, 30], 4],
+    ['are still added after a silence', [0, 0, 10, 14, 18], 10],
+    ['stay if the rate falls by itself', [10, 14, 14, 7], 8],
+    ['are not added above the rate of a function', [75, 80], 4],
+    ['never exceed the maximum', [1, 2, 4, 8, 16, 32, 60, 68], 16],
   ])('%s', (_name, rates, wanted) => {
     expect(wantedAfter(rates)).toBe(wanted);
   });
 
-  test('begin with no more than the most', () => {
+  test('begin with at most the maximum', () => {
     expect(wantedAfter([], 2)).toBe(2);
   });
 
-  test('are halved when the origin complains, down to one, and no more are tried', () => {
+  test('are halved at each overload of the origin, down to one, and no more are added', () => {
     const connections = new Connections({ initial: 8, most: 16 });
     const seen = [1, 2, 3, 4].map(() => {
       connections.overloaded();
@@ -157,7 +157,7 @@ describe('segments', () => {
     return begun;
   }
 
-  test('give every part to exactly one connection, whoever steals from whom', () => {
+  test('give every part to exactly one connection, for any order of work stealing', () => {
     const move = fc.constantFrom('take' as const, 'begin' as const, 'begin' as const, 'release' as const);
     const script = fc.array(fc.tuple(move, fc.nat(7)), { maxLength: 80 });
     fc.assert(
@@ -172,7 +172,7 @@ describe('segments', () => {
     );
   });
 
-  test('are long at first, one for each connection', () => {
+  test('are equal and contiguous at first, one for each connection', () => {
     const segments = new Segments(partsFor(16), 4);
 
     const firsts = [1, 2, 3, 4].map(() => {
@@ -189,7 +189,7 @@ describe('segments', () => {
     ]);
   });
 
-  test('end at a gap, where a part is there already', () => {
+  test('end at a part that is already stored', () => {
     const segments = new Segments(
       partsFor(6).filter(({ number }) => number !== 3),
       1,
@@ -207,11 +207,11 @@ describe('the strategy', () => {
     ['an empty file without ranges', 0, { ignoreRange: true }, 'small', 0],
     ['an empty file of unknown length', 0, CHUNKED, 'single', 0],
     ['one byte', 1, {}, 'small', 0],
-    ['as much as is kept in memory', PART, {}, 'small', 0],
-    ['as much as is kept in memory, without ranges', PART, { ignoreRange: true }, 'small', 0],
-    ['one byte more than is kept in memory', PART + 1, {}, 'ranged', 2],
+    ['as much as fits in memory', PART, {}, 'small', 0],
+    ['as much as fits in memory, without ranges', PART, { ignoreRange: true }, 'small', 0],
+    ['one byte more than fits in memory', PART + 1, {}, 'ranged', 2],
     ['two parts for each connection', 8 * PART, {}, 'ranged', 8],
-    ['one byte more than that, which makes the parts larger', 8 * PART + 1, {}, 'ranged', 8],
+    ['one byte more than two parts for each connection', 8 * PART + 1, {}, 'ranged', 8],
     ['more than the largest parts', 32 * PART + 1, {}, 'ranged', 9],
     ['a known length without ranges', 3 * PART + 7, { ignoreRange: true }, 'single', 4],
     ['a known length without ranges, exactly 3 parts', 3 * PART, { ignoreRange: true }, 'single', 3],
@@ -242,7 +242,7 @@ describe('the strategy', () => {
   });
 });
 
-describe('what is asked of both sides', () => {
+describe('requests to origin and store', () => {
   /** Gives each connection its own piece of a file of ten parts. */
   const inPieces = (most: number, changes: Changes = {}) =>
     transfers.transferOf(
@@ -267,24 +267,21 @@ describe('what is asked of both sides', () => {
     return { faults, limits: { firstByteMs: 20_000, idleMs: 20_000 } };
   }
 
-  test.each([1, 4, 8])(
-    '%i connections of one speed: a long GET for each, and one for the first answer',
-    async (most) => {
-      const ran = await inPieces(most, inStep(most));
+  test.each([1, 4, 8])('%i connections of one speed: one long GET each, and one for the first answer', async (most) => {
+    const ran = await inPieces(most, inStep(most));
 
-      expectStored(ran);
-      expect(ran.requests.length).toBe(most + 1);
-      const starts = ran.requests.map(({ offset }) => offset / PART);
-      expect(starts.toSorted((a, b) => a - b)).toEqual([
-        0,
-        1,
-        ...Array.from({ length: most - 1 }, (_, at) => 10 * (at + 1)),
-      ]);
-      expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
-    },
-  );
+    expectStored(ran);
+    expect(ran.requests.length).toBe(most + 1);
+    const starts = ran.requests.map(({ offset }) => offset / PART);
+    expect(starts.toSorted((a, b) => a - b)).toEqual([
+      0,
+      1,
+      ...Array.from({ length: most - 1 }, (_, at) => 10 * (at + 1)),
+    ]);
+    expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
+  });
 
-  test.each([1, 4, 8])('%i connections of any speed: work stealing takes few GETs more', async (most) => {
+  test.each([1, 4, 8])('%i connections of any speed: at most as many GETs again for work stealing', async (most) => {
     const ran = await inPieces(most);
 
     expectStored(ran);
@@ -292,7 +289,7 @@ describe('what is asked of both sides', () => {
     expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
   });
 
-  test('no byte of the file is requested twice where nobody takes work from another', async () => {
+  test('no byte is requested twice without work stealing', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART }, { connections: { initial: 1, most: 1 } });
 
     expect(ran.requests.map(({ range }) => range)).toEqual([`bytes=0-${PART - 1}`, `bytes=${PART}-${20 * PART - 1}`]);
@@ -301,7 +298,7 @@ describe('what is asked of both sides', () => {
     expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBe(1);
   });
 
-  test('the origin gets no credential, and only raw bytes of the file that it named are requested', async () => {
+  test('requests to the origin have no credential, no compression, and If-Match after the first', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART });
 
     for (const [index, { headers }] of ran.requests.entries()) {
@@ -311,7 +308,7 @@ describe('what is asked of both sides', () => {
     }
   });
 
-  test('the store is told the checksum and the size of the whole, and to write only what is not there, once', async () => {
+  test('CompleteMultipartUpload has checksum and size of the file and If-None-Match, and is sent once', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART + 3 });
 
     const [create] = callsOf(ran, 'CreateMultipartUpload');
@@ -334,7 +331,7 @@ describe('what is asked of both sides', () => {
     }
   });
 
-  test('a small file is stored with its checksum, and only where nothing is', async () => {
+  test('PutObject of a small file has its checksum and If-None-Match', async () => {
     const ran = await transfers.transferOf({ size: 99 });
 
     expect(ran.calls[0]?.headers).toMatchObject({
@@ -345,7 +342,7 @@ describe('what is asked of both sides', () => {
     });
   });
 
-  test('the observer is told of the upload, and of every part that is stored', async () => {
+  test('the observer gets the upload and every stored part', async () => {
     const ran = await transfers.transferOf({ size: 8 * PART });
 
     expect(ran.uploads).toEqual([
@@ -363,7 +360,7 @@ describe('what is asked of both sides', () => {
     expect(ran.progress.every(({ total }) => total === 8 * PART)).toBe(true);
   });
 
-  test('connections are added while they raise the rate, and what they fetch is waited for', async () => {
+  test('connections are added while the rate rises, and the file is stored whole', async () => {
     const script = () => ({ bytesPerSecond: 400_000 });
 
     const ran = await transfers.transferOf(
@@ -375,7 +372,7 @@ describe('what is asked of both sides', () => {
     expect(new Set(ran.requests.map(({ connection }) => connection)).size).toBeGreaterThan(2);
   });
 
-  test('a connection that was added last is waited for by the others', async () => {
+  test('the part of a slow connection that was added last is stored', async () => {
     // The first connection finishes its parts at once; the one that joins it has the last, slow part.
     const script = ({ offset }: { offset: number }) => ({ bytesPerSecond: offset > PART ? 150_000 : 1_000_000 });
 
@@ -387,14 +384,14 @@ describe('what is asked of both sides', () => {
     expectStored(ran);
   });
 
-  test('a key with every kind of character is signed and stored as it is', async () => {
+  test('a key with special characters is signed and stored unchanged', async () => {
     const key = "runs/2026 11/a+b & ü'(1)*!~%25=?#.csv";
     const ran = await transfers.transferOf({ size: 20 * PART }, { key });
 
     expectStored(ran);
   });
 
-  test('temporary credentials send their session token along', async () => {
+  test('temporary credentials are sent with their session token', async () => {
     const credentials = async () => ({ accessKeyId: 'test', secretAccessKey: 'test', sessionToken: 'session' });
     const ran = await transfers.transferOf({ size: 99 }, { store: { credentials } });
 
@@ -403,7 +400,7 @@ describe('what is asked of both sides', () => {
   });
 });
 
-test('every request is told to the observer, those that are repeated too: what a transfer costs can be counted', async () => {
+test('the observer counts every request, also repeated ones', async () => {
   const told = { source: 0, store: 0 };
   const ran = await transfers.transferOf(
     { size: 12 * PART, script: ({ number }) => (number === 2 ? { cutAfter: 5 } : {}) },

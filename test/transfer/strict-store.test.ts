@@ -55,7 +55,7 @@ async function uploaded(client: S3Client) {
   return { UploadId, Parts, complete };
 }
 
-test('takes a multipart upload of the SDK with a full-object CRC32, parts with header and with trailer', async () => {
+test('accepts a multipart upload of the SDK with a full-object CRC32, in headers and trailers', async () => {
   const { client, ...store } = await storeAndClient();
 
   const { Parts, complete } = await uploaded(client);
@@ -71,7 +71,7 @@ test('takes a multipart upload of the SDK with a full-object CRC32, parts with h
   expect(store.uploads()).toEqual([]);
 });
 
-test('refuses to complete what is wrong, by the names that AWS gives it, and completes what is right after all', async () => {
+test('refuses a wrong CompleteMultipartUpload with the errors of AWS, and then completes a right one', async () => {
   const { client, ...store } = await storeAndClient();
   const { Parts, complete } = await uploaded(client);
   const [first, second] = Parts;
@@ -100,7 +100,7 @@ test('refuses to complete what is wrong, by the names that AWS gives it, and com
   expect(await complete()).toBe('completed');
 });
 
-test('answers 409 and kills the upload when the key was deleted meanwhile', async () => {
+test('answers 409 and ends the upload if the object at the key was deleted meanwhile', async () => {
   const { client, ...store } = await storeAndClient();
   const { UploadId, complete } = await uploaded(client);
   await client.send(new PutObjectCommand({ ...AT, Body: 'other' }));
@@ -123,7 +123,7 @@ test('refuses a signature that was made with another secret', async () => {
   await expect(client.send(new PutObjectCommand({ ...AT, Body: 'x' }))).rejects.toThrow(/signature we calculated/);
 });
 
-test('lists the parts in pages, and gives a part of an object', async () => {
+test('lists parts in pages, and returns a range of an object', async () => {
   const { client } = await storeAndClient({ pageSize: 2 });
   const { UploadId, complete } = await uploaded(client);
 
@@ -138,7 +138,7 @@ test('lists the parts in pages, and gives a part of an object', async () => {
   expect([await Body?.transformToString(), ContentRange]).toEqual(['the end\n', 'bytes 140000-140007/140008']);
 });
 
-test('plays the faults of its script, and remembers what was done behind a lost answer', async () => {
+test('returns the faults of its script, and keeps the object of a lost answer', async () => {
   const { client, ...store } = await storeAndClient();
   const put = () =>
     client.send(new PutObjectCommand({ ...AT, Body: 'x', IfNoneMatch: '*' })).then(
@@ -156,7 +156,7 @@ test('plays the faults of its script, and remembers what was done behind a lost 
   expect(store.calls.map(({ status }) => status)).toEqual([503, 400, 0, 412]);
 });
 
-test('a Complete can fail behind a 200, and one that worked can be denied', async () => {
+test('can fail CompleteMultipartUpload within a 200, and deny one that succeeded', async () => {
   const { client, ...store } = await storeAndClient();
   const { complete } = await uploaded(client);
   const script = [{ errorIn200: 'InternalError' }, 'noSuchUploadAfterSuccess' as const];

@@ -31,7 +31,7 @@ async function originOf(bytes: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
 }
 
-test('a byte too many behind a whole file is found although the process was busy when it came', async () => {
+test('finds a surplus byte after a whole file even if the process was busy when it arrived', async () => {
   const looked = sampleFile(await originOf(100 * KIB), {
     policy: { hosts: [], local: true },
     mostBytes: 1000 * KIB,

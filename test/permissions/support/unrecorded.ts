@@ -29,7 +29,7 @@ export const UNRECORDED: Unrecorded[] = [
     actions: /^s3:GetObject$/,
     reason:
       'The file of a function that died right behind its last call is looked at by the next one. No fault kills a function just there; ' +
-      'store-trouble.slow.test.ts does: "completed by a call that died right after: the file that is there is found".',
+      'store-trouble.slow.test.ts does: "because a call completed it and died: finds the object".',
     byChance: true,
   },
   {
