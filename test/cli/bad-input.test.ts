@@ -75,7 +75,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     /^There are no AWS credentials: .* Log in, check --profile, or set AWS_ACCESS_KEY_ID /,
   ],
   [
-    'a profile that is not there',
+    'a profile that does not exist',
     [...start, '--region', 'eu-west-1', '--profile', 'nobody'],
     undefined,
     3,
@@ -89,14 +89,14 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     /^The AWS credentials have expired \(ExpiredToken\): log in again, or name others with --profile\.$/,
   ],
   [
-    'credentials that expire in the middle',
+    'credentials that expire after the first call',
     start,
     refusing('ExpiredTokenException'),
     3,
     /^The AWS credentials have expired \(ExpiredTokenException\)/,
   ],
   [
-    'credentials that nobody knows',
+    'unknown credentials',
     start,
     noStack('InvalidClientTokenId', 'The security token included in the request is invalid'),
     3,
@@ -110,42 +110,42 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     /^There is no stack crm-export-test here: check --deployment, --profile and --region \(this is eu-west-3\), or deploy it first\.$/,
   ],
   [
-    'half of a stack',
+    'a stack that is only partly deployed',
     start,
     of(halfStack({ BucketName: 'bucket' })),
     3,
     /^The stack crm-export-test is only partly deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
   ],
   [
-    'a stack whose machine is gone',
+    'a stack whose state machine is missing',
     start,
     refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
     3,
     /^A part of the deployment is missing \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
-    'a stack whose rule is gone',
+    'a stack whose rule is missing',
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
     /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
   ],
   [
-    'a right that is lacking',
+    'a missing right',
     start,
     refusing('AccessDeniedException', DENIED),
     3,
     /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use other credentials/,
   ],
   [
-    'a right that is lacking for the stack itself',
+    'a missing right to describe the stack',
     start,
     noStack('AccessDenied', DENIED.replace('states:StartExecution', 'cloudformation:DescribeStacks')),
     3,
     /^AWS denies access \(AccessDenied\): .*cloudformation:DescribeStacks\. /,
   ],
   [
-    'a local cloud that has ended',
+    'a local cloud that has stopped',
     start,
     async () => `http://127.0.0.1:${await freePort()}`,
     3,
@@ -154,7 +154,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
 ];
 
 test.for(wrong)(
-  '%s: one sentence that says what to do, a code, and a document',
+  '%s: prints one sentence that says what to do, and exits with its code',
   async ([, args, place, code, sentence]) => {
     const where = place ? ['--endpoint-url', await place()] : [];
     // The first named region counts.
@@ -173,7 +173,7 @@ test.for(wrong)(
   },
 );
 
-test('a host that is not found, a session that has ended, and a network that is gone have a sentence too', () => {
+test('an unknown host, an expired session and a lost network each have a sentence', () => {
   const failed = (message: string, name = 'Error') => awsErrorText(Object.assign(new Error(message), { name }));
   expect(failed('getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com')).toBe(
     'The host cloudformation.eu-wst-1.amazonaws.com was not found: check --region, and the network.',

@@ -25,12 +25,12 @@ async function linked(ownNode: string | undefined): Promise<string> {
 const start = (command: string, ...args: string[]) =>
   spawnSync(command, args, { encoding: 'utf8', env: { PATH: `${dirname(process.execPath)}:${process.env.PATH}` } });
 
-test('the package has the command, and a checkout may start it', async () => {
+test('the package declares the command crm-export, and its file is executable', async () => {
   expect(packageJson.bin).toEqual({ 'crm-export': 'cli/main.js' });
   expect((await stat(join(PROJECT, 'cli/main.js'))).mode & 0o111).toBe(0o111);
 });
 
-test("a linked command is run by the checkout's own Node, with its words, its output and its exit code", async () => {
+test("a linked command runs with the checkout's own Node, and passes on arguments, output and exit code", async () => {
   const command = await linked('echo "$@"; echo trouble >&2; exit 7');
 
   const { status, stdout, stderr } = start(command, 'list', '--reason', 'two words');
@@ -39,7 +39,7 @@ test("a linked command is run by the checkout's own Node, with its words, its ou
   expect(stdout).toMatch(/\/cli\/main\.ts list --reason two words\n$/);
 });
 
-test('a signal reaches the command, and its end is that of the command', async () => {
+test('a signal is passed on to the command, and the exit code is that of the command', async () => {
   const command = await linked('trap "echo ended; exit 130" INT; echo runs; while :; do sleep 0.05; done');
   const child = spawn(process.execPath, [command], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -56,7 +56,7 @@ test('a signal reaches the command, and its end is that of the command', async (
   expect(written).toContain('ended');
 });
 
-test('without packages it says what to do, and where', async () => {
+test('if packages are not installed, the command says to run npm ci, and where', async () => {
   const command = await linked(undefined);
 
   expect(start(command, 'list')).toMatchObject({

@@ -23,19 +23,16 @@ test.for([
     404,
     /^The bucket of the deployment is missing \(NoSuchBucket: refused\): restore it under its old name, or deploy again \(docs\/runbook\.md, StorageDenied\)\.$/,
   ],
-] as const)(
-  '%s by the bucket is trouble of the surroundings, told by what to do about it',
-  async ([code, status, told]) => {
-    for (const args of [['report'], ['download', 'leads']]) {
-      const { code: exitCode, stderr } = await against(code, status, ...args);
-      expect(exitCode).toBe(3);
-      expect(stderr.trimEnd().split('\n').at(-1)).toMatch(told);
-    }
-    const { stdout } = await against(code, status, 'download', 'leads', '--json');
-    expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringMatching(told) });
-  },
-);
+] as const)('%s from the bucket exits with 3 and one sentence that says what to do', async ([code, status, told]) => {
+  for (const args of [['report'], ['download', 'leads']]) {
+    const { code: exitCode, stderr } = await against(code, status, ...args);
+    expect(exitCode).toBe(3);
+    expect(stderr.trimEnd().split('\n').at(-1)).toMatch(told);
+  }
+  const { stdout } = await against(code, status, 'download', 'leads', '--json');
+  expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringMatching(told) });
+});
 
-test('a bucket that refuses a command for a reason without a sentence refuses the person, not a run', () => {
+test('StorageDenied in a command exits with 3', () => {
   expect(codeOf(new RunError('StorageDenied', 'No.'))).toBe(3);
 });

@@ -19,7 +19,7 @@ async function offered(...words: string[]): Promise<string[]> {
   return lines.slice(0, -1).map((line) => line.split('\t')[0] ?? '');
 }
 
-test('commands, options, entities and deployments are completed', async () => {
+test('completes commands, options, entities and deployments', async () => {
   expect(await offered('st')).toEqual(['status', 'start', 'stop']);
   expect(await offered('start', 'leads', '')).toEqual([...ENTITIES]);
   expect(await offered('follow', 'c')).toEqual(['contacts', 'customers']);
@@ -29,7 +29,7 @@ test('commands, options, entities and deployments are completed', async () => {
   expect(await offered('completion', 'z')).toEqual(['zsh']);
 });
 
-test('the command for shells is not in the help, and an unknown shell is refused', async () => {
+test('the help hides the command "complete", and an unknown shell is refused', async () => {
   expect((await runCli('--help')).stdout).not.toMatch(/^ {2}complete /m);
   expect(await runCli('completion', 'tcsh')).toMatchObject({
     code: 2,
@@ -47,7 +47,7 @@ test.for(['zsh', 'bash', 'fish', 'powershell'])(
   },
 );
 
-test('bash may source it twice', async () => {
+test('bash can source the script twice', async () => {
   const file = join(await tempDir(), 'crm-export.sh');
   await writeFile(file, (await runCli('completion', 'bash')).stdout);
   const { stderr, stdout } = spawnSync('bash', ['-c', `set -eu; . ${file}; . ${file}; complete -p crm-export`], {
@@ -56,7 +56,7 @@ test('bash may source it twice', async () => {
   expect({ stderr, stdout }).toEqual({ stderr: '', stdout: expect.stringContaining('__crm_export_complete') });
 });
 
-test('bash completes with it', async () => {
+test('bash completes a command with the script', async () => {
   const directory = await tempDir();
   await writeFile(join(directory, 'crm-export.sh'), (await runCli('completion', 'bash')).stdout);
   // Replaces the package bash-completion, for a line without "=" and ":".

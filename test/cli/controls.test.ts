@@ -74,7 +74,7 @@ beforeEach(async () => {
   return () => vi.restoreAllMocks();
 });
 
-describe('names, records and causes that are full of controls', () => {
+describe('names, records and causes that are full of control characters', () => {
   const run = {
     name: 'leads-20261120T020000Z-1a2b3c',
     input: { entity: 'leads' },
@@ -103,20 +103,20 @@ describe('names, records and causes that are full of controls', () => {
     return cloud;
   }
 
-  test.each(calls)('%s', async (...args) => {
+  test.each(calls)('are never printed raw by: %s', async (...args) => {
     const { cli } = await hostileCloud();
     expectHarmless(await cli(...args));
   });
 
   test.each([[['logs', 'leads']], [['peek', 'leads']], [['diff', 'leads', '--show-keys']], [['show', 'leads']]])(
-    '%s shows them as escapes',
+    '%s prints them as escapes',
     async (args) => {
       const { cli } = await hostileCloud();
       expect(expectHarmless(await cli(...args))).toContain(String.raw`\u001b]0;owned\u0007`);
     },
   );
 
-  test('a terminal with colours gets the colours of the command alone', async () => {
+  test('a terminal gets only the colours of the command itself', async () => {
     const { place } = await hostileCloud();
     const { isTTY } = process.stdout;
     process.stdout.isTTY = true;
@@ -128,19 +128,22 @@ describe('names, records and causes that are full of controls', () => {
   });
 });
 
-describe('errors of AWS that are full of controls', () => {
+describe('errors of AWS that are full of control characters', () => {
   const trouble: Record<string, Answers> = {
     'of the deployment': fault('*', refused(`Error${HOSTILE}`, `It says ${HOSTILE}`)),
     'of the stack': fault('DescribeStacks', refused('ValidationError', `It says ${HOSTILE.replaceAll('\0', '')}`)),
   };
 
-  test.each(Object.keys(trouble).flatMap((of) => calls.map((args) => [of, ...args])))('%s: %s', async (of, ...args) => {
-    const { cli } = await aws(trouble[of] ?? {}, stack({ UpdatesStateMachineArn: UPDATES_MACHINE }));
-    expectHarmless(await cli(...args));
-  });
+  test.each(Object.keys(trouble).flatMap((of) => calls.map((args) => [of, ...args])))(
+    '(%s) are never printed raw by: %s',
+    async (of, ...args) => {
+      const { cli } = await aws(trouble[of] ?? {}, stack({ UpdatesStateMachineArn: UPDATES_MACHINE }));
+      expectHarmless(await cli(...args));
+    },
+  );
 });
 
-test('values of a file of updates, and names and causes of batches', async () => {
+test('no control character is printed from update files, or from names and causes of batches', async () => {
   const crash = { error: `StepCrashed${HOSTILE}`, cause: `It died.${HOSTILE}` };
   const { cli, batches } = await updatingCloud({ crash, looks: 1 });
   const bad = await fileOf(
@@ -159,7 +162,7 @@ test('values of a file of updates, and names and causes of batches', async () =>
   expect(JSON.parse(document.stdout).batches[0]).toMatchObject({ ...crash, batch: `named${HOSTILE}` });
 });
 
-test('names that a person types: of a command, an option, a deployment, a file and a configuration', async () => {
+test('no control character is printed from names that a person types, or from a configuration', async () => {
   const file = join(await tempDir(), 'bad.json');
   await writeFile(file, JSON.stringify({ [HOSTILE]: HOSTILE, crm: { baseUrl: HOSTILE } }));
   const typed = [

@@ -9,28 +9,28 @@ useCommands({ list: addList, stop: addStop });
 
 const configured = ['example', 'local', 'prod'];
 
-test('the environment names the deployment, and counts more than what lies in config/', () => {
+test('CRM_EXPORT_DEPLOYMENT names the deployment, before any file in config/', () => {
   expect(chooseDeployment(undefined, { CRM_EXPORT_DEPLOYMENT: 'stage' }, configured)).toEqual({
     name: 'stage',
     from: 'CRM_EXPORT_DEPLOYMENT',
   });
 });
 
-test('on this machine it is what npm start deploys', () => {
+test('with an endpoint on loopback, the deployment is "local"', () => {
   for (const endpoint of ['http://127.0.0.1:4566', 'http://localhost:4566']) {
     expect(chooseDeployment(endpoint, {}, configured)?.name).toBe('local');
   }
   expect(chooseDeployment('https://states.example', {}, configured)?.name).toBe('prod');
 });
 
-test('the only configuration beside the example and the local one is taken; of two, none', () => {
+test('the only configuration besides example and local is chosen; with two there is no choice', () => {
   const from = 'the only one in test/support/config/';
   expect(chooseDeployment(undefined, {}, configured)).toEqual({ name: 'prod', from });
   expect(chooseDeployment(undefined, {}, [...configured, 'stage'])).toBeUndefined();
   expect(chooseDeployment(undefined, {}, ['example', 'local'])).toBeUndefined();
 });
 
-test('what was chosen is printed on standard error, and an option counts more', async () => {
+test('a chosen deployment is printed on standard error, and --deployment overrides it', async () => {
   const { endpoint } = await aws();
   vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
   const place = ['--endpoint-url', endpoint, '--json'];
@@ -40,14 +40,14 @@ test('what was chosen is printed on standard error, and an option counts more', 
   expect((await runCli('list', '--deployment', 'other', ...place)).stderr).not.toContain('CRM_EXPORT_DEPLOYMENT');
 });
 
-test('without any the mistake names what there is', async () => {
+test('without a deployment, the error lists the deployments that exist', async () => {
   const { code, stderr } = await runCli('list');
   expect(code).toBe(2);
   expect(stderr).toMatch(/required option '--deployment <name>' not specified.*CRM_EXPORT_DEPLOYMENT.*example, local/);
 });
 
 test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
-  'an empty %s, as a variable that is not set leaves it, never means another place',
+  'an empty %s, as from an unset variable, is refused and never means another place',
   async (option) => {
     vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'prod');
     const { code, stderr } = await runCli('stop', 'leads', '--yes', option, '');
@@ -58,7 +58,7 @@ test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
   },
 );
 
-test('--version is that of the package', async () => {
+test('--version prints the version of the package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
   expect(await runCli('--version')).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
 });

@@ -25,7 +25,7 @@ test('the configuration is found from any directory', async () => {
   expect(stdout).toContain(' in Asia/Jerusalem, kind: ');
 });
 
-test('outside the checkout it says where it looks for deployments', async () => {
+test('outside the checkout, the command says where it looks for deployments', async () => {
   const program = resolve(import.meta.dirname, '../../cli/main.js');
   const { PATH, CRM_EXPORT_CONFIG: folder } = process.env;
   const place = { cwd: await tempDir(), env: { PATH, CRM_EXPORT_CONFIG: folder } };
@@ -38,7 +38,7 @@ test('outside the checkout it says where it looks for deployments', async () => 
   expect(await said('list')).toContain(`${folder}/ has example, local`);
 });
 
-test('the dates of a report and of a list are those of the zone that is deployed, without any file', async () => {
+test('without any file, report and list use the time zone of the deployed stack', async () => {
   const zone = { timeZone: 'Asia/Jerusalem' };
   const { endpoint } = await aws(configured(zone), stack({ TimeZone: zone.timeZone }), executions([late]));
   const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];

@@ -40,7 +40,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
   },
 );
 
-test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is one', async (example) => {
+test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is valid', async (example) => {
   const program = await createProgram(LOADERS);
   const [name, ...args] = example.split(' ');
   const command = program.commands.find((each) => each.name() === name) ?? new Command();
@@ -52,7 +52,7 @@ test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the exampl
   expect(parsed).toBe(true);
 });
 
-test('the commands that a script asks have a document', () => {
+test('exactly these commands have --json', () => {
   const having = commands.filter((command) => command.options.some(({ long }) => long === '--json'));
   const names = having.map((command) => command.name());
 
@@ -64,7 +64,7 @@ test('the commands that a script asks have a document', () => {
   );
 });
 
-test('the help has four groups, of which the first begins with the question of the morning, and three examples', () => {
+test('the help has four groups, of which the first begins with status, and starts with three examples', () => {
   const help = helpOf(commands[0]?.parent ?? new Command());
 
   expect(help.match(/^\S.*:$/gm)).toEqual([...['Options:', 'The night:', 'Data:', 'Health:', 'Set-up:', 'Examples:']]);
@@ -76,11 +76,11 @@ test('the help has four groups, of which the first begins with the question of t
   ).toEqual(['status', 'show', 'download']);
 });
 
-test('the help of all commands loads none of them, and says the same', async () => {
+test('the help of all commands is the same without loading the commands', async () => {
   expect(helpOf(await createProgram(LOADERS, []))).toBe(helpOf(await createProgram(LOADERS)));
 });
 
-test('what the help says that a command takes is what it takes', () => {
+test('the help lists the arguments of each command', () => {
   for (const command of commands) {
     const usage = command.usage().replace('[options]', '').trim();
     const listed = helpOf(command.parent ?? command);

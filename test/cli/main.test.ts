@@ -16,7 +16,7 @@ async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
 
 const local = ['--deployment', 'local'];
 
-test('a reader that has read enough of standard output ends nothing', async () => {
+test('exits with 0 if the reader of standard output closes it early', async () => {
   const command = run('cli/main.js', ['start', '--help']);
   command.child.stdout?.destroy();
   expect({ code: await command.ended, stderr: command.stderr() }).toEqual({ code: 0, stderr: '' });
@@ -30,39 +30,39 @@ const wrong: [string, string[], RegExp][] = [
   ['help before an unknown command', ['help', 'folow'], /^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/],
   ['a typo in an option', ['start', 'leads', ...local, '--wiat'], /unknown option '--wiat'\n\(Did you mean --wait\?\)/],
   ['a port that is a word', ['authorize', ...local, '--port', ''], /A port is a number from 0 to 65535/],
-  ['a time that is none', ['authorize', ...local, '--timeout', '0'], /A time is a number of seconds/],
+  ['an invalid time', ['authorize', ...local, '--timeout', '0'], /A time is a number of seconds/],
   [
-    'a port beside a redirect URI',
+    'a port together with a redirect URI',
     ['authorize', ...local, '--port', '8400', '--redirect-uri', 'http://localhost:8400/x'],
     /'--redirect-uri <uri>' cannot be used with option '--port <number>'/,
   ],
-  ['a port that is none', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
+  ['an invalid port', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
   [
     'a deployment without a configuration',
     ['plan', '--deployment', 'nope'],
     /^ConfigInvalid: test\/support\/config\/nope\.json does not exist; there are example, local$/m,
   ],
   [
-    'an endpoint that is no address',
+    'an endpoint that is not an address',
     ['start', 'leads', ...local, '--endpoint-url', 'here'],
     /^The endpoint must be an address/,
   ],
 ];
 
-test.for(wrong)('%s is a matter of usage', async ([, args, sentence]) => {
+test.for(wrong)('%s exits with 2 and one message', async ([, args, sentence]) => {
   const { code, stdout, stderr } = await runCli(...args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(sentence);
   expect(stderr).not.toMatch(/^ +at /m);
 });
 
-test('the program ends with the code of a matter of usage, and its sentence on standard error', async () => {
+test('the program exits with 2 and prints the usage error on standard error', async () => {
   const { code, stdout, stderr } = await cli(['folow']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/);
 });
 
-test('a redirect URI where nothing can listen is refused where nobody can paste', async () => {
+test('authorize refuses a redirect URI on another host if there is no terminal to paste in', async () => {
   const elsewhere = ['--client-id', 'x', '--redirect-uri', 'https://crm.example/back'];
   const { code, stderr } = await cli(['authorize', ...local, '--endpoint-url', await stackWithSecrets(), ...elsewhere]);
   expect(code).toBe(2);

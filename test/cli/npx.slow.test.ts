@@ -35,7 +35,7 @@ test.concurrent.for([
   [['--help'], 0, /^Usage: npx --no -- crm-export \[options\] \[command\]\n/, /^$/],
   [['show', '--help'], 0, /^Usage: npx --no -- crm-export show \[options\] <run>\n/, /^$/],
   [['nonsense', '--help'], 2, /^$/, /^error: unknown command 'nonsense'\n/],
-] as const)('as messages spell the call, npx leaves %j to the command', async ([args, code, stdout, stderr]) => {
+] as const)('npx, called as messages spell it, passes %j on to the command', async ([args, code, stdout, stderr]) => {
   const ended = await typed(npx, ...words, ...args);
 
   if (args[0] === '--version') expect(ended.stdout.trim()).toBe(packageJson.version);
@@ -46,7 +46,7 @@ test.concurrent.for([
   });
 });
 
-test('after npm link, help and messages spell the call as a person types it', async () => {
+test('after npm link, help and messages call the command crm-export, without npx', async () => {
   const linked = join(await tempDir(), 'crm-export');
   await symlink(join(PROJECT, 'cli/main.js'), linked);
 

@@ -42,7 +42,7 @@ async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boo
   return inputAgain(target, found(input), fresh);
 }
 
-test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
+test('a retry keeps the input of the old run, with its given date, its own date, or that of its start', async () => {
   const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
   expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual({ ...given, adopt: NAME });
   // Near midnight: in the deployment's time zone, it was already the next day.
@@ -59,7 +59,7 @@ test('a retry has the input of the old run, and its date: as given, as that run 
   expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
-test('a retry of a run that found no date has the one that its start has where the deployment is', async () => {
+test('a retry of a run without a date takes it from the start, in the time zone of the deployment', async () => {
   expect(await anew('{"entity":"leads","scheduledFor":"2026-11-20T22:30:00Z"}', undefined, 'Asia/Jerusalem')).toEqual({
     entity: 'leads',
     date: '2026-11-21',
@@ -70,14 +70,14 @@ test('a retry of a run that found no date has the one that its start has where t
   });
 });
 
-test('a retry of a nightly run that waited for the CRM has the date of its start, though the rule fired after midnight', async () => {
+test('a retry of a nightly run that waited keeps its date, even if the rule fired after midnight', async () => {
   const waited = JSON.stringify(newState({}, { date: '2026-11-20', waits: 1 }));
   const late = '{"entity":"leads","scheduledFor":"2026-11-20T22:05:00Z"}';
 
   expect(await anew(late, waited, 'Asia/Jerusalem')).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
-test('a retry adopts the export of the old run, which may have adopted it itself; a fresh one adopts nothing', async () => {
+test('a retry adopts the export of the old run, also an adopted one; with --fresh it adopts none', async () => {
   const state = stateOf('2026-11-20');
   const adopting = { entity: 'leads', date: '2026-11-20', adopt: NAME };
   expect(await anew('{"entity":"leads"}', state)).toEqual(adopting);
@@ -86,12 +86,12 @@ test('a retry adopts the export of the old run, which may have adopted it itself
   expect(await anew(retried, state, undefined, true)).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
-test('a release is repeated as it was: it has neither a date nor an export of its own', async () => {
+test('a retry of a release has the same input, without a date or an export', async () => {
   const release = { entity: 'leads', release: 'leads-before', reason: 'Holidays' };
   expect(await anew(JSON.stringify(release), stateOf('2026-11-20'), 'UTC')).toEqual(release);
 });
 
-describe('the export that a retry adopts', () => {
+describe('the run whose export a retry adopts', () => {
   const failed = { name: 'night-1', status: 'FAILED', error: 'StorageUnavailable' };
   const begun = { name: 'RunFailed', state: runState() };
   const before = (name: string) => ({ name, state: newState() });
@@ -109,7 +109,7 @@ describe('the export that a retry adopts', () => {
     ['FAILED', 'DownloadTooLarge', undefined],
     ['RUNNING', null, undefined],
     ['SUCCEEDED', null, undefined],
-  ])('of a run that is %s with %s is %s', (status, error, adopted) => {
+  ])('after %s with %s is %s', (status, error, adopted) => {
     expect(adoptableRun({ ...failed, status, error }, begun, 'night-0')).toBe(adopted);
   });
 
@@ -120,14 +120,14 @@ describe('the export that a retry adopts', () => {
     ['StepCrashed', { error: 'StepCrashed' }, undefined, 'night-1'],
     ['StepCrashed', { error: 'StepCrashed' }, 'night-0', 'night-0'],
   ])(
-    'of a run that has none, and ended in %s %j after it should have adopted %s, is %s',
+    'after a run without an export, ended in %s %j, that should have adopted %s, is %s',
     (state, end, earlier, adopted) => {
       expect(adoptableRun({ ...failed, ...end }, before(state), earlier)).toBe(adopted);
     },
   );
 });
 
-test('before a run is stopped during PublishFile, it is said that the file may still be published', async () => {
+test('stop warns during PublishFile that the file may still be published', async () => {
   const state = runState({ run: runPlan() });
   const { cli } = await aws(
     executions([run('RUNNING', { entered: [['PublishFile', startDate.toISOString(), state]] })]),
@@ -140,7 +140,7 @@ const run = (status: string, more: Partial<Execution> = {}): Execution => {
   return { name: NAME, status, input: { entity: 'leads' }, start: startDate.toISOString(), ...more };
 };
 
-test('a run that ended just before it was stopped is reported as ended, not as stopped', async () => {
+test('stop reports a run that ended just before as ended, not as stopped', async () => {
   const running = run('RUNNING');
   const endsNow = () => {
     running.status = 'SUCCEEDED';
@@ -152,7 +152,7 @@ test('a run that ended just before it was stopped is reported as ended, not as s
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
-test('the command that a stopped run names can be pasted, whatever name a person gave the run', async () => {
+test('stop names a command that can be pasted for any name of a run', async () => {
   const name = "it's(mine)!";
   const { cli, calls } = await aws(executions([run('RUNNING', { name, input: {} })]), { StopExecution: {} });
   expect(await cli('stop', name, '--yes')).toMatchObject({ code: 0 });
@@ -160,7 +160,7 @@ test('the command that a stopped run names can be pasted, whatever name a person
   expect(stop?.input.cause).toBe(`An operator stopped it: npx --no -- crm-export stop 'it'\\''s(mine)!'.`);
 });
 
-test('rights that are lost while a run is followed say nothing about the run, and how to follow it again', async () => {
+test('if credentials expire, follow says that the run is not affected and how to follow it again', async () => {
   const { cli } = await aws(
     fault('states', refused('ExpiredTokenException'), { from: 4 }),
     executions([run('RUNNING')]),
@@ -179,7 +179,7 @@ const refusedFromTheThird = (operation: string) =>
 /** Every rule is on, and can be switched off. */
 const RULES_ON: Answers = { DescribeRule: { Name: 'x', State: 'ENABLED' }, DisableRule: {} };
 
-test('whatever ends a start of several, those that were started are reported', async () => {
+test('if a start of several entities fails, start reports which runs it has started', async () => {
   const start = async (...json: string[]) => {
     const { cli } = await aws(refusedFromTheThird('StartExecution'));
     return cli('start', 'leads', 'contacts', 'meetings', ...json);
@@ -197,14 +197,14 @@ test('whatever ends a start of several, those that were started are reported', a
   });
 });
 
-test('a start past a change of columns says so in the input of the run', async () => {
+test('start --accept-schema sets acceptSchema in the input of the run', async () => {
   const { cli, started } = await aws();
   await cli('start', 'leads', '--accept-schema');
   await cli('start', 'leads');
   expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
 });
 
-test('a start of all leaves out what the configuration has switched off, and starts it where it is named', async () => {
+test('start --all skips entities that are disabled, and start ENTITY starts them', async () => {
   const off = { meetings: { enabled: false }, contacts: { enabled: false } };
   const { cli, started } = await aws(configured({ entities: off }));
 
@@ -218,7 +218,7 @@ test('a start of all leaves out what the configuration has switched off, and sta
   expect(all.stderr).toContain('Not started, because they are disabled in the configuration: contacts, meetings.');
 });
 
-test('a start of all where all are switched off starts nothing', async () => {
+test('start --all starts no run if all entities are disabled', async () => {
   const entities = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
   const { cli, started } = await aws(configured({ entities }));
 
@@ -229,7 +229,7 @@ test('a start of all where all are switched off starts nothing', async () => {
   expect(started).toEqual([]);
 });
 
-test('of several runs that it started it names each in the command that follows it', async () => {
+test('start of several entities prints a follow command for each run', async () => {
   const { cli } = await aws(executions([]));
   const { stdout, stderr } = await cli('start', 'leads', 'contacts');
   const names = stdout
@@ -239,7 +239,7 @@ test('of several runs that it started it names each in the command that follows 
   expect(stderr.match(/(?<= follow )\S+/g)).toEqual(names);
 });
 
-test('whatever ends a pause of several, those that were switched off are reported', async () => {
+test('if a pause of several rules fails, pause reports which ones it has switched off', async () => {
   const { cli } = await aws(refusedFromTheThird('DescribeRule'), RULES_ON);
   const { code, stdout, stderr } = await cli('pause', '--all');
   expect(code).toBe(3);
@@ -247,7 +247,7 @@ test('whatever ends a pause of several, those that were switched off are reporte
   expect(stdout).toMatch(/^leads: switched off .*\n\S+: switched off .*\n$/);
 });
 
-test('pause switches rules off, and resume reports what a deployment would switch off again', async () => {
+test('pause switches rules off, and resume warns of entities that the configuration disables', async () => {
   const { cli, asked } = await aws(RULES_ON, configured({ entities: { contacts: { enabled: false } } }));
 
   const paused = await cli('pause', 'leads');
@@ -295,20 +295,20 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test.for<[string, string[], Entity[], string | undefined]>([
     [
-      'a past date of plans without dates',
+      'a past date if no plan depends on the date',
       ['leads', 'contacts', '--date', '2026-11-19'],
       [],
       'plans of leads, contacts do',
     ],
     [
-      'a past date of which one plan has no date',
+      'a past date if one plan does not depend on the date',
       ['leads', 'contacts', '--date', '2026-11-19'],
       ['leads'],
       'plan of contacts does',
     ],
-    ['a past date of all', ['--all', '--date', '2026-11-19'], ['leads'], 'plans of agent-numbers, .* do'],
+    ['a past date with --all', ['--all', '--date', '2026-11-19'], ['leads'], 'plans of agent-numbers, .* do'],
     [
-      'a past date of plans with dates',
+      'a past date if all plans depend on the date',
       ['leads', 'contacts', '--date', '2026-11-19'],
       ['leads', 'contacts'],
       undefined,
@@ -316,7 +316,7 @@ describe('at noon UTC of 2026-11-20', () => {
     ['today', ['leads', 'contacts', '--date', '2026-11-20'], [], undefined],
     ['a past date with --same-data', ['leads', 'contacts', '--date', '2026-11-19', '--same-data'], [], undefined],
     ['no date', ['leads', 'contacts'], [], undefined],
-  ])('start for %s', async ([, args, entities, refusal]) => {
+  ])('start checks the plans for %s', async ([, args, entities, refusal]) => {
     const { cli, started } = await aws(dated(...entities));
 
     const { code, stderr } = await cli('start', ...args);
@@ -339,7 +339,7 @@ describe('at noon UTC of 2026-11-20', () => {
   });
 
   test.for(['2099-01-01T01:00:00Z', '0001-01-01T00:00:00Z', '2026-11-21T00:00:00Z', 'soon'])(
-    'a run that was due at %s is not retried',
+    'retry refuses a run that was due at %s',
     async (scheduledFor) => {
       const { cli, started } = await inZone('UTC', { scheduledFor });
       expect(await cli('retry', NAME)).toMatchObject({ code: 2 });
@@ -347,7 +347,7 @@ describe('at noon UTC of 2026-11-20', () => {
     },
   );
 
-  test.for(['2026-11-21', '2099-01-01'])('nothing is listed since %s, which is still to come', async (date) => {
+  test.for(['2026-11-21', '2099-01-01'])('list refuses --since %s, which is in the future', async (date) => {
     const { code, stderr } = await runCli(
       'list',
       '--since',

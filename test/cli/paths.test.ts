@@ -26,7 +26,7 @@ const args = async () => {
   return cloud.place;
 };
 
-test('a download lands where the person is, and its whole path is printed', async () => {
+test('download writes into the current directory of the person, and prints the whole path', async () => {
   const here = await personAt();
   const file = join(here, 'leads-2026-11-20.csv');
   expect((await runCli('download', 'leads', ...(await args()))).stdout).toMatch(`${file}: leads of 2026-11-20, `);
@@ -36,14 +36,14 @@ test('a download lands where the person is, and its whole path is printed', asyn
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv', 'other.csv']);
 });
 
-test('a report lands where the person is, and its whole path is printed', async () => {
+test('report writes into the current directory of the person, and prints the whole path', async () => {
   const here = await personAt();
   const { stdout } = await runCli('report', ...(await args()));
   expect(stdout).toContain(`(test). The report: ${join(here, 'report.html')}\n`);
   expect(await readdir(here)).toEqual(['report.html']);
 });
 
-test('a configuration is read where the person is', async () => {
+test('plan reads --configuration from the current directory of the person', async () => {
   const here = await personAt();
   const plan = () => runCli('plan', '--configuration', 'plan.json', '--deployment', 'test');
   expect(await plan()).toMatchObject({ code: 2, stdout: '' });
@@ -51,7 +51,7 @@ test('a configuration is read where the person is', async () => {
   expect((await plan()).stdout).toContain('Asia/Jerusalem');
 });
 
-test('a file of updates is read where the person is', async () => {
+test('update reads its file from the current directory of the person', async () => {
   const here = await personAt();
   await writeFile(join(here, 'changes.csv'), 'id,name\n');
   const { stdout, stderr } = await runCli('update', 'changes.csv', '--dry-run', '--deployment', 'test');
@@ -61,7 +61,7 @@ test('a file of updates is read where the person is', async () => {
   );
 });
 
-test('elsewhere than in the package the directory of the process counts', async () => {
+test('outside the package, the directory of the process is used instead of INIT_CWD', async () => {
   const here = await tempDir();
   const before = await tempDir();
   const program = join(PROJECT, 'cli/main.js');
@@ -70,7 +70,7 @@ test('elsewhere than in the package the directory of the process counts', async 
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv']);
 });
 
-test('git ignores what the command writes', () => {
+test('git ignores the files that the command writes', () => {
   const names = ['csv', 'csv.gz', 'xlsx', 'xls', 'zip', 'json', 'json.gz', 'jsonl', 'tsv', 'txt', 'bin'].flatMap(
     (kind) => [`leads-2026-11-20.${kind}`, `leads-2026-11-20.${kind}.part`, `docs/leads-2026-11-20.${kind}.part.lock`],
   );

@@ -19,12 +19,12 @@ async function timeAfter(date: string | undefined): Promise<Date> {
   return clock.now();
 }
 
-test('the time is that of AWS where this machine is wrong, and errors tell it too', async () => {
+test('uses the time of AWS if the clock of this machine is wrong, also when the answer is an error', async () => {
   expect((await timeAfter('Fri, 20 Nov 2026 12:05:00 GMT')).toISOString()).toBe('2026-11-20T12:05:00.500Z');
   expect((await timeAfter('Fri, 20 Nov 2026 11:59:50 GMT')).toISOString()).toBe('2026-11-20T11:59:50.500Z');
 });
 
-test('the time is that of this machine where both agree, and where AWS does not say its time', async () => {
+test('uses the clock of this machine if it agrees with AWS, or if the answer has no Date header', async () => {
   expect(await timeAfter('Fri, 20 Nov 2026 12:00:01 GMT')).toEqual(NOW);
   expect(await timeAfter(undefined)).toEqual(NOW);
 });

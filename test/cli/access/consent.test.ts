@@ -39,8 +39,8 @@ async function waitingConsent(place: Parameters<typeof callbackOf>[0] = {}, { is
 
 const errorOf = (promise: Promise<unknown>) => promise.then(String, (error: unknown) => error);
 
-describe('the browser', () => {
-  test('brings the code to an address of this machine only', async () => {
+describe('the callback in the browser', () => {
+  test('receives the code at an address of this machine only, and then stops listening', async () => {
     const { redirectUri, come, code } = await waitingConsent();
     expect(redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
     expect(await come('?code=the%2Bcode&state=STATE')).toMatch(/^200 Authorized at the CRM\./);
@@ -48,7 +48,7 @@ describe('the browser', () => {
     await expect(fetch(redirectUri)).rejects.toThrow();
   });
 
-  test('is led to the address once, by a page that says nothing of it', async () => {
+  test('opens the consent page through a local page that redirects once, without caching', async () => {
     const { url, page = '', redirectUri } = await waitingConsent();
     expect(page).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[-\w]+$/);
     const answer = await fetch(page, { redirect: 'manual' });
@@ -63,14 +63,14 @@ describe('the browser', () => {
     ['?state=STATE', {}, 400],
     ['/other?code=1&state=STATE', {}, 404],
     ['?code=1&state=STATE', { method: 'POST' }, 404],
-  ])('is refused with %s, and the command goes on waiting', async (query, init, status) => {
+  ])('is refused with %s, and the command continues to wait', async (query, init, status) => {
     const { come, code } = await waitingConsent();
     expect(await come(query, init)).toMatch(new RegExp(`^${status} .*still waits`));
     expect(await come('?code=right&state=STATE')).toMatch(/^200/);
     expect(await code).toBe('right');
   });
 
-  test('whose address cannot be read does not end the command', async () => {
+  test('does not end the command if the request path cannot be parsed', async () => {
     const { redirectUri, come } = await waitingConsent();
     const status = await new Promise((resolve, reject) => {
       request({ port: new URL(redirectUri).port, host: '127.0.0.1', path: '//' }, (it) => resolve(it.statusCode))
@@ -81,7 +81,7 @@ describe('the browser', () => {
     expect(await come('?code=right&state=STATE')).toMatch(/^200/);
   });
 
-  test('sees pages that hold nothing of the query, and may not be kept or framed', async () => {
+  test('answers with pages that contain no part of the query, and cannot be cached or framed', async () => {
     const { redirectUri, state } = await waitingConsent();
     for (const query of ['?code=q7q7&state=wrong', '/q7q7', `?error=q7q7&state=${state}`]) {
       const response = await fetch(`${redirectUri}${query}`);
@@ -99,7 +99,7 @@ describe('the browser', () => {
   test.each([
     ['access_denied', 'access_denied'],
     ['x'.repeat(5000), 'another word than those of RFC 6749'],
-  ])('brings a refusal, which is reported by its code and by no word of the CRM', async (error, shown) => {
+  ])('ends with the error code of a refusal, and shows no text of the CRM', async (error, shown) => {
     const { come, code } = await waitingConsent();
     const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');
     expect(await come(`?error=${error}&error_description=${description}&state=STATE`)).toMatch(/^200 .* refused\. /);
@@ -107,7 +107,7 @@ describe('the browser', () => {
   });
 
   test.each(['https://crm.example', 'https://crm.example/tenant', 'https://crm.example/tenant/auth'])(
-    'may name the issuer of the CRM: %s',
+    'accepts the issuer of the CRM: %s',
     async (issuer) => {
       const { come, code } = await waitingConsent();
       await come(`?code=right&state=STATE&iss=${encodeURIComponent(issuer)}`);
@@ -122,7 +122,7 @@ describe('the browser', () => {
     'https://crm.example/other',
     'rT-live-7f3a',
     '',
-  ])('that names another issuer ends it, and no part of that is repeated: %s', async (issuer) => {
+  ])('ends with an error for another issuer, and repeats no part of it: %s', async (issuer) => {
     const { come, code } = await waitingConsent();
     const page = await come(`?code=right&state=STATE&iss=${encodeURIComponent(issuer)}`);
     const error = await errorOf(code);
@@ -130,7 +130,7 @@ describe('the browser', () => {
     for (const text of [page, String(error)]) expect(text).not.toMatch(/rt-live-7f3a/i);
   });
 
-  test('on localhost is listened for on both addresses that it may mean', async () => {
+  test('listens on both loopback addresses if its host is localhost', async () => {
     const { redirectUri } = await waitingConsent({ redirectUri: 'http://localhost:0/back' });
     const { port } = new URL(redirectUri);
     expect(redirectUri).toBe(`http://localhost:${port}/back`);
@@ -139,7 +139,7 @@ describe('the browser', () => {
     }
   });
 
-  test('cannot come to a port that is taken', async () => {
+  test('fails with an error if its port is taken', async () => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
     onTestFinished(() => void other.close());
@@ -148,7 +148,7 @@ describe('the browser', () => {
   });
 });
 
-test('a redirect URI is taken as given, and what is none is a matter of usage', () => {
+test('a redirect URI is used as given; a value that is not an absolute address is refused', () => {
   expect(callbackOf({})).toMatchObject({ hosts: ['127.0.0.1'], port: 0, path: '/callback' });
   expect(callbackOf({ port: 8400 }).uriAt(8400)).toBe('http://127.0.0.1:8400/callback');
   const exact = callbackOf({ redirectUri: 'http://localhost/a%20b/?c=d' });
@@ -162,17 +162,17 @@ test('a redirect URI is taken as given, and what is none is a matter of usage', 
   }
 });
 
-describe('a person who pastes', () => {
+describe('the prompt to paste the address', () => {
   const BACK = 'http://127.0.0.1:4444/callback';
 
   test.each([
     ['the full address', `${BACK}?code=the%2Bcode&state=STATE`, 'the+code'],
-    ['the full address with blanks around it and in it', `  ${BACK}?code=abc&st ate=STATE\t`, 'abc'],
-    ['an address under which another machine is reached', 'https://else.example/?state=STATE&code=abc', 'abc'],
+    ['the full address with spaces around it and in it', `  ${BACK}?code=abc&st ate=STATE\t`, 'abc'],
+    ['an address of another machine', 'https://else.example/?state=STATE&code=abc', 'abc'],
     ['the query alone', '?code=abc&state=STATE', 'abc'],
     ['the query alone, without its question mark', 'state=STATE&code=abc', 'abc'],
     ['the bare code', ' 4/0AX4XfWh-abc_def== ', '4/0AX4XfWh-abc_def=='],
-  ])('%s is understood', async (_, line, expected) => {
+  ])('accepts %s', async (_, line, expected) => {
     const { type, code } = await waitingConsent();
     type(`${line}\n`);
     expect(await code).toBe(expected);
@@ -183,10 +183,10 @@ describe('a person who pastes', () => {
     ['an address without a state', `${BACK}?code=abc`, /belongs to a different authorization/],
     ['an address without a code', `${BACK}?state=STATE`, /holds no code/],
     ['the address to open', 'https://crm.example/auth/authorize?code_challenge=x&state=STATE', /address to open/],
-    ['an address that is none', 'https://', /address was not understood/],
+    ['an invalid address', 'https://', /address was not understood/],
     ['words', 'where do I find it', /not understood/],
     ['a letter', 'y', /not understood/],
-  ])('%s is asked again, with the reason', async (_, line, sentence) => {
+  ])('asks again with a reason for %s', async (_, line, sentence) => {
     const { type, code, said } = await waitingConsent();
     type(`${line}\n\n${BACK}?code=right&state=STATE\n`);
     expect(await code).toBe('right');
@@ -195,7 +195,7 @@ describe('a person who pastes', () => {
     expect(said()).not.toContain(line);
   });
 
-  test('a bare code is told what still protects it, and nothing typed is shown', async () => {
+  test('accepts a bare code, says that PKCE still protects it, and does not echo it', async () => {
     const { type, code, said } = await waitingConsent({}, { isTTY: true });
     type('\x1b[200~a-bare-code\x1b[201~\r');
     expect(await code).toBe('a-bare-code');
@@ -203,7 +203,7 @@ describe('a person who pastes', () => {
     expect(said()).not.toContain('a-bare-code');
   });
 
-  test('a refusal ends it, and scopes that are not known are named', async () => {
+  test('ends if the CRM refused, and names the requested scopes after invalid_scope', async () => {
     const { type, code } = await waitingConsent();
     type(`${BACK}?error=invalid_scope&error_description=No.&state=STATE\n`);
     await expect(code).rejects.toThrow(
@@ -211,14 +211,14 @@ describe('a person who pastes', () => {
     );
   });
 
-  test('Ctrl-C interrupts it', async () => {
+  test('is interrupted by Ctrl-C', async () => {
     const { type, interrupts } = await waitingConsent({}, { isTTY: true });
     type('half\x03');
     await expect.poll(() => interrupts).toEqual([1]);
   });
 });
 
-test('a secret is requested once, and its end of line is not part of it', async () => {
+test('a secret is read once, without its line ending', async () => {
   const stream = new PassThrough();
   const said: string[] = [];
   const input = { stream, print: (text: string) => said.push(text) };

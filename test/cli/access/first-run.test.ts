@@ -62,7 +62,7 @@ beforeEach(() => {
   vi.stubEnv('NO_COLOR', '1');
 });
 
-test('without --run a person is told to start one', async () => {
+test('authorize without --run starts no run, and prints the command that does', async () => {
   const { code, stdout, started } = await authorized(PUBLISHED, {});
 
   expect(code).toBe(0);
@@ -70,7 +70,7 @@ test('without --run a person is told to start one', async () => {
   expect(started).toEqual([]);
 });
 
-test('--run starts a run of that entity once the grant is stored', async () => {
+test('authorize --run starts a run of that entity after it stores the grant', async () => {
   const { code, stdout, stderr, started } = await authorized(PUBLISHED, {}, '--run', 'meetings');
 
   expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'meetings' }] });
@@ -79,7 +79,7 @@ test('--run starts a run of that entity once the grant is stored', async () => {
   expect(stderr).toMatch(/The run did not refresh the grant, .* start another run: .* start meetings --wait /);
 });
 
-test('a published run whose functions could not store the refreshed grant is a failure', async () => {
+test('authorize --run fails if the run is published but its functions could not store the refreshed grant', async () => {
   // If the CRM does not rotate the refresh token, the run continues and the claim is released.
   const Item = { state: { S: 'CLAIMED' }, owner: { S: 'a function' }, deadline: { N: '0' } };
   const { code, stderr } = await authorized(PUBLISHED, { GetItem: { Item } }, '--run', 'leads');
@@ -88,7 +88,7 @@ test('a published run whose functions could not store the refreshed grant is a f
   expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it: /m);
 });
 
-test('a first run that fails shows the error that a nightly run would have, and the grant is stored', async () => {
+test('authorize --run shows the cause of a failed first run, and keeps the grant', async () => {
   const cause = 'The ledger may not be used.';
   const { code, stdout, stderr } = await authorized(
     { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause },
@@ -102,7 +102,7 @@ test('a first run that fails shows the error that a nightly run would have, and 
   expect(stderr).toContain(cause);
 });
 
-test('an entity that is none is one sentence, before anybody is asked', async () => {
+test('authorize --run refuses an unknown entity before any call', async () => {
   const cloud = await aws();
 
   const { code, stderr } = await cloud.cli('authorize', '--run', 'leeds');

@@ -29,7 +29,7 @@ function place() {
   };
 }
 
-test('without a terminal the options are the answers, and the file holds nothing that is a default', async () => {
+test('without a terminal, init takes its answers from options and writes no defaults', async () => {
   const { args, files, written, file } = place();
 
   const { code, stdout, stderr } = await runCli(...args, ...CRM);
@@ -48,7 +48,7 @@ test('without a terminal the options are the answers, and the file holds nothing
   ]);
 });
 
-test('every question is an option, and what is written is what a deployment reads', async () => {
+test('init has an option for every question, and writes a file that a deployment can read', async () => {
   const { args, written, file } = place();
   const more = ['--time-zone', 'Asia/Jerusalem', '--at', '02:15', '--entities', 'leads, customers'];
 
@@ -68,7 +68,7 @@ test('every question is an option, and what is written is what a deployment read
   expect(nightly.map(([entity]) => entity)).toEqual(['leads', 'customers']);
 });
 
-test('with the address of a local cloud, the configuration is for it and may name addresses of this machine', async () => {
+test('for a local cloud, init writes a local configuration, which may use loopback addresses', async () => {
   const { args, file } = place();
   const url = ['--crm-url', 'http://127.0.0.1:8080/api/v1', '--auth-url', 'http://127.0.0.1:8080/auth'];
 
@@ -82,45 +82,61 @@ test('with the address of a local cloud, the configuration is for it and may nam
 
 test.for<[what: string, args: string[], sentence: RegExp]>([
   [
-    'what is needed',
+    'a missing required option',
     [],
     /^Without a terminal, init asks no questions: give --crm-url <url>, --auth-url <url>\. Nothing was/,
   ],
   [
-    'an address of http',
+    'a CRM address with http',
     ['--crm-url', 'http://c.test/api/v1', '--auth-url', 'https://a.test'],
     /^--crm-url <url>: crm\.baseUrl: must start with https: /,
   ],
   [
-    'an address without its end',
+    'a CRM address without /api/v1',
     ['--crm-url', 'https://c.test', '--auth-url', 'https://a.test'],
     /^--crm-url <url>: crm\.baseUrl: must end in \/api\/v1: write the address .* Nothing was written\.$/,
   ],
   [
-    'the address of the consent page',
+    'the address of the consent page as --auth-url',
     ['--crm-url', 'https://c.test/api/v1', '--auth-url', 'https://a.test/authorize'],
     /^--auth-url <url>: crm\.authUrl: must not end in \/authorize: write the address .* Nothing was written\.$/,
   ],
   [
-    'no address',
+    'an invalid address',
     ['--crm-url', 'crm', '--auth-url', 'https://a.test'],
     /^--crm-url <url>: crm\.baseUrl: Invalid URL\. /,
   ],
-  ['a zone', [...CRM, '--time-zone', 'Jerusalem'], /^--time-zone <zone>: timeZone: an IANA time zone such as /],
-  ['a time', [...CRM, '--at', '25:00'], /^--at <HH:MM>: nightly\.at: a time such as "01:30"\. Nothing was written\.$/],
   [
-    'an entity',
+    'an unknown time zone',
+    [...CRM, '--time-zone', 'Jerusalem'],
+    /^--time-zone <zone>: timeZone: an IANA time zone such as /,
+  ],
+  [
+    'an invalid time',
+    [...CRM, '--at', '25:00'],
+    /^--at <HH:MM>: nightly\.at: a time such as "01:30"\. Nothing was written\.$/,
+  ],
+  [
+    'an unknown entity',
     [...CRM, '--entities', 'leeds'],
     /^--entities <names>: There is no entity "leeds" \(did you mean "leads"\?\)/,
   ],
-  ['no entity', [...CRM, '--entities', ','], /^--entities <names>: Name at least one entity\. Nothing was written\.$/],
   [
-    'a mail address',
+    'an empty list of entities',
+    [...CRM, '--entities', ','],
+    /^--entities <names>: Name at least one entity\. Nothing was written\.$/,
+  ],
+  [
+    'an invalid mail address',
     [...CRM, '--email', 'nobody'],
     /^--email <addresses>: alarms\.email\[0\]: Invalid email address\. /,
   ],
-  ['a name', [...CRM, '--deployment', 'Prod'], /^--deployment <name>: A name starts with a letter and has at most 31 /],
-])('%s that is wrong or lacks is one sentence with its option, and nothing is written', async ([, args, sentence]) => {
+  [
+    'an invalid name',
+    [...CRM, '--deployment', 'Prod'],
+    /^--deployment <name>: A name starts with a letter and has at most 31 /,
+  ],
+])('init refuses %s in one line that names the option, and writes nothing', async ([, args, sentence]) => {
   const { args: begin, files } = place();
 
   const { code, stdout, stderr } = await runCli(...begin, ...args);
@@ -131,7 +147,7 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
   expect(files()).toEqual([]);
 });
 
-test.for(['schema', 'example', 'local'])('config/%s.json is never overwritten', async (name) => {
+test.for(['schema', 'example', 'local'])('init never overwrites config/%s.json', async (name) => {
   const file = configurationFile(name);
   const before = readFileSync(file, 'utf8');
 
@@ -144,7 +160,7 @@ test.for(['schema', 'example', 'local'])('config/%s.json is never overwritten', 
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-test('a folder that is not there is one sentence', async () => {
+test('init reports a folder that does not exist in one line', async () => {
   const { code, stderr } = await runCli(
     'init',
     '--deployment',
@@ -156,7 +172,7 @@ test('a folder that is not there is one sentence', async () => {
   expect({ code, stderr }).toEqual({ code: 3, stderr: '/nowhere/prod.json could not be written (ENOENT).\n' });
 });
 
-test('at a terminal each answer is checked as it comes, and Enter takes the default that is shown', async () => {
+test('at a terminal, init checks each answer at once, and Enter takes the default that it shows', async () => {
   const { file, written } = place();
   const { type, shows, ended, shown } = inTerminal(['cli/main.js', 'init', '--configuration', file]);
 
@@ -186,7 +202,7 @@ test('at a terminal each answer is checked as it comes, and Enter takes the defa
   expect(shown()).toMatch(/Next:\r\n {2}npx --no -- crm-export plan /);
 });
 
-test('at a terminal an option is not asked for', async () => {
+test('at a terminal, init does not ask for what an option answers', async () => {
   const { args, files } = place();
   const { shows, shown, type, ended } = inTerminal([
     'cli/main.js',
@@ -210,8 +226,8 @@ test('at a terminal an option is not asked for', async () => {
 
 test.for([
   ['Ctrl-C', '\x03', 130, /Interrupted\. Nothing was written\./],
-  ['the end of the input', '\x04', 2, /Not everything was answered\. Nothing was written\./],
-] as const)('%s leaves nothing, after some answers too', async ([, key, code, sentence]) => {
+  ['end of input', '\x04', 2, /Not everything was answered\. Nothing was written\./],
+] as const)('init writes no file if its questions end with %s', async ([, key, code, sentence]) => {
   const { args, files } = place();
   const { shows, shown, type, ended } = inTerminal(['cli/main.js', ...args, ...CRM]);
 
@@ -225,7 +241,7 @@ test.for([
   expect(files()).toEqual([]);
 });
 
-test('of two at once one writes, and the other overwrites nothing', async () => {
+test('if two init commands run at once, one writes its file and the other fails', async () => {
   const { args, files, written } = place();
   const start = (zone: string) =>
     new Promise<number | null>((resolve) => {
@@ -240,7 +256,7 @@ test('of two at once one writes, and the other overwrites nothing', async () => 
   expect(written().timeZone).toBe(codes[0] === 0 ? 'Asia/Jerusalem' : 'Europe/Berlin');
 });
 
-test('a file that came meanwhile stays as it is', async () => {
+test('init does not overwrite a file that appears while it asks questions', async () => {
   const { args, file, files } = place();
   const { shows, type, ended, shown } = inTerminal([
     'cli/main.js',

@@ -48,7 +48,7 @@ const dateOf = (place: number) => dateAfter('2026-11-19', place);
 const FIRST = 'id,name,city\n1,Ann,Haifa\n2,Ben,\n3,Cat,Eilat\n';
 const SECOND = 'id,name,city\n1,Ann,Lod\n2,,Acre\n4,Dan,\n';
 
-test('the newest feed is shown by its place, its dates and its counts, and no row of it is read', async () => {
+test('shows number, dates and counts of the newest feed, and does not read its rows', async () => {
   const { changes, asked } = await feedsOf(FIRST, SECOND);
 
   const { code, stdout } = await changes();
@@ -58,7 +58,7 @@ test('the newest feed is shown by its place, its dates and its counts, and no ro
   expect(asked.filter((line) => line.includes('changes.parquet'))).toEqual([]);
 });
 
-test('--json has the records of the feeds, and what is stopped', async () => {
+test('--json prints the records of the feeds, and that nothing is stopped', async () => {
   const { changes } = await feedsOf(FIRST, SECOND);
 
   const { stdout } = await changes('--since', '0', '--json');
@@ -72,7 +72,7 @@ test('--json has the records of the feeds, and what is stopped', async () => {
   });
 });
 
-test('--date shows the feeds of a date, --since those behind a place, and a snapshot says that it replaces everything', async () => {
+test('--date shows the feed of a date, --since the feeds after a number, and a snapshot replaces all rows', async () => {
   const { changes } = await feedsOf(FIRST, SECOND, SECOND);
 
   const { stdout } = await changes('--date', '2026-11-20');
@@ -81,7 +81,7 @@ test('--date shows the feeds of a date, --since those behind a place, and a snap
   expect(since.match(/feed \d+/g)).toEqual(['feed 2', 'feed 3']);
 });
 
-test('where there is no such feed it says so, and where the chain stands', async () => {
+test('says that no feed matches, and where the chain ends', async () => {
   const { changes, lose } = await feedsOf(FIRST, SECOND, SECOND);
   const said = async (...args: string[]) => (await changes(...args)).stdout;
 
@@ -96,7 +96,7 @@ test('where there is no such feed it says so, and where the chain stands', async
   expect((await cli('changes', 'leads')).stdout).toMatch(/^There is no feed of changes of leads yet\./);
 });
 
-test.each([[[]], [['--json']]])('whoever asks for feeds that are not kept is told so (%j)', async (more) => {
+test.each([[[]], [['--json']]])('reports that the requested feeds are no longer kept (%j)', async (more) => {
   const { changes, lose } = await feedsOf(FIRST, SECOND, FIRST, {
     csv: FIRST,
     settings: { changes: { ignore: ['city'] } },
@@ -113,7 +113,7 @@ test.each([[[]], [['--json']]])('whoever asks for feeds that are not kept is tol
   expect((await changes('--since', '0', ...more)).stderr).toContain('The feeds 1 to 2 are not kept any more.');
 });
 
-test('the newest feed is that of the chain that stands, though the one before had more', async () => {
+test('shows the newest feed of the current chain, even if an earlier chain was longer', async () => {
   const { changes } = await feedsOf(FIRST, SECOND, FIRST, { csv: SECOND, anew: true }, FIRST);
 
   expect((await changes()).stdout).toMatch(/^leads, feed 2, 2026-11-23 to 2026-11-24: /);
@@ -153,7 +153,7 @@ async function chain(stopped: object | null = null, key = ['id']) {
   };
 }
 
-test('says that a mass deletion was stopped, and how to let it through', async () => {
+test('reports a stopped mass deletion, and the command that releases it', async () => {
   const { cli } = await chain(STOPPED);
 
   const { code, stderr } = await cli('leads');
@@ -167,26 +167,26 @@ test.each([
   [['id'], /^Which: npx --no -- crm-export diff leads --from 2026-11-21 --to 2026-11-22 --show-keys --endpoint/m],
   [['email'], /^Which: .* --to 2026-11-22 --key email --show-keys /m],
   [['id', 'email'], /^Which: .* --to 2026-11-22 --show-keys /m],
-])('says which command shows the keys that are gone: %j', async (key, which) => {
+])('names the command that shows the missing keys: %j', async (key, which) => {
   const { cli } = await chain(STOPPED, key);
 
   expect((await cli('leads')).stderr).toMatch(which);
 });
 
-test('names no command for what is gone where the table of the same date was written again', async () => {
+test('names no command for missing keys if the table of the same date was written again', async () => {
   const { cli } = await chain({ ...STOPPED, date: '2026-11-21' });
 
   expect((await cli('leads')).stderr).not.toContain('Which');
 });
 
-test('says that rows were gone where all of them would have been told', async () => {
+test('reports missing rows instead of missing keys if the feed compares whole rows', async () => {
   const { cli } = await chain({ ...STOPPED, of: 'rows' });
 
   expect((await cli('leads')).stderr).toContain('Stopped: 20 of 40 rows were gone from the table of 2026-11-22.');
   expect((await cli('leads', '--release', '--reason', 'Archived')).stderr).toContain('20 rows gone on 2026-11-22');
 });
 
-test('lets the next feed through, on the condition that nobody moved the head', async () => {
+test('--release lets the next feed through with a conditional write to the head', async () => {
   const { cli, written, reason } = await chain(STOPPED);
 
   expect(await cli('leads', '--release', '--reason', 'Archived.')).toMatchObject({ code: 0 });

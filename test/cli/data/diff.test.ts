@@ -39,7 +39,7 @@ const NEW = {
   file: { rows: 3, header: ['email', 'id', 'phone'] },
 };
 
-test('diff counts columns, rows, bytes, and keys wherever their column is, and prints no key', async () => {
+test('diff compares columns, rows, bytes and keys in any column order, and prints no key', async () => {
   const { diff } = await between({ content: OLD, file: { rows: 3 } }, NEW);
   const { code, stdout, stderr } = await diff();
   expect([code, stderr]).toEqual([0, '']);
@@ -70,7 +70,7 @@ test('diff counts columns, rows, bytes, and keys wherever their column is, and p
   expect(document).not.toHaveProperty('addedKeys');
 });
 
-test('the keys themselves are printed where they are asked for, each on one line', async () => {
+test('diff --show-keys prints each added and removed key on one line', async () => {
   const { diff } = await between({ content: OLD }, NEW);
   expect((await diff('--show-keys')).stdout).toMatch(/0 rows\n\+ 4 5\n\+ 6\n- 1\n- 2\n$/);
   expect(JSON.parse((await diff('--show-keys', '--json')).stdout)).toMatchObject({
@@ -79,7 +79,7 @@ test('the keys themselves are printed where they are asked for, each on one line
   });
 });
 
-test('a column that repeats is reported not to identify a row', async () => {
+test('diff warns that a key column with repeated values does not identify a row', async () => {
   const { diff } = await between({ content: 'id,name\n1,Ann\n2,Ann\n' }, { content: 'id,name\n1,Ann\n' });
   const { stdout, stderr } = await diff('--key', 'name');
   expect(stdout).toContain('keys by name: 0 added, 0 removed, 1 in both');
@@ -92,14 +92,14 @@ const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separ
 
 test.each<[string, Side]>([
   [
-    'UTF-16 with a mark',
+    'UTF-16 with a byte order mark',
     {
       content: Buffer.from('\ufeffid,name\n1,a\n', 'utf16le'),
       file: { dialect: { ...dialect, encoding: 'utf-16le' } },
     },
   ],
   [
-    'no header, by the configuration,',
+    'no header, as configured,',
     { content: '1,a\n', file: { header: null, content: { ...UNSEEN, headed: false, width: 2 } } },
   ],
   ['short records and empty lines', { content: 'id,name\n\n1\n' }],
@@ -108,7 +108,7 @@ test.each<[string, Side]>([
   expect((await diff()).stdout).toContain('keys by id: 0 added, 0 removed, 1 in both');
 });
 
-test('a spreadsheet is compared with a CSV file by its keys', async () => {
+test('diff compares a spreadsheet with a CSV file by keys', async () => {
   const workbook = smallWorkbook([
     ['name', 'id'],
     ['Ann', '1'],
@@ -125,7 +125,7 @@ test('a spreadsheet is compared with a CSV file by its keys', async () => {
 
 test.each<[string, Side, number, RegExp]>([
   [
-    'is published unread',
+    'is of a format that the command cannot read',
     { content: 'PK', file: { format: 'xls' } },
     1,
     /^The leads of 2026-11-21 are a file of the kind xls, which the command cannot read/,
@@ -137,7 +137,7 @@ test.each<[string, Side, number, RegExp]>([
     1,
     /has bytes that are not utf-8/,
   ],
-  ['is no gzip', { content: 'id\n', file: { compression: 'gzip' } }, 1, /is gzip that is damaged/],
+  ['is not really gzip', { content: 'id\n', file: { compression: 'gzip' } }, 1, /is gzip that is damaged/],
   [
     'has no known header',
     { content: '1\n', file: { header: null } },
@@ -145,13 +145,13 @@ test.each<[string, Side, number, RegExp]>([
     /^The header of the leads of 2026-11-21 is unknown/,
   ],
   [
-    'lacks the column',
+    'has no column of that name',
     { content: 'idd\n', file: { header: ['idd'] } },
     2,
     /have no column "id" \(did you mean "idd"\?\)/,
   ],
   ['has another checksum', { content: 'id,name\n1,a\n', file: { crc32: 'AAAAAA==' } }, 1, /is corrupt: its CRC-32/],
-])('a file that %s is refused in one sentence without a value of it', async (_, side, exitCode, sentence) => {
+])('diff refuses a file that %s in one sentence without its values', async (_, side, exitCode, sentence) => {
   const { diff } = await between({ content: OLD }, side);
   const { code, stdout, stderr } = await diff('--key', 'id');
   expect([code, stdout]).toEqual([exitCode, '']);
@@ -159,7 +159,7 @@ test.each<[string, Side, number, RegExp]>([
   expect(stderr.trimEnd()).not.toMatch(/\n|Ann/);
 });
 
-test('a date without a published file is refused before either is read', async () => {
+test('diff refuses a date without a published file before it reads any file', async () => {
   const { diff, asked, keys } = await between({ content: OLD }, { content: OLD });
   expect(await diff('--to', '2026-11-25')).toMatchObject({
     code: 1,
@@ -177,7 +177,7 @@ const BEFORE = {
   file: { rows: 4, header: ['id', 'name', 'city'] },
 };
 
-test('rows that both files have are compared by name of column, whatever the order, and changes are counted by column', async () => {
+test('diff compares rows of both files by column name in any order, and counts changes by column', async () => {
   const { diff } = await between(BEFORE, CHANGED);
   const { stdout } = await diff();
   expect(stdout).toMatch(/ {2}keys by id: 1 added, 1 removed, 3 in both\n {2}changed: 2 rows: name 2, city 1\n$/);
@@ -187,7 +187,7 @@ test('rows that both files have are compared by name of column, whatever the ord
   expect((await diff('--show-keys')).stdout).toMatch(/\n\+ 4\n- 9\n~ 2\n~ 3\n$/);
 });
 
-test('rows without a key are counted and told, not compared; of rows that repeat one, the first is', async () => {
+test('diff counts but does not compare rows without a key, and compares the first row of a repeated key', async () => {
   const { diff } = await between(
     { content: 'id,name\n1,Ann\n,Bob\n,Cem\n1,Other\n' },
     { content: 'id,name\n1,Ann\n,Dan\n' },
@@ -206,7 +206,7 @@ test('rows without a key are counted and told, not compared; of rows that repeat
   });
 });
 
-test.each(['idNumber', 'idnumber'])('a key is named as the file or its table has it: %s', async (key) => {
+test.each(['idNumber', 'idnumber'])('--key accepts the name in the file or in its table: %s', async (key) => {
   const file = { header: ['idNumber', 'a'] };
   const { diff } = await between({ content: 'idNumber,a\n1,x\n2,x\n', file }, { content: 'idNumber,a\n1,y\n', file });
 
@@ -216,7 +216,7 @@ test.each(['idNumber', 'idnumber'])('a key is named as the file or its table has
   expect(stdout).toContain('- 2');
 });
 
-test('files without a column id are compared by columns, rows and bytes, unless a key is named', async () => {
+test('without a column id, diff compares only columns, rows and bytes, unless --key names a column', async () => {
   const { diff, asked, keys } = await between(
     { content: 'mail\na\n', file: { header: ['mail'] } },
     { content: 'mail\nb\n', file: { header: ['mail'] } },
@@ -230,7 +230,7 @@ test('files without a column id are compared by columns, rows and bytes, unless 
   expect((await diff('--key', 'mail')).stdout).toContain('keys by mail: 1 added, 1 removed, 0 in both');
 });
 
-describe('without dates', () => {
+describe('diff without dates', () => {
   /** Three nights, and a file of the last one that a check has stopped. */
   async function nights() {
     const cloud = await aws();
@@ -245,7 +245,7 @@ describe('without dates', () => {
     return { put, stop, diff: (...args: string[]) => cloud.cli('diff', 'leads', ...args) };
   }
 
-  test('the newest is compared with the one before, and a date with the one before it', async () => {
+  test('compares the newest file with the one before, and a given date with the date before it', async () => {
     const { diff, put } = await nights();
     expect((await diff()).stdout).toMatch(
       /^leads: 2026-11-18 \(leads-2026-11-18\) to 2026-11-20 .*\n(.*\n){3}.*1 added, 0 removed, 2 in both\n {2}changed: 1 row: name 1\n$/,
@@ -255,7 +255,7 @@ describe('without dates', () => {
     expect((await diff('--from', '2026-11-18')).stdout).toMatch(/^leads: 2026-11-18 .* to 2026-11-21 /);
   });
 
-  test('a quarantined file is compared with what is published for its date, else before it', async () => {
+  test('compares a quarantined file with the published file of its date, or else the one before', async () => {
     const { diff, stop } = await nights();
     stop('2026-11-20');
     stop('2026-11-21');
@@ -270,7 +270,7 @@ describe('without dates', () => {
     }
   });
 
-  test('where nothing is published before, it says so in one sentence', async () => {
+  test('says in one sentence that no earlier file is published', async () => {
     const { diff } = await nights();
     expect(await diff('--to', '2026-11-18')).toMatchObject({
       ...{ code: 1, stdout: '' },
@@ -279,7 +279,7 @@ describe('without dates', () => {
   });
 });
 
-describe('with published tables', () => {
+describe('diff of dates with tables', () => {
   const leads = { tables: { columns: { n: 'integer' as const }, misfit: 'null' as const, version: 1 } };
   const header = ['id', 'Full name', 'n'];
   const contents = ['id,Full name,n\n1,Ann,01\n2,Bob,2\n3,Cem,\n', 'id,Full name,n\n1,Ann,1\n2,BOB,2\n4,Dan,5\n'];
@@ -311,7 +311,7 @@ describe('with published tables', () => {
     return { stdout, readsFiles: reads.some((call) => keys.some(({ file }) => call.includes(file))) };
   }
 
-  test('rows are compared as the tables show them, and neither file is read', async () => {
+  test('compares the rows of the tables, and reads neither file', async () => {
     const { stdout, readsFiles } = await tabled(leads);
 
     expect(stdout).toMatch(/1 added, 1 removed, 2 in both\n {2}changed: 1 row: Full name 1\n\+ 4\n- 3\n~ 2\n$/);
@@ -319,11 +319,11 @@ describe('with published tables', () => {
   });
 
   test.each<[string, object, Record<string, string>?]>([
-    ['a table hides a column', { tables: { ...leads.tables, hash: ['id'] } }],
+    ['a table hashes a column', { tables: { ...leads.tables, hash: ['id'] } }],
     ['there are no tables any more', {}],
     ['a table is that of another run', leads, { run: 'another' }],
     ['a table was written under other settings', leads, { settings: 'b'.repeat(16) }],
-  ])('where %s, the files are compared', async (_, configuration, told) => {
+  ])('compares the files if %s', async (_, configuration, told) => {
     const { stdout, readsFiles } = await tabled(configuration, told);
 
     expect(stdout).toMatch(/changed: 2 rows: (Full name 1, n 1|n 1, Full name 1)\n/);
@@ -331,7 +331,7 @@ describe('with published tables', () => {
   });
 });
 
-test('any two files are compared as by hand, and nothing stays in the temporary folder', async () => {
+test('diff of any two files gives the expected result, and leaves no file in the temporary folder', async () => {
   const cells = fc.constantFrom('', '1', '01', 'א', 'a"b', 'x\ny', '\u0000', 'é', 'e\u0301', ' ');
   const rows = fc.array(fc.tuple(cells, cells, cells), { maxLength: 12 });
   const csvOf = (records: string[][]) =>

@@ -22,7 +22,7 @@ async function setting() {
   return { ...cloud, newest, directory, all };
 }
 
-test('the newest file of every entity is downloaded, whatever its date', async () => {
+test('download --all downloads the newest file of every entity, of any date', async () => {
   const { directory, all } = await setting();
   const { code, stdout } = await all();
   expect(code).toBe(0);
@@ -30,7 +30,7 @@ test('the newest file of every entity is downloaded, whatever its date', async (
   expect(stdout.match(/size and CRC-32 as the manifest/g)).toHaveLength(2);
 });
 
-test('of a date there are the files of that date, also as workbooks', async () => {
+test('download --all --date downloads the files of that date, also as workbooks', async () => {
   const { directory, all } = await setting();
   expect((await all('--date', '2026-11-19', '--excel')).code).toBe(0);
   expect(await readdir(directory)).toEqual(['contacts-2026-11-19.excel.xlsx', 'leads-2026-11-19.excel.xlsx']);
@@ -44,7 +44,7 @@ test('of a date there are the files of that date, also as workbooks', async () =
   ]);
 });
 
-test('an entity that lacks the date is named, the others are downloaded, and the exit code is 1', async () => {
+test('if an entity has no file of the date, the others are downloaded and the exit code is 1', async () => {
   const { directory, all } = await setting();
   const { code, stdout, stderr } = await all('--date', '2026-11-20', '--json');
   expect(code).toBe(1);
@@ -58,7 +58,7 @@ test('an entity that lacks the date is named, the others are downloaded, and the
   expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
 });
 
-test('of a date there are the files of one revision of its night, though a pointer was moved since', async () => {
+test('--date downloads the files of the recorded night, even if a pointer has moved since', async () => {
   const { directory, all, objects, publish, newest } = await setting();
   const { key, rows, bytes, crc32 } = newest.file;
   const file = { run: newest.execution, manifestKey: manifestKeyOf(newest.execution), key, rows, bytes, crc32 };
@@ -77,7 +77,7 @@ test('of a date there are the files of one revision of its night, though a point
   expect(await readFile(join(directory, 'leads-2026-11-20.csv'), 'utf8')).not.toContain('8,h');
 });
 
-test('a corrupt file does not stop the others, and does not get its name', async () => {
+test('a corrupt file does not stop the others, and does not get its final name', async () => {
   const { directory, all, objects } = await setting();
   objects.set('runs/entity=contacts/run=contacts-night/contacts.csv', Buffer.from('id,name\n1,b\n'));
   const { code, stderr } = await all();
@@ -88,7 +88,7 @@ test('a corrupt file does not stop the others, and does not get its name', async
   expect(names).not.toContain('contacts-2026-11-19.csv');
 });
 
-test('nothing is written where a place is taken, or a file is of another format than asked for', async () => {
+test('writes no file if one already exists, or if one cannot become a workbook', async () => {
   const { directory, all, publish, newest } = await setting();
   await writeFile(join(directory, 'leads-2026-11-20.csv'), 'mine');
   expect(await all()).toMatchObject({
@@ -103,7 +103,7 @@ test('nothing is written where a place is taken, or a file is of another format 
   expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
 });
 
-test('where nothing is published it says so in one sentence', async () => {
+test('says in one sentence that no export is published yet', async () => {
   const { cli } = await aws();
   const { code, stdout, stderr } = await cli('download', '--all');
   expect([code, stdout, stderr]).toEqual([1, '', 'No export is published yet: start a run first.\n']);
@@ -115,7 +115,7 @@ test.each([
   [['--all', '--run', 'x'], /^A run belongs to one entity/],
   [['--all', '-o', '-'], /^Standard output takes one file as it is/],
   [['leads', '--excel', '-o', '-'], /^Standard output takes one file as it is/],
-])('download %s is a contradiction', async (args, sentence) => {
+])('download %s is refused as a contradiction', async (args, sentence) => {
   const { code, stderr } = await runCli('download', ...args, '--deployment', 'test');
   expect([code, stderr.trimEnd()]).toEqual([2, expect.stringMatching(sentence)]);
 });

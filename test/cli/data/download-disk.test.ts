@@ -43,7 +43,7 @@ async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 }
   return { stderr: await text(child.stderr), code: await ended };
 }
 
-test('a file that the disk does not take whole is not called whole, and does not stand under its name', async () => {
+test('on a full disk, the download fails and no file gets its final name', async () => {
   const { args, path } = await setting();
   expect(await onFullDisk([...args, '-o', path])).toEqual({
     code: 2,
@@ -52,20 +52,20 @@ test('a file that the disk does not take whole is not called whole, and does not
   expect(existsSync(path)).toBe(false);
 });
 
-test('a disk that takes nothing at all is left without a lock', async () => {
+test('a disk that accepts no byte is left without a lock or part file', async () => {
   const { args, path } = await setting();
   const { code, stderr } = await onFullDisk([...args, '-o', path], { blocks: 0 });
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('(EFBIG)') });
   expect(await readdir(join(path, '..'))).toEqual([]);
 });
 
-test('standard output that goes into a file is not called whole where the disk does not take it', async () => {
+test('standard output redirected to a file on a full disk is reported as not whole', async () => {
   const { args, path } = await setting();
   const { code, stderr } = await onFullDisk([...args, '-o', '-'], { output: path });
   expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: writing to standard output failed (EFBIG).\n' });
 });
 
-test('of a part that lost bytes on the disk no file is made', async () => {
+test('a part that lost bytes on the disk is reported, and does not become the file', async () => {
   const { target, manifest, path } = await setting();
   let lost = false;
   const onProgress = async () => {
@@ -79,7 +79,7 @@ test('of a part that lost bytes on the disk no file is made', async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test('of two downloads to one place the second is refused while the first is under way', async () => {
+test('refuses a second download to the same path while the first is running', async () => {
   let go: () => void = () => undefined;
   const { download, path, asked } = await setting((response) => {
     go = () => response.writeHead(200, { 'content-length': CONTENT.length }).end(CONTENT);
@@ -98,7 +98,7 @@ test('of two downloads to one place the second is refused while the first is und
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv']);
 });
 
-test('the lock of a process that was killed is reported, and once it is removed the download goes on', async () => {
+test('reports the lock of a killed process, and downloads after the lock is removed', async () => {
   const { download, path } = await setting();
   await writeFile(`${path}.part.lock`, 'process 1 on another\u001b[31m');
   expect(await errorOf(download())).toMatchObject({
@@ -109,7 +109,7 @@ test('the lock of a process that was killed is reported, and once it is removed 
   expect(await download()).toEqual({ resumedAt: 0 });
 });
 
-test('a link in the place of the part is not followed, and leaves no lock behind', async () => {
+test('does not follow a link in place of the part, and leaves no lock behind', async () => {
   const { download, path } = await setting();
   const other = `${path}.other`;
   await writeFile(other, 'of somebody else');
@@ -119,14 +119,14 @@ test('a link in the place of the part is not followed, and leaves no lock behind
   expect(existsSync(`${path}.part.lock`)).toBe(false);
 });
 
-test('a part that others could read becomes a file for its owner alone', async () => {
+test('a part that others can read becomes a file that only its owner can read', async () => {
   const { download, path } = await setting();
   await writeFile(`${path}.part`, CONTENT.subarray(0, 1000), { mode: 0o644 });
   await download();
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test('Ctrl-C ends a download at once, with its document; what came stays, and no lock', async () => {
+test('Ctrl-C ends a download at once with its document, keeps the part and removes the lock', async () => {
   const { args, path } = await setting((response) => {
     response.writeHead(200, { 'content-length': CONTENT.length });
     response.write(CONTENT.subarray(0, 70_000)); // and no more

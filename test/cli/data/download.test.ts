@@ -28,7 +28,7 @@ async function setting(...faults: Answers[]) {
   return { ...cloud, manifest, path, gets, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
-test('a file is under its name, for its owner alone, when size and checksum are proven', async () => {
+test('gives a file its name, for its owner alone, after size and checksum match', async () => {
   const { download, path, gets } = await setting();
   expect(await download()).toEqual({ resumedAt: 0 });
   expect(await readFile(path)).toEqual(CONTENT);
@@ -37,7 +37,7 @@ test('a file is under its name, for its owner alone, when size and checksum are 
   expect(gets()).toEqual([`GetObject ${FILE}`]);
 });
 
-test('what an earlier attempt left is gone on with, from the byte where it ends', async () => {
+test('resumes an earlier attempt from the byte where its part ends', async () => {
   const { download, path, gets } = await setting();
   await writeFile(`${path}.part`, CONTENT.subarray(0, 100_000));
   expect(await download()).toEqual({ resumedAt: 100_000 });
@@ -45,7 +45,7 @@ test('what an earlier attempt left is gone on with, from the byte where it ends'
   expect(gets()).toEqual([`GetObject ${FILE} bytes=100000-`]);
 });
 
-test('a part that is complete is only proven', async () => {
+test('checks a complete part without another request', async () => {
   const { download, path, gets } = await setting();
   await writeFile(`${path}.part`, CONTENT);
   expect(await download()).toEqual({ resumedAt: CONTENT.length });
@@ -56,7 +56,7 @@ test('a part that is complete is only proven', async () => {
 test.each([
   ['of another file', Buffer.alloc(5000, 'x')],
   ['longer than the file', Buffer.alloc(CONTENT.length + 1, 'x')],
-])('a part %s is of no use, and the file is fetched from its beginning', async (_, part) => {
+])('fetches the file from the beginning if the part is %s', async (_, part) => {
   const { download, path } = await setting();
   await writeFile(`${path}.part`, part);
   expect(await download()).toEqual({ resumedAt: 0 });
@@ -66,14 +66,14 @@ test.each([
 /** Breaks the file off that many times after that many bytes of the requested range. */
 const cut = (bytes: number, times: number) => fault(`GetObject ${FILE}`, brokenOff(CONTENT, bytes), { times });
 
-test('a connection that breaks is followed by another, from where it broke', async () => {
+test('requests the rest after a connection breaks', async () => {
   const { download, path, gets } = await setting(cut(150_000, 2));
   await download();
   expect(await readFile(path)).toEqual(CONTENT);
   expect(gets().length).toBeGreaterThan(2);
 });
 
-test('where every connection breaks, what came stays for the next attempt', async () => {
+test('keeps the part for the next attempt if every connection breaks', async () => {
   const { download, path, target, manifest } = await setting(cut(0, 1000));
   await writeFile(`${path}.part`, CONTENT.subarray(0, 1000));
   expect(await endOf(download())).toMatchObject({ name: 'StorageUnavailable' });
@@ -83,7 +83,7 @@ test('where every connection breaks, what came stays for the next attempt', asyn
   expect(manifest.file.bytes).toBe(CONTENT.length);
 });
 
-test('a file that is replaced while it is read is reported, not mixed', async () => {
+test('reports a file that is replaced while it is read, and does not mix both', async () => {
   const other = Buffer.alloc(CONTENT.length, 'y');
   const replaced = () => {
     cloud.objects.set(FILE, other);
@@ -97,7 +97,7 @@ test('a file that is replaced while it is read is reported, not mixed', async ()
   expect(existsSync(cloud.path)).toBe(false);
 });
 
-test('bytes that are not those of the manifest are corrupt: no file, no part', async () => {
+test('reports bytes that do not match the manifest as corrupt, and keeps neither file nor part', async () => {
   const { download, objects, path } = await setting();
   const changed = Buffer.from(CONTENT);
   changed[77] = 0;
@@ -110,7 +110,7 @@ test('bytes that are not those of the manifest are corrupt: no file, no part', a
   expect((await stat(`${path}.part`)).size).toBe(0);
 });
 
-test('a file of another size is corrupt before a byte is fetched', async () => {
+test('reports a file of another size as corrupt before it fetches a byte', async () => {
   const { download, objects, gets } = await setting();
   objects.set(FILE, CONTENT.subarray(1));
   expect(await endOf(download())).toMatchObject({
@@ -120,14 +120,14 @@ test('a file of another size is corrupt before a byte is fetched', async () => {
   expect(gets()).toEqual([]);
 });
 
-test('a file without a byte is a file', async () => {
+test('downloads an empty file', async () => {
   const cloud = await aws();
   const path = join(await tempDir(), 'leads.csv');
   await downloadTo(cloud.target, cloud.publish({ content: '' }), path, options);
   expect((await stat(path)).size).toBe(0);
 });
 
-test('what is at the place is replaced only by force', async () => {
+test('replaces an existing file only with --force', async () => {
   const { download, path, target, manifest } = await setting();
   await writeFile(path, 'mine');
   expect(await endOf(download())).toMatchObject({
@@ -140,9 +140,9 @@ test('what is at the place is replaced only by force', async () => {
 });
 
 test.each([
-  ['no directory', 'nowhere/leads.csv', /^There is no directory .*nowhere: create it first\.$/],
+  ['in a directory that does not exist', 'nowhere/leads.csv', /^There is no directory .*nowhere: create it first\.$/],
   ['a directory', '.', / is a directory: name a file in it\.$/],
-])('where there is %s nothing is fetched', async (_, name, sentence) => {
+])('fetches nothing if the target is %s', async (_, name, sentence) => {
   const { target, manifest, gets } = await setting();
   const path = join(await tempDir(), name);
   expect(await endOf(downloadTo(target, manifest, path, options))).toMatchObject({
@@ -167,14 +167,14 @@ function sink(most = Number.POSITIVE_INFINITY, highWaterMark = 1000) {
   return { stream, all: () => Buffer.concat(chunks) };
 }
 
-test('a stream gets the same bytes, at its own pace', async () => {
+test('a slow stream gets the same bytes', async () => {
   const { target, manifest } = await setting();
   const { stream, all } = sink();
   await downloadInto(target, manifest, stream);
   expect(all()).toEqual(CONTENT);
 });
 
-test('a stream that takes all at once is not listened to once more for every chunk', async () => {
+test('a fast stream gets the same bytes, and keeps no "drain" listeners', async () => {
   const { target, manifest } = await setting();
   const { stream, all } = sink(undefined, 10_000_000);
   await downloadInto(target, manifest, stream);
@@ -182,7 +182,7 @@ test('a stream that takes all at once is not listened to once more for every chu
   expect(stream.listenerCount('drain')).toBe(0);
 });
 
-test('a stream that got other bytes, or was closed early, is reported not to be whole', async () => {
+test('reports a stream as not whole if it was closed early or the file is corrupt', async () => {
   const { target, manifest, objects } = await setting();
   expect(await endOf(downloadInto(target, manifest, sink(10_000).stream))).toMatchObject({
     exitCode: 1,
@@ -195,7 +195,7 @@ test('a stream that got other bytes, or was closed early, is reported not to be 
   });
 });
 
-test('manifests are found by the newest date, by a date, and by a run though a later one replaced it', async () => {
+test('finds the manifest of the newest date, of a given date, and of a run that was replaced', async () => {
   const { publish, target } = await aws();
   const old = publish({ date: '2026-11-18', execution: 'leads-18' });
   const replaced = publish({ date: '2026-11-20', execution: 'leads-20a' });
@@ -206,7 +206,7 @@ test('manifests are found by the newest date, by a date, and by a run though a l
   expect(await findManifest(manifests, 'leads', { run: 'leads-20a' })).toEqual(replaced);
 });
 
-test('a run is named by a unique end of its name too, and by the entity the newest that stored a file', async () => {
+test('finds a run by a unique end of its name, and by entity the newest run that stored a file', async () => {
   const { publish, target } = await aws();
   const manifests = createManifests(target);
   const first = publish({ date: '2026-11-18', execution: 'leads-a-c03f3a' });
@@ -217,7 +217,7 @@ test('a run is named by a unique end of its name too, and by the entity the newe
   await expect(findManifest(manifests, 'leads', { run: 'c03f3a' })).rejects.toThrow('2 runs end in "c03f3a": ');
 });
 
-test('what is not there is reported in one sentence, with what is nearest', async () => {
+test('reports what was not found in one sentence, with the nearest dates', async () => {
   const { publish, target, objects } = await aws();
   const manifests = createManifests(target);
   const said = (which: Parameters<typeof findManifest>[2]) =>
@@ -239,7 +239,7 @@ test('what is not there is reported in one sentence, with what is nearest', asyn
   expect(await said({})).toMatch(/^1 The leads of 2026-11-21 are published, but the manifest .* is missing/);
 });
 
-test('a file whose time is over has expired; one that should still be there is gone', async () => {
+test('reports a missing file as expired after its last day, and as missing before', async () => {
   const { publish, target, objects } = await aws();
   const manifest = publish({ manifest: { keptUntil: '2026-01-01' } });
   objects.delete(manifest.file.key);

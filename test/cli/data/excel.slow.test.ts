@@ -30,7 +30,7 @@ async function setting(content: string | Buffer, file: Partial<Manifest['file']>
   return { directory, path, excel, records };
 }
 
-test('whatever the texts, each is read back equal', async () => {
+test('any texts in a workbook are read back equal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(awkwardTexts, awkwardTexts), { maxLength: 20 }), async (texts) => {
       const written = [['id', 'a', 'b'], ...texts.map(([a, b], row) => [String(row), a, b])];
@@ -40,7 +40,7 @@ test('whatever the texts, each is read back equal', async () => {
   );
 });
 
-test('telephone numbers, zeros and what begins like a formula are texts as they came', async () => {
+test('keeps telephone numbers, leading zeros and texts like formulas unchanged', async () => {
   const cells = [
     '+972501234567',
     '0501234567',
@@ -63,7 +63,7 @@ test('telephone numbers, zeros and what begins like a formula are texts as they 
   expect((await readFile(path)).includes('docProps')).toBe(false);
 });
 
-test('a cell is an inline text of the format "text", so nothing of it is a formula, also once a person edits it', async () => {
+test('writes a cell as inline text in the format "text", never as a formula', async () => {
   const xml = Buffer.concat(await all(sheetXml(streamed([['=1+1', '', ' a']])))).toString();
   expect(xml).toContain(
     '<row r="1"><c r="A1" s="2" t="inlineStr"><is><t>=1+1</t></is></c><c r="C1" s="2" t="inlineStr"><is><t xml:space="preserve"> a</t></is></c></row>',
@@ -71,7 +71,7 @@ test('a cell is an inline text of the format "text", so nothing of it is a formu
   expect(xml).not.toMatch(/<f|<v/);
 });
 
-test('the header is bold, frozen and filtered, and columns are as wide as their texts', async () => {
+test('makes the header bold, frozen and filtered, and columns as wide as their texts', async () => {
   const rows = [['id', 'name'], ['1', 'x'.repeat(30)], ...Array.from({ length: 200 }, () => ['2', LONG])];
   const written = Buffer.concat(await all(sheetXml(streamed(rows)))).toString();
   expect(written).toContain('<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>');
@@ -93,15 +93,15 @@ const sheet = smallWorkbook([
 
 test.each<[string, string | Buffer, () => Promise<Partial<Manifest['file']>>, string]>([
   [
-    'in windows-1255 with semicolons behind a line that names them',
+    'in windows-1255 with semicolons after a "sep=" line',
     Buffer.concat([Buffer.from('sep=;\r\nid;name\r\n1;'), Buffer.from([0xe0, 13, 10])]),
     async () => ({ dialect }),
     'א',
   ],
-  ['packed with gzip', gzipSync('id,name\n1,a\n'), async () => ({ compression: 'gzip' }), 'a'],
+  ['compressed with gzip', gzipSync('id,name\n1,a\n'), async () => ({ compression: 'gzip' }), 'a'],
   ['that is a spreadsheet', sheet, () => workbookFile(sheet, ['id', 'name']), '=1+1'],
   [
-    'without a header, by the configuration,',
+    'without a header, as configured,',
     '1,a\n',
     async () => ({ header: null, content: { ...UNSEEN, headed: false, width: 2 } }),
     'a',
@@ -118,7 +118,7 @@ test.each<[string, string | Buffer, () => Promise<Partial<Manifest['file']>>, st
 
 const LONG = 'x'.repeat(32_767);
 
-test('a cell has up to 32,767 UTF-16 units; a longer one is refused by row and column, and nothing is left', async () => {
+test('a cell of more than 32,767 UTF-16 units is refused with row and column, and leaves no file', async () => {
   const { excel } = await setting(`id,name\n1,${LONG}\n`);
   expect((await excel()).code).toBe(0);
   const { directory, excel: refused } = await setting(`id,name\n1,a\n2,${LONG}x\n`);
@@ -134,7 +134,7 @@ async function* rows(count: number): AsyncGenerator<string[]> {
   for (let row = 1; row <= count; row += 1) yield [];
 }
 
-test('a sheet has 1,048,576 rows with the header, and 16,384 columns; what is more is refused by its place', async () => {
+test('refuses more than 1,048,576 rows or 16,384 columns, and names the place', async () => {
   const endOf = async (records: AsyncIterable<string[]>) => {
     let end = '';
     for await (const chunk of sheetXml(records)) end = end.slice(-100_000) + chunk.toString();
@@ -151,7 +151,7 @@ test('a sheet has 1,048,576 rows with the header, and 16,384 columns; what is mo
   await expect(endOf(wide(16_385))).rejects.toThrow('row 1 has 16,385 columns, and a sheet has 16,384');
 });
 
-test('a workbook that nobody reads to its end does not go on, and its source is closed', async () => {
+test('closes its source if the workbook is not read to the end', async () => {
   let [begun, closed] = [false, false];
   async function* endless() {
     begun = true;
@@ -167,14 +167,14 @@ test('a workbook that nobody reads to its end does not go on, and its source is 
 
 test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
   [
-    'is published unread',
+    'is of a format that the command cannot read',
     'PK',
     { format: 'xls' },
     /^The leads of 2026-11-20 are a file of the kind xls, which the command cannot read/,
   ],
   ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b\n`, {}, /ends inside quotation marks/],
   ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
-])('of a file that %s no workbook is left', async (_, content, file, sentence) => {
+])('leaves no workbook if the file %s', async (_, content, file, sentence) => {
   const { directory, excel } = await setting(content, file);
   const { code, stdout, stderr } = await excel();
   expect([code, stdout]).toEqual([1, '']);
@@ -182,7 +182,7 @@ test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
   expect(await readdir(directory)).toEqual([]);
 });
 
-test('what is there is kept without force, and what another attempt left is not gone on with', async () => {
+test('keeps an existing file without --force, and does not resume an earlier part', async () => {
   const { path, excel, records } = await setting('id,name\n1,a\n');
   await writeFile(path, 'mine');
   expect((await excel()).code).toBe(2);
@@ -195,7 +195,7 @@ test('what is there is kept without force, and what another attempt left is not 
   ]);
 });
 
-test('a workbook has a name of its own, and its document says what it is', async () => {
+test('download --all --excel names a workbook NAME.excel.xlsx, and its document says that it is one', async () => {
   const cloud = await aws();
   cloud.publish();
   const directory = await tempDir();

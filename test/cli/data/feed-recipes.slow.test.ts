@@ -89,7 +89,7 @@ const HISTORY = [
   ['7,r,x', '1', '2026-11-19', '2026-11-21'],
 ];
 
-test('the feeds of a chain are read in its order, a feed that is no part of it is not', async () => {
+test('the recipe reads the feeds of a chain in order, and skips a feed that is not part of it', async () => {
   const { bucket, duckdb, recipe } = await reader();
   const day = join(bucket, 'changes/entity=leads/date=2026-11-21');
   const record = JSON.parse(readFileSync(join(day, 'run=n4/_feed.json'), 'utf8'));
@@ -123,7 +123,7 @@ test('the feeds of a chain are read in its order, a feed that is no part of it i
   ]);
 });
 
-test('folded, they are the newest table, and a feed that lacks is seen', async () => {
+test('the feeds folded together equal the newest table, and the recipe detects a missing feed', async () => {
   const { duckdb, recipe } = await reader();
   await recipe('chain');
 
@@ -133,7 +133,7 @@ test('folded, they are the newest table, and a feed that lacks is seen', async (
   expect(await recipe('fold')).not.toEqual([]);
 });
 
-test('the history has each version with its dates, over a snapshot too', async () => {
+test('the history has each version of a row with its dates, also across a snapshot', async () => {
   const { duckdb, recipe } = await reader();
   await recipe('chain');
   await recipe('history');
@@ -163,7 +163,7 @@ test('the history has each version with its dates, over a snapshot too', async (
   ]);
 });
 
-test('where no snapshot is kept any more, the history begins with the oldest feed, and nothing else is changed', async () => {
+test('if no snapshot is kept, the history starts at the oldest feed, and its tables are right', async () => {
   const { duckdb, recipe } = await reader(['n1', 'n2', 'n3']);
   await recipe('chain');
   await recipe('start');
@@ -185,7 +185,7 @@ async function readerOf(nights: typeof NIGHTS) {
   return { duckdb, recipe };
 }
 
-test('a column that was ignored once is left out of the history too, or rows that are gone stand on', async () => {
+test('the history keeps deleted rows unless it leaves out every column that was once ignored', async () => {
   const noted = { ...SETTINGS, changes: { ...SETTINGS.changes, ignore: ['status', 'updatedAt'] } };
   const { duckdb, recipe } = await readerOf([
     ['n1', '2026-11-18', ['1,a,x,t'], noted],
@@ -204,7 +204,7 @@ test('a column that was ignored once is left out of the history too, or rows tha
   expect(await standing()).toEqual([['b', '2026-11-20']]);
 });
 
-test('feeds with types that none takes are read from behind the change', async () => {
+test('feeds whose column types cannot be unified are read from the change on', async () => {
   const typed = (status: string) => ({ ...SETTINGS, tables: { columns: { status } } });
   const { duckdb, recipe } = await readerOf([
     ['n1', '2026-11-18', ['1,a,7,t'], typed('integer')],
@@ -222,7 +222,7 @@ test('feeds with types that none takes are read from behind the change', async (
   ]);
 });
 
-test('the queries for Athena answer the same, of rows alone', async () => {
+test('the queries for Athena give the same rows', async () => {
   const { bucket, duckdb, recipe } = await reader();
   const read = (glob: string) =>
     `SELECT * EXCLUDE (entity) FROM read_parquet('${bucket}/${glob}', hive_partitioning = true, hive_types_autocast = false, union_by_name = true)`;

@@ -45,7 +45,7 @@ test('peek prints columns with type and label, size, warnings and the first ten 
   expect(stderr).toBe('Warning: A column came.\n');
 });
 
-test('a large file is requested once, and the request ends after the rows that are shown', async () => {
+test('peek requests a large file once, and ends the request after the rows that it shows', async () => {
   const wide = Array.from({ length: 1000 }, (_, row) => `${row},${'x'.repeat(20_000)}\n`).join('');
   const { rows, asked } = await setting(`id,name\n${wide}`);
   expect((await rows()).map(([id]) => id)).toEqual(Array.from({ length: 10 }, (_, row) => String(row)));
@@ -53,28 +53,24 @@ test('a large file is requested once, and the request ends after the rows that a
 });
 
 test.each<[string, string | Buffer, Partial<Manifest['file']['dialect']>, string?]>([
-  [
-    'semicolons behind a line that names them',
-    'sep=;\r\nid;name\r\n1;a,b\r\n',
-    { separator: ';', separatorLine: true },
-  ],
-  ['UTF-16 with a mark', Buffer.from('\ufeffid,name\n1,"a,b"', 'utf16le'), { encoding: 'utf-16le' }],
+  ['semicolons after a "sep=" line', 'sep=;\r\nid;name\r\n1;a,b\r\n', { separator: ';', separatorLine: true }],
+  ['UTF-16 with a byte order mark', Buffer.from('\ufeffid,name\n1,"a,b"', 'utf16le'), { encoding: 'utf-16le' }],
   ['empty lines', 'id,name\n\n1,"a,b"\n', {}],
   ['gzip', gzipSync('id,name\n1,"a,b"\n'), {}, 'gzip'],
-])('a file with %s is read as it is written', async (_, content, dialect, compression) => {
+])('peek reads a file with %s', async (_, content, dialect, compression) => {
   const file = { compression: compression ?? null, dialect: { ...DIALECT, ...dialect } };
   const { rows } = await setting(content, file);
   expect(await rows()).toEqual([['1', 'a,b']]);
 });
 
-test('a file without a known header is shown from its first record, and its columns are called the requested ones', async () => {
+test('peek shows a file with an unknown header from its first record, and lists the requested columns', async () => {
   const { cli } = await setting('1,a\n2,b\n', { header: null });
   const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  (1)  (2)\n  1    a\n  2    b\n');
   expect(stderr).toContain('These are the requested columns');
 });
 
-test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
+test('peek shows a file without a header, as configured, below the requested columns', async () => {
   const { cli } = await setting(
     '1,a\n2,b\n',
     { header: null, content: { ...UNSEEN, headed: false, width: 2 } },
@@ -89,7 +85,7 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
   ['as it is', (content) => content, null],
   ['alone in a zip archive', (content) => zipOfTexts({ 'leads.xlsx': content }), 'zip'],
 ])(
-  'the first rows of a spreadsheet %s are shown below its header, whatever is above',
+  'peek shows the first rows of a spreadsheet %s below its header, and skips rows above it',
   async (_, packed, compression) => {
     const expected = Array.from({ length: 12 }, (_row, row) => [String(row), `name ${row}`]);
     const workbook = smallWorkbook([['Leads'], ['id', 'name'], ...expected]);
@@ -101,12 +97,12 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
   },
 );
 
-test('the first rows of a CSV file alone in a zip archive are shown', async () => {
+test('peek shows the first rows of a CSV file alone in a zip archive', async () => {
   const { rows } = await setting(zipOfTexts({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
   expect(await rows()).toEqual([['1', 'a']]);
 });
 
-test('a damaged spreadsheet is one sentence', async () => {
+test('peek reports a damaged spreadsheet in one sentence', async () => {
   const workbook = smallWorkbook([
     ['id', 'name'],
     ['1', 'Ann'],
@@ -117,7 +113,7 @@ test('a damaged spreadsheet is one sentence', async () => {
   expect(stderr).toMatch(/^The file runs\/\S+ .*\. To get it as it is, use download without --excel\.\n$/);
 });
 
-test('a column without a name is none of the columns', async () => {
+test('peek does not count a column without a name', async () => {
   const { cli } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
   expect((await cli('peek', 'leads', '--columns')).stdout).toContain(': 2 columns; the CRM lists 1 column more.\n');
 });
@@ -125,7 +121,7 @@ test('a column without a name is none of the columns', async () => {
 test.each([
   ['xls', ['--columns']],
   ['archive', []],
-])('that nothing looks into a file of the kind %s is said in one sentence: peek %j', async (format, options) => {
+])('a file of the kind %s is reported as not readable in one sentence: peek %j', async (format, options) => {
   const { cli } = await setting('PK', { format, header: null, rows: null });
   const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
@@ -134,7 +130,7 @@ test.each([
   );
 });
 
-test('an empty file has columns and no rows', async () => {
+test('peek of an empty file shows columns and no rows', async () => {
   const { cli } = await setting('', { format: null, rows: 0, header: null });
   expect(await cli('peek', 'leads')).toMatchObject({
     code: 0,
@@ -142,7 +138,7 @@ test('an empty file has columns and no rows', async () => {
   });
 });
 
-test('peek --columns reads no byte of the file, and counts the columns that the file does not have', async () => {
+test('peek --columns does not read the file, and counts the columns that the file does not have', async () => {
   const { cli, asked } = await setting('id,name\n1,a\n');
   const { stdout } = await cli('peek', 'leads', '--columns');
   expect(stdout).toBe(
@@ -152,14 +148,14 @@ test('peek --columns reads no byte of the file, and counts the columns that the 
   expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
 });
 
-test.each([[[]], [['--columns']]])('peek %j says in one sentence that nothing is published', async (options) => {
+test.each([[[]], [['--columns']]])('peek %j says in one sentence that no export is published yet', async (options) => {
   const { cli } = await aws();
   const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^No export of leads is published yet\. [^\n]*\n$/);
 });
 
-test('rows are no wider than the terminal: long cells are cut, columns without room counted', () => {
+test('rows fit the terminal: long cells are cut, and columns without room are counted', () => {
   const rows = [['1', 'a'.repeat(30), 'b\nc']];
   expect(rowsText(['id', 'name', 'note'], rows, 80)).toBe(
     `First 1 row:\n  id  name${' '.repeat(22)}note\n  1   ${'a'.repeat(23)}…  b c`,

@@ -67,10 +67,10 @@ function duckdbCell(says: string): string {
   return line?.split(' | ')[2] ?? '';
 }
 
-describe('DuckDB', () => {
+describe('the recipe for DuckDB', () => {
   const asRead = RECORDS.map((record) => record.map((cell) => cell || null));
 
-  test('reads every cell as it came, and an empty one as null', async () => {
+  test('reads every cell as text, and an empty cell as null', async () => {
     const path = await downloaded('DuckDB', CSV);
 
     expect(await queried(path)).toEqual({ names: ['id', 'phone', 'name'], rows: asRead });
@@ -83,19 +83,19 @@ describe('DuckDB', () => {
     ['"encoding": "utf-16le"', Buffer.from(`\ufeff${CSV}`, 'utf16le')],
     ['"compression": "gzip"', gzipSync(CSV)],
     ['"content": {"rowsAbove": 2}', `Leads\r\nof November\r\n${CSV}`],
-  ])('reads a file of %s as the table of dialects says', async (says, content) => {
+  ])('reads a file of %s with the option of the table of dialects', async (says, content) => {
     const path = await downloaded('DuckDB', content);
 
     expect(await queried(path, duckdbCell(says))).toEqual({ names: ['id', 'phone', 'name'], rows: asRead });
   });
 
-  test('reads a file without a header as the table of dialects says', async () => {
+  test('reads a file without a header with the option of the table of dialects', async () => {
     const path = await downloaded('DuckDB', CSV.slice(CSV.indexOf('\n') + 1), { header: null });
 
     expect((await queried(path, duckdbCell('"header": null'))).rows).toEqual(asRead);
   });
 
-  test('reads a file of UTF-16 big-endian once it is converted as the table of dialects says', async () => {
+  test('reads a file of UTF-16 big-endian after the conversion in the table of dialects', async () => {
     const path = await downloaded('DuckDB', Buffer.from(`\ufeff${CSV}`, 'utf16le').swap16());
     const [, command = ''] = /`iconv (.*)`/.exec(duckdbCell('"encoding": "utf-16be"')) ?? [];
     writeFileSync(path, execFileSync('iconv', [...command.split(' '), path]));
@@ -115,7 +115,7 @@ describe('DuckDB', () => {
     if (!(read instanceof Error)) expect(read.rows.map(([id]) => id)).toEqual(['1', '2']);
   });
 
-  test('reads a file of windows-1255 once it is converted as the table of dialects says', async () => {
+  test('reads a file of windows-1255 after the conversion in the table of dialects', async () => {
     const path = await downloaded('DuckDB', Buffer.from([...Buffer.from('id,name\n1,'), 0xe3, 0xf0, 0xe4, 10]));
     const [, command = ''] = /`iconv (.*)`/.exec(duckdbCell('"encoding": "windows-1255"')) ?? [];
     writeFileSync(path, execFileSync('iconv', [...command.split(' '), path]));
@@ -124,8 +124,8 @@ describe('DuckDB', () => {
   });
 });
 
-describe('Excel', () => {
-  test('gets a workbook of texts, as they came', async () => {
+describe('the recipe for Excel', () => {
+  test('downloads a workbook with unchanged texts', async () => {
     const path = await downloaded('Excel', 'id,phone\n1,+972501234567\n2,=1+1\n');
 
     expect((await readWorkbook(readFileSync(path), ['id', 'phone'])).records).toEqual([
@@ -136,7 +136,7 @@ describe('Excel', () => {
   });
 });
 
-describe('tables', () => {
+describe('the recipes for tables', () => {
   const settings = { columns: { createdAt: 'timestamp' as const } };
   const NEW = 'status,createdAt\nopen,2026-11-19T10:00:00Z\nopen,2026-11-20T10:00:00Z\nclosed,\n';
 
@@ -154,7 +154,7 @@ describe('tables', () => {
     return { dir, newest: join(dir, tableKey('leads', '2026-11-20', 1)), duckdb: await openDuckDb(dir) };
   }
 
-  test('are read by the documented queries, and say which run they are of', async () => {
+  test('read the rows of a table, and the run that it is of', async () => {
     const { newest, duckdb } = await folder();
     const [rows = '', said = ''] = fencedBlock(DOCUMENT, '## Tables', 'sql')
       .replaceAll('leads.parquet', newest)
@@ -172,7 +172,7 @@ describe('tables', () => {
     duckdb.close();
   });
 
-  test('of several dates are read at once, and a column that an older one does not have is null there', async () => {
+  test('read several dates at once, with null for a column that an older table does not have', async () => {
     const { dir, duckdb } = await folder();
     const query = fencedBlock(DOCUMENT, '### Several dates', 'sql').replace('s3://BUCKET', dir);
 
@@ -188,7 +188,7 @@ describe('tables', () => {
     duckdb.close();
   });
 
-  test('answer the query for Athena, whose dates are text', async () => {
+  test('for Athena compare dates as text', async () => {
     const { dir, duckdb } = await folder();
     const files = `'${dir}/tables/entity=leads/*/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true`;
     await duckdb.rows('CREATE SCHEMA crm_export_prod');

@@ -27,18 +27,18 @@ async function verify(changes: Record<string, unknown> = {}, run: Parameters<typ
   return verifyPublished(target, run);
 }
 
-test('a published run is read back: its manifest, and how the file begins', async () => {
+test('reads back the manifest and the beginning of the file of a published run', async () => {
   expect(await verify()).toEqual({ manifest, start: Buffer.from(content) });
 });
 
-test('the beginning of a large file is kept, not the file', async () => {
+test('returns only the beginning of a large file', async () => {
   const large = 'x'.repeat(200_000);
   const file = { ...manifest.file, bytes: large.length, crc32: crc32Text(crc32(large)) };
   const { start } = await verify({ [FILE]: large, [MANIFEST]: { ...manifest, file } });
   expect(start).toEqual(Buffer.alloc(65_536, 'x'));
 });
 
-test('what a later release wrote is read as far as it is known', async () => {
+test('reads the known fields of a manifest and pointers that a later release wrote', async () => {
   const more = { schemaVersion: 4, seal: [] };
   const grown = {
     ...manifest,
@@ -55,11 +55,11 @@ test('what a later release wrote is read as far as it is known', async () => {
 
 const later = { ...pointer, manifestKey: 'runs/later/_manifest.json', startedAt: '2026-11-20T03:00:00.000Z' };
 
-test('a later run of the same date may have moved the pointer on', async () => {
+test('accepts a pointer that a later run of the same date has moved', async () => {
   expect((await verify({ [POINTER]: later })).manifest.execution).toBe('leads-1');
 });
 
-test('the newest date may be a later one', async () => {
+test('accepts a latest pointer of a newer date', async () => {
   const newer = { ...pointer, date: '2026-11-21', manifestKey: 'runs/newer/_manifest.json' };
 
   expect((await verify({ [LATEST]: newer })).manifest.execution).toBe('leads-1');
@@ -74,18 +74,18 @@ test.each<[what: string, changes: Record<string, unknown>, why: RegExp]>([
   ['a pointer of another shape', { [POINTER]: [] }, /date=2026-11-20\.json has unexpected content/],
   ['a pointer to another run that is not later', { [POINTER]: { ...later, startedAt } }, /2026-11-20 names runs.later/],
   [
-    'a newest pointer that stayed behind',
+    'a latest pointer of an earlier date',
     { [LATEST]: { ...pointer, date: '2026-11-19', manifestKey: 'runs/old/_manifest.json' } },
     /the pointer for latest names runs.old/,
   ],
   ['a missing file', { [FILE]: undefined }, /leads\.csv is missing|have expired/],
   ['a missing file that was empty', { [FILE]: undefined, [MANIFEST]: empty }, /leads\.csv is missing|have expired/],
-  ['a file cut short', { [FILE]: content.slice(1) }, /is corrupt: it has 17 bytes/],
-  ['a file with another byte', { [FILE]: content.replace('a', 'b') }, /is corrupt: its CRC-32 is/],
-])('%s is found', async (_, changes, why) => {
+  ['a truncated file', { [FILE]: content.slice(1) }, /is corrupt: it has 17 bytes/],
+  ['a file with a changed byte', { [FILE]: content.replace('a', 'b') }, /is corrupt: its CRC-32 is/],
+])('reports %s', async (_, changes, why) => {
   await expect(verify(changes)).rejects.toMatchObject({ exitCode: 1, message: expect.stringMatching(why) });
 });
 
-test('a run that names no manifest is not believed', async () => {
+test('fails if the run names no manifest', async () => {
   await expect(verify({}, { ...report, manifestKey: null })).rejects.toMatchObject({ exitCode: 1 });
 });

@@ -27,14 +27,14 @@ async function topic(...pages: string[][]) {
   return { AlarmTopicArn: ARN, sns: client(SNSClient) };
 }
 
-test('addresses that were confirmed are fine', async () => {
+test('holds if all addresses are confirmed', async () => {
   expect(await alarmAddresses(await topic([`${ARN}:1`], [`${ARN}:2`]))).toMatchObject({
     verdict: 'holds',
     found: 'Alarms go to 2 confirmed subscriptions.',
   });
 });
 
-test('an address that was never confirmed is reported, without being shown', async () => {
+test('warns of an address that was never confirmed, and does not show it', async () => {
   const check = await alarmAddresses(await topic([`${ARN}:1`, 'PendingConfirmation']));
   expect(check).toMatchObject({
     verdict: 'warning',
@@ -44,7 +44,7 @@ test('an address that was never confirmed is reported, without being shown', asy
   expect(JSON.stringify(check)).not.toContain('ops@');
 });
 
-test('an address of the configuration that lapsed is reported, though another hears', async () => {
+test('warns of a configured address without a subscription, even if another is confirmed', async () => {
   const check = await alarmAddresses(
     await topic([`${ARN}:1`]),
     ['Ops@example.com', 'night@example.com'].map(mailDigest),
@@ -62,7 +62,7 @@ test('an address of the configuration that lapsed is reported, though another he
   });
 });
 
-test('no address at all, or one that has unsubscribed, means that nobody hears', async () => {
+test('warns that alarms reach no person if there is no address, or each has unsubscribed', async () => {
   for (const page of [[], ['Deleted']]) {
     expect(await alarmAddresses(await topic(page))).toMatchObject({
       verdict: 'warning',

@@ -29,7 +29,7 @@ const only = async (look: Check<undefined>['look']) =>
 const failing = (error: unknown) => only(() => Promise.reject(error));
 const awsError = (name: string, message = '') => Object.assign(new Error(message), { name });
 
-test('a finding has the question, what it is about, and the rights', async () => {
+test('a finding has the question, its subject and the rights', async () => {
   const some: Finding[] = [{ ...holds('It is.'), of: 'leads' }, warning('Nearly.', 'Look.')];
 
   expect(
@@ -44,7 +44,7 @@ test('a finding has the question, what it is about, and the rights', async () =>
   ]);
 });
 
-test('advice to deploy names the deployment, so that it can be pasted', async () => {
+test('advice to deploy names the deployment', async () => {
   expect(await only(() => holdsUnless(['it is off'], 'it is on'))).toMatchObject({
     verdict: 'broken',
     found: 'it is off',
@@ -54,39 +54,43 @@ test('advice to deploy names the deployment, so that it can be pasted', async ()
 
 test.each<[string, unknown, Partial<Finding>]>([
   [
-    'is refused',
+    'is denied by AWS',
     awsError('AccessDenied', 'not authorized to perform: sns:List'),
     { verdict: 'unknown', found: 'these credentials lack the right sns:List', exitCode: 3 },
   ],
   ['is throttled', awsError('Throttling'), { verdict: 'unknown', exitCode: 3 }],
-  ['cannot be told', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
-  ['meets what is gone', awsError('NotFoundException', 'no topic'), { verdict: 'broken', exitCode: 3 }],
+  ['cannot be decided', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
+  ['finds that a resource is missing', awsError('NotFoundException', 'no topic'), { verdict: 'broken', exitCode: 3 }],
   [
-    'meets a wrong setting',
+    'finds a wrong setting',
     new RunError('ConfigInvalid', 'No value.'),
     { verdict: 'broken', found: 'ConfigInvalid: No value.', exitCode: 2 },
   ],
   [
-    'is refused by a store of secrets',
+    'is denied by a store of secrets',
     new RunError('ConfigInvalid', 'For functions.', {
       cause: awsError('AccessDenied', 'not authorized to perform: kms:Decrypt'),
     }),
     { verdict: 'unknown', found: 'these credentials lack the right kms:Decrypt', exitCode: 3 },
   ],
-  ['meets a store of secrets that is down', new RunError('TokenStoreUnavailable', 'Down.'), { verdict: 'unknown' }],
-  ['meets a CRM that is down', new RunError('CrmUnavailable', 'Down.'), { verdict: 'broken', exitCode: 3 }],
-  ['meets a CRM that refuses', new RunError('AuthRefused', 'No.'), { verdict: 'broken', exitCode: 1 }],
-  ['ends in a sentence', new CommandError('No stack.', 3), { verdict: 'broken', found: 'No stack.', exitCode: 3 }],
+  ['finds a store of secrets that is down', new RunError('TokenStoreUnavailable', 'Down.'), { verdict: 'unknown' }],
+  ['finds a CRM that is down', new RunError('CrmUnavailable', 'Down.'), { verdict: 'broken', exitCode: 3 }],
+  ['finds a CRM that refuses', new RunError('AuthRefused', 'No.'), { verdict: 'broken', exitCode: 1 }],
   [
-    'meets a bucket that refuses',
+    'ends with a CommandError',
+    new CommandError('No stack.', 3),
+    { verdict: 'broken', found: 'No stack.', exitCode: 3 },
+  ],
+  [
+    'finds a bucket that denies access',
     new CommandError('No.', 3, { cause: awsError('AccessDenied') }),
     { verdict: 'unknown', found: 'No.', exitCode: 3 },
   ],
-])('a look that %s has a verdict', async (_, error, finding) => {
+])('a check that %s has a verdict', async (_, error, finding) => {
   expect(await failing(error)).toMatchObject(finding);
 });
 
-test('an error that nobody expected is named, and nothing of it quoted', async () => {
+test('an unexpected error is reported by its name, without its message', async () => {
   expect((await failing(new TypeError('secret-canary')))?.found).toBe('this could not be checked (TypeError)');
   expect((await failing('secret-canary'))?.found).toBe('this could not be checked (an unknown error)');
 });
@@ -95,7 +99,7 @@ test.each([
   [undefined, ['broken 1', 'unknown 3', 'unknown 2']],
   ['ifBroken', ['broken 1', 'unknown 0', 'unknown 0']],
   ['never', ['warning 0', 'unknown 0', 'unknown 0']],
-] as const)('a check of which findings fail %s', async (fails, expected) => {
+] as const)('a check with "fails" set to %s gives these verdicts and exit codes', async (fails, expected) => {
   const looks = [
     () => broken('No.', 'Do.'),
     () => Promise.reject(awsError('AccessDenied')),
@@ -108,7 +112,7 @@ test.each([
   expect(found.flat().map(({ verdict, exitCode }) => `${verdict} ${exitCode}`)).toEqual(expected);
 });
 
-test('a fact that cannot be read is the finding of each check that awaits it', async () => {
+test('a fact that cannot be read is the finding of each check that needs it', async () => {
   const failed: Promise<Finding> = fact(Promise.reject(new CannotTell('too early')));
 
   expect([await only(() => failed), await only(() => failed), await ifRead(failed)]).toMatchObject([
@@ -125,7 +129,7 @@ const CHECKED: Checked = {
   rights: [],
 };
 
-test('an answered question is a line, with what to do below it', () => {
+test('a finding is printed as one line, with its advice below', () => {
   const bad: Checked = { ...CHECKED, verdict: 'broken', found: 'a-name is gone', advice: 'Do:\nthis.' };
 
   expect(textOf(CHECKED, {})).toBe('✓ versioning: Are there versions? Versioning is Enabled.');
@@ -134,7 +138,7 @@ test('an answered question is a line, with what to do below it', () => {
   expect(textOf({ ...CHECKED, verdict: 'warning' }, { isTTY: true })).toMatch(/! versioning/);
 });
 
-test('the document is as its schema says', () => {
+test('the JSON document follows its schema', () => {
   expect(checksSchema.parse(documentOf([CHECKED], true))).toEqual({
     ok: true,
     checks: [
@@ -150,7 +154,7 @@ test('the document is as its schema says', () => {
   });
 });
 
-test('a question has one id, whichever command asks it', () => {
+test('each question has one id in all commands', () => {
   const all = new Map<string, string>();
   for (const { id, question } of [...DOCTOR_CHECKS, ...ALL_CHECKS]) {
     expect(question).toMatch(/^[A-Z].*\?$/);

@@ -41,11 +41,11 @@ const counted = content && { ...content, excepted: 0, unlisted: 0 };
 const having: ManifestChanges = { fields, file: { header: ['id', 'idNumber'], content: counted } };
 const without: ManifestChanges = { fields, file: { header: ['id'], content: counted && { ...counted, width: 2 } } };
 
-test('nothing is said of a deployment without tables whose files have no column that is left out', async () => {
+test('says nothing about a deployment without tables whose files have no left-out column', async () => {
   expect(await said({ files: { '2026-11-20': without } })).toEqual([]);
 });
 
-test('tables, feeds and copied tables of the settings of today are fine', async () => {
+test('holds if tables, feeds and copied tables have the current settings', async () => {
   const date = '2026-11-20';
 
   expect(await said({ objects: { [table(date)]: TODAY, [feed(date)]: TODAY, [copy(date)]: TODAY } })).toMatchObject([
@@ -57,7 +57,7 @@ test('tables, feeds and copied tables of the settings of today are fine', async 
   ]);
 });
 
-test('what was written under other settings, or under unknown ones, is counted, with dates and how long it is kept', async () => {
+test('counts files, tables and feeds of earlier settings, with the date when the last of them expires', async () => {
   const checks = await said({
     objects: {
       [table('2026-11-18')]: OTHER,
@@ -82,14 +82,14 @@ test('what was written under other settings, or under unknown ones, is counted, 
   );
 });
 
-test('Parquet files are kept for as many days as the configuration says', async () => {
+test('computes the expiry of Parquet files from retentionDays', async () => {
   const [check] = await said({ objects: { [table('2026-11-18')]: OTHER } });
 
   expect(check?.found).toContain('expires on 2027-02-19.');
   expect(check?.advice).not.toContain('Files stay');
 });
 
-test('what the newest manifest knows of an entry is looked for in older files', async () => {
+test('finds a left-out column in older files by the name in the newest manifest', async () => {
   const excepted = [{ entry: 'nationalId', name: 'idNumber', label: null }];
   const files = { '2026-11-18': having, '2026-11-20': { ...without, excepted } };
   const [check] = await said({ files }, { columns: { except: ['nationalId'] } });
@@ -97,25 +97,25 @@ test('what the newest manifest knows of an entry is looked for in older files', 
   expect(check?.found).toMatch(/^Of leads, 1 published file were written /);
 });
 
-test('a file whose header is not known may have what was requested', async () => {
+test('counts a file with an unknown header by its requested columns', async () => {
   const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
 
   expect((await said({ files: { '2026-11-18': unknown } }))[0]?.found).toContain('1 published file');
 });
 
-test('files of an entity that leaves nothing out are not looked at', async () => {
+test('ignores files of an entity that leaves out no column', async () => {
   expect(await said({ files: { '2026-11-18': having } }, {})).toEqual([]);
 });
 
 test.each([
   ['of an earlier version', table('2026-11-18', 'v2/entity=leads'), 'leads'],
   ['of an entity that has no tables any more', table('2026-11-18', 'entity=contacts'), 'contacts'],
-])('a table %s counts, too', async (_, key, of) => {
+])('counts a table %s too', async (_, key, of) => {
   expect(await said({ objects: { [key]: OTHER } })).toMatchObject([
     { of, found: expect.stringContaining('1 table were written') },
   ]);
 });
 
-test('a bucket that refuses says nothing', async () => {
+test('fails if the bucket denies access', async () => {
   await expect(said({}, LEADS, bucketRefuses('AccessDenied', 403))).rejects.toThrow(/AccessDenied/);
 });

@@ -117,7 +117,7 @@ const DIALECTS: Record<string, Dialect> = {
     answering({ status: (record) => ({ ...record, status: OTHER_WORDS[record.status] }) }),
   ),
   'a record below data': one('status-record', false, answering({ status: (data) => ({ data }) })),
-  'a record below data, beside a status of the answer': {
+  'a record below data, next to a status of the answer': {
     settings: { jobChecks: 1 },
     faults: [
       {
@@ -140,16 +140,16 @@ const DIALECTS: Record<string, Dialect> = {
     answering({ download: ({ url }) => ({ url: url.slice(new URL(url).origin.length) }) }),
   ),
   'a link of another host': one('file-host', true, linkedAt('files.crm.example')),
-  'a file behind a redirect to another host': file('file-host', true, [
+  'a file after a redirect to another host': file('file-host', true, [
     { path: 'file', redirect: 'https://files.crm.example/1' },
   ]),
-  'a file behind a redirect without https': file('file-host', true, [
+  'a file after a redirect without https': file('file-host', true, [
     { path: 'file', redirect: 'http://files.crm.example/1' },
   ]),
   'a link for one minute': one('link-lifetime', false, linkedFor(60)),
   'a file in a zip': file('file-format', false, written({ packed: 'zip' }, { contentType: 'application/zip' })),
   'JSON lines': file('file-format', true, written({ format: 'json-lines' })),
-  'a web page in place of the file': file('file-format', true, [
+  'a web page instead of the file': file('file-format', true, [
     { path: 'file', body: '<!doctype html><title>Sign in</title>', contentType: 'text/html' },
   ]),
   'a CSV file for Excel': file(
@@ -180,7 +180,7 @@ const DIALECTS: Record<string, Dialect> = {
     {},
     written({ format: 'xlsx' }, { contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet' }),
   ),
-  'a link that is good once': asAssumed(linkedAt('localhost'), [
+  'a link that works once': asAssumed(linkedAt('localhost'), [
     { path: 'file', calls: { from: 2 }, answer: { status: 403 } },
   ]),
   'headers in capitals': asAssumed({}, written({ header: 'capitals' })),
@@ -212,7 +212,7 @@ async function met({ settings, faults = [] }: Dialect) {
   return { observed, ended, sandbox, accessToken, points: pointsOf(observed.notes) };
 }
 
-test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and nothing else', async (_, dialect) => {
+test.each(Object.entries(DIALECTS))('%s: reports exactly the points that differ', async (_, dialect) => {
   const { observed, ended, sandbox, accessToken, points } = await met(dialect);
 
   const otherwise = points.filter(({ verdict }) => verdict === 'otherwise');
@@ -228,14 +228,14 @@ test.each(Object.entries(DIALECTS))('%s: what is otherwise is reported, and noth
   for (const secret of [CANARY, accessToken]) expect(kept).not.toContain(secret);
 });
 
-test('every point is as assumed of one CRM at least, and of one otherwise or not seen', async () => {
+test('every point is as assumed at a CRM that follows the interface document', async () => {
   const { points } = await met({ otherwise: [], fails: false, settings: linkedFor(600) });
 
   expect(points.length).toBeLessThanOrEqual(15);
   expect(points.filter(({ verdict }) => verdict !== 'as assumed')).toEqual([]);
 });
 
-test('the document of the open points names each point that is observed, and no other', async () => {
+test('docs/interface/open-points.md names each observed point, and no other', async () => {
   const rows = (await readFile('docs/interface/open-points.md', 'utf8')).split('\n').map((line) => line.split(' | '));
   const named = rows.flatMap(([point, , , cell]) => {
     const id = /^`([a-z-]+)` \|$/.exec(cell ?? '')?.[1];

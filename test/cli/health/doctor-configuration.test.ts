@@ -26,7 +26,7 @@ async function configuredBy(content: object | string, known = true) {
   return configured(options, known ? deployed : undefined);
 }
 
-test('a file that was deployed as it is: what it hides from the template is judged too', async () => {
+test('with the deployed file, also checks settings that the template hides', async () => {
   const { finding, deployment, changed, unknown } = await configuredBy(file);
   expect(finding).toMatchObject({
     verdict: 'holds',
@@ -36,13 +36,13 @@ test('a file that was deployed as it is: what it hides from the template is judg
   expect([changed, unknown]).toEqual([[], []]);
 });
 
-test('the local deployment has addresses of its own, which is no difference from config/local.json', () => {
+test('reports no difference between the local deployment and config/local.json in addresses', () => {
   const { finding, file: compared } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, deployed);
   expect(finding).toMatchObject({ verdict: 'holds', advice: null });
   expect(compared).toBeUndefined();
 });
 
-test('a file with other addresses: the deployed ones count, and both are named', async () => {
+test('with other addresses in the file, uses the deployed ones and names both', async () => {
   const there = 'http://127.0.0.1:9/api/v1';
   const { finding, deployment } = await configuredBy({ ...file, crm: { ...crm, baseUrl: there } });
   expect(deployment.crm).toMatchObject(crm);
@@ -50,7 +50,7 @@ test('a file with other addresses: the deployed ones count, and both are named',
   expect(finding.found).toContain(` would change crm.baseUrl (deployed: "${crm.baseUrl}"; file: "${there}"). `);
 });
 
-test('a file with other plans: each setting is named, and what is hidden is not shown', async () => {
+test('names each setting that the file would change, and does not show hidden values', async () => {
   const { finding, changed } = await configuredBy({
     ...{ local: true, crm },
     entities: { leads: { ...leads, extra: { archive: 'canary' } }, contacts: { enabled: false } },
@@ -62,19 +62,19 @@ test('a file with other plans: each setting is named, and what is hidden is not 
   expect(JSON.stringify(finding)).not.toContain('canary');
 });
 
-test('of a long list only the length is named', async () => {
+test('shows only the length of a long list', async () => {
   const names = Array.from({ length: 500 }, (_, n) => `column_${n}`);
   const { finding } = await configuredBy({ ...file, entities: { leads: { ...leads, columns: names } } });
   expect(finding.found).toContain('entities.leads.columns (deployed: {"except":["notes"]}; file: 500 entries)');
 });
 
-test('deployed filters that the file does not have are not known, and are judged as none', async () => {
+test('leaves deployed filters unknown if the file has other ones', async () => {
   const { unknown, deployment } = await configuredBy({ ...file, entities: { leads: { ...leads, filters: [] } } });
   expect(deployment.entities.leads).not.toHaveProperty('filters');
   expect(unknown).toEqual(['leads']);
 });
 
-test('filters that the file has are known, though it combines them otherwise', async () => {
+test('knows deployed filters from the file even if the file combines them differently', async () => {
   const { unknown, changed, deployment } = await configuredBy({
     ...file,
     entities: { leads: { ...leads, filtersOperator: 'or' } },
@@ -83,7 +83,7 @@ test('filters that the file has are known, though it combines them otherwise', a
   expect([changed, unknown]).toEqual([['leads'], []]);
 });
 
-test('no file, or a broken one, is no obstacle where the stack tells', async () => {
+test('checks the deployed configuration if the file is missing or invalid', async () => {
   const missing = configured({ deployment: 'missing' }, deployed);
   expect(missing).toMatchObject({ deployment: { crm }, file: undefined, changed: [], unknown: ['leads'] });
   expect(missing.finding).toMatchObject({ verdict: 'warning' });
@@ -92,7 +92,7 @@ test('no file, or a broken one, is no obstacle where the stack tells', async () 
   expect(broken.finding).toMatchObject({ verdict: 'warning', found: expect.stringContaining('crm.baseUrl') });
 });
 
-test('before a first deployment the file counts and is needed', async () => {
+test('before a first deployment, requires the file and checks it', async () => {
   const { deployment, finding } = await configuredBy(file, false);
   expect(deployment).toMatchObject({ crm, entities: { leads: { filters } } });
   expect(finding).toMatchObject({ verdict: 'holds' });
@@ -100,7 +100,7 @@ test('before a first deployment the file counts and is needed', async () => {
   expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);
 });
 
-test('an entity that is not deployed yet is judged by the file, after a word on the stack', async () => {
+test('if an entity is not deployed yet, advises a deployment and checks the file', async () => {
   const { meetings: _, ...entities } = deployed.entities;
   const older = metadataOf({ ...deployed, entities: entities as typeof deployed.entities });
   const { cli, endpoint } = await aws(template({ Metadata: older, Resources: {} }));

@@ -47,12 +47,12 @@ const client = { clientId: 'a', clientSecret: 's' };
 
 describe('the stored OAuth client', () => {
   it.each([
-    ['of a grant that does not say whose it is, from an earlier release', client, undefined, 'holds'],
+    ['of a grant without a client id, from an earlier release', client, undefined, 'holds'],
     ['of the grant', client, 'a', 'holds'],
-    ['of the grant, beside a new one', { ...client, clientId: 'b', former: client }, 'a', 'holds'],
+    ['of the grant, next to a new one', { ...client, clientId: 'b', former: client }, 'a', 'holds'],
     ['of another grant', client, 'b', 'broken'],
     ['without the secret that the configuration needs', { clientId: 'a', clientSecret: '' }, 'a', 'broken'],
-  ])('%s', (_, stored, clientId, verdict) => {
+  ])('gets the right verdict: %s', (_, stored, clientId, verdict) => {
     const of = tokens(clientId === undefined ? {} : { clientId });
 
     expect(clientFinding(stored, of, deployment().crm, around)).toMatchObject({
@@ -64,14 +64,14 @@ describe('the stored OAuth client', () => {
 
 describe('when a function last stored a refreshed grant', () => {
   it.each<[string, Partial<Tokens>, object]>([
-    ['is said', { functionStoredAt: minutes(-60) }, { verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' }],
+    ['is reported', { functionStoredAt: minutes(-60) }, { verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' }],
     [
-      'is not known of an earlier release',
+      'is unknown if an earlier release stored it',
       {},
       { verdict: 'holds', found: expect.stringContaining('an earlier release') },
     ],
     [
-      'is a warning where none has yet, with the run to start',
+      'is a warning if no function has yet, with the run to start',
       { functionStoredAt: null },
       {
         verdict: 'warning',
@@ -83,7 +83,7 @@ describe('when a function last stored a refreshed grant', () => {
     expect(storedFinding(tokens(changes))).toMatchObject(finding);
   });
 
-  it('is the reason where a good night cannot be promised', async () => {
+  it('is named as the reason if doctor cannot promise a good night', async () => {
     const untried = { ...checkedAs('grant-stored', warning('None has yet.', 'Start a run.')) };
 
     expect(linesOf([untried, checkedAs('service', holds('It answers.'))]).at(-1)).toBe(
@@ -93,7 +93,7 @@ describe('when a function last stored a refreshed grant', () => {
 });
 
 describe('checks', () => {
-  it('take their class from the first by which a night fails', () => {
+  it('take the exit code from the first check that is broken', () => {
     const checks = [
       checkedAs('a', holds('A.')),
       checkedAs('b', warning('B.', 'Do b.')),
@@ -105,7 +105,7 @@ describe('checks', () => {
     expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
   });
 
-  it('are printed with what fails first, and those that passed as one line, unless all are wanted', () => {
+  it('print failures first, and passed checks as one line unless --all is given', () => {
     const checks = [
       checkedAs('a', holds('A.')),
       checkedAs('b', warning('B.', 'Do b.')),
@@ -120,7 +120,7 @@ describe('checks', () => {
     expect(linesOf(checks, {}, true)).toEqual([...worst, '✓ a: Is it? A.', '✓ e: Is it? E.', end]);
   });
 
-  it('promise a good night only where the CRM was asked with the grant, for all columns', () => {
+  it('promise a good night only if the CRM accepted the grant and all columns were checked', () => {
     const lastLine = (...checks: Checked[]) => linesOf(checks).at(-1);
     const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
     const grant = checkedAs('grant', holds('There.'));
@@ -141,7 +141,7 @@ describe('checks', () => {
     );
   });
 
-  it('promise no night that no rule starts', () => {
+  it('promise no good night if a rule may not start it', () => {
     const service = checkedAs('service', holds('It answers.'));
     const lines = [broken('Gone.', 'Deploy.'), warning('All off.', 'Set.'), unknown('No right.')].map((finding) =>
       linesOf([checkedAs('rules', finding), service]).at(-1),
@@ -153,7 +153,7 @@ describe('checks', () => {
     expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
   });
 
-  it('of one cause print its advice once', () => {
+  it('print the same advice once', () => {
     const advice = 'Authorize again.';
     const checks = [checkedAs('a', broken('A.', advice)), checkedAs('b', broken('B.', advice))];
 
@@ -167,17 +167,17 @@ describe('checks', () => {
     return { code, verdictOf: (id: string) => checks.find((one) => one.id === id)?.verdict };
   };
 
-  it('fail where a rule is not as deployed', async () => {
+  it('fail if a rule is missing', async () => {
     const { code, verdictOf } = await found(rules({ gone: ['leads'] }));
 
     expect({ code, rules: verdictOf('rules') }).toEqual({ code: 1, rules: 'broken' });
   });
 
-  it('ask for no address of alarms in a local cloud, which sends no mail', async () => {
+  it('skip the addresses of alarms in a local cloud', async () => {
     expect((await found()).verdictOf('alarm-addresses')).toBeUndefined();
   });
 
-  it('of what a night does without are unknown where AWS lets nobody look', async () => {
+  it('are unknown, not broken, if AWS denies access', async () => {
     const denied = refused('AccessDenied', 'no', { status: 403 });
     const { verdictOf } = await found(
       { '*': denied },
@@ -189,7 +189,7 @@ describe('checks', () => {
 });
 
 describe('the grant', () => {
-  it('is reported by token set and end', () => {
+  it('is reported with its token set and expiry', () => {
     const look = (labelled: ReturnType<typeof tokenSet>, newest = labelled) =>
       grantFinding({ labelled, newest }, around);
     const one = tokenSet('v1');
@@ -222,11 +222,11 @@ describe('the grant', () => {
   const passed = { deadline: NOW.getTime() - 1000 };
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
     ['unclaimed', undefined, 'holds', /is not claimed/],
-    ['given back', item({ deadline: 0 }), 'holds', /given back unspent/],
-    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /is under way/],
-    ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
+    ['released', item({ deadline: 0 }), 'holds', /given back unspent/],
+    ['claimed by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /is under way/],
+    ['claimed', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
     [
-      'left alone, for the CRM does not answer',
+      'paused because the CRM does not answer',
       item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
       'broken',
       /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
@@ -237,9 +237,9 @@ describe('the grant', () => {
       'broken',
       /^3 refreshes .* unrecognised error code; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
     ],
-    ['left behind', item(passed), 'warning', /recorded no result\.$/],
+    ['claimed by a process that died', item(passed), 'warning', /recorded no result\.$/],
     [
-      'unanswered, and free again',
+      'unanswered, and claimable again',
       item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
       'warning',
       /^No refresh .* \(9 tried\)\.$/,
@@ -252,7 +252,7 @@ describe('the grant', () => {
       /^The grant that a person gave at 2026-11-20T11:51:00.000Z was never stored; the one before it is used, unless/,
     ],
     [
-      'dead, and given back by a command that could not store',
+      'dead, and released by a command that could not store',
       item({ deadline: 0, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new grant was given, but never stored\.$/,
@@ -263,7 +263,12 @@ describe('the grant', () => {
       'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new grant was given, but never stored\.$/,
     ],
-    ['followed by nothing', item({ state: 'STORED' }), 'broken', /a successor, but the secret does not have it/],
+    [
+      'replaced by a grant that the secret does not have',
+      item({ state: 'STORED' }),
+      'broken',
+      /a successor, but the secret does not have it/,
+    ],
     [
       'dead',
       item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
@@ -271,7 +276,7 @@ describe('the grant', () => {
       /since .*: said \[31mno\.$/,
     ],
   ];
-  it.each(states)('can be %s', (_, seen, verdict, text) => {
+  it.each(states)('is reported by doctor if it is %s', (_, seen, verdict, text) => {
     const check = ledgerFinding(seen, around);
 
     expect(check).toMatchObject({ verdict, found: expect.stringMatching(text) });
@@ -291,17 +296,17 @@ describe('the grant', () => {
       ['openid', 'global:export'],
       { verdict: 'broken', found: expect.stringContaining('held: none'), advice: expect.stringContaining('AUTHORIZE') },
     ],
-  ])('holds the scopes "%s" of %j', (scope, needed, finding) => {
+  ])('with the scopes "%s", of which %j are needed, gets the right verdict', (scope, needed, finding) => {
     expect(scopesFinding(tokens({ scope }), needed, around)).toMatchObject(finding);
   });
 
   it.each<[string, Partial<Tokens>, string, RegExp]>([
-    ['lives', {}, 'holds', /^It is valid for 1 h and has 50 min left\.$/],
-    ['lives for 20 minutes', { expiresAt: minutes(10) }, 'holds', /20 min/],
-    ['is stale', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
-    ['lives too short', { expiresAt: minutes(9) }, 'warning', /19 min; .* 100 a day/],
-    ['does not say how long it lives', { expiresAt: null }, 'warning', /expires_in/],
-  ])('has an access token that %s', (_, changes, verdict, found) => {
+    ['is valid', {}, 'holds', /^It is valid for 1 h and has 50 min left\.$/],
+    ['is valid for 20 minutes', { expiresAt: minutes(10) }, 'holds', /20 min/],
+    ['has expired', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
+    ['is valid for too short a time', { expiresAt: minutes(9) }, 'warning', /19 min; .* 100 a day/],
+    ['has no expiry', { expiresAt: null }, 'warning', /expires_in/],
+  ])('with an access token that %s gets the right verdict', (_, changes, verdict, found) => {
     expect(accessTokenFinding(tokens(changes), around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
   });
 });
@@ -315,21 +320,21 @@ describe('a refresh', () => {
 
   it.each<[string, Partial<Refreshed>, string, RegExp]>([
     [
-      'tells rotation, life and latency',
+      'reports rotation, lifetime and latency',
       { calls: [granted('rt-new')] },
       'holds',
       /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as token set v2\.$/,
     ],
-    ['tells that the refresh token stays', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
-    ['tells that no refresh token came', { calls: [granted(undefined)] }, 'holds', /no rotation/],
+    ['reports that the refresh token stays the same', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
+    ['reports no rotation if the answer has no refresh token', { calls: [granted(undefined)] }, 'holds', /no rotation/],
     [
       'warns of odd and lost answers',
       { calls: [lostAnswer, granted('rt-new', ['status 201'])] },
       'warning',
       /Odd: the first answer was lost, status 201\.$/,
     ],
-    ['warns of a refresh by another', {}, 'warning', /^Another function/],
-    ['fails where the new grant could not be stored', { calls: [granted('rt-new')], lost: true }, 'broken', /^/],
+    ['warns of a refresh by another function', {}, 'warning', /^Another function/],
+    ['fails if the new grant could not be stored', { calls: [granted('rt-new')], lost: true }, 'broken', /^/],
   ])('%s', (_, changes, verdict, found) => {
     const refreshed = { before: tokenSet('v1'), after: tokenSet('v2'), calls: [], lost: false, ...changes };
 
@@ -337,14 +342,14 @@ describe('a refresh', () => {
   });
 });
 
-describe('the configuration', () => {
+describe('the column settings', () => {
   const found = (columns: object, names: string[]) => {
     const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
     const settings = deployment({ entities: { leads: { columns } } });
     return columnsFindings(settings, { entity: 'leads', fields, last: undefined, date: '2026-11-20' });
   };
 
-  it('is held against the columns that there are', () => {
+  it('are compared with the columns of the CRM', () => {
     const [all] = columnsFindings(deployment(), {
       ...{ entity: 'leads', last: undefined, date: '2026-11-20' },
       fields: ['id', 'name'].map((name) => ({ name, label: null, type: null })),
@@ -366,14 +371,14 @@ describe('the configuration', () => {
       2,
       /^ConfigInvalid: columns\.except of leads names "nmae" \(did you mean "name"\?\), which/,
     ],
-  ])('fails for a column %s, with the sentence of the run', (_, columns, exitCode, text) => {
+  ])('fail for a column %s, with the error of the run', (_, columns, exitCode, text) => {
     expect(found(columns, ['id', 'name'])).toMatchObject([
       { verdict: 'broken', exitCode, found: expect.stringMatching(text) },
     ]);
   });
 
   it.each(['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:'])(
-    'leaves out "%s", which the CRM spells otherwise',
+    'leave out "%s", which the CRM spells differently',
     (entry) => {
       expect(found({ except: [entry] }, ['id', 'phone'])).toMatchObject([
         { verdict: 'holds', found: expect.stringMatching(/^1 of 2 columns/) },
@@ -381,7 +386,7 @@ describe('the configuration', () => {
     },
   );
 
-  it('warns of an entry that means several columns, and of a label for a column that there is not', () => {
+  it('warn of an entry that matches several columns, and of a label for a column that does not exist', () => {
     const columns = { except: ['cell'], labels: { Town: 'city', Mobile: 'PHONE' } };
 
     expect(found(columns, ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
@@ -392,7 +397,7 @@ describe('the configuration', () => {
   });
 });
 
-it('stops at a stack that is only partly deployed', async () => {
+it('doctor stops at a stack that is only partly deployed', async () => {
   const { cli } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
   const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };

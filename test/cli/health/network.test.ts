@@ -72,52 +72,57 @@ async function look(parts: Part, { planned = false, privateHosts = CRM.privateHo
 
 test.each<[string, Part, string, RegExp]>([
   ['a route to a NAT gateway is a way out', routes(OWN, NAT), 'holds', /leads to the NAT gateway nat-/],
-  ['without a table of its own, that of the VPC counts', routes(MAIN, NAT), 'holds', /leads to the NAT gateway nat-/],
+  ['a subnet without a route table uses that of the VPC', routes(MAIN, NAT), 'holds', /leads to the NAT gateway nat-/],
   [
-    'a route to an internet gateway is none',
+    'a route to an internet gateway is no way out',
     routes(OWN, IGW),
     'broken',
     /An internet gateway is no way out, .*endpoint for S3/,
   ],
   [
-    'no route is no way out',
+    'without a route there is no way out',
     {},
     'broken',
     /no route to a NAT gateway\. It has no endpoint for S3, DynamoDB, Secrets M/,
   ],
-  ['what is behind another gateway cannot be told', routes(OWN, TRANSIT), 'unknown', /leads to tgw-0123/],
-  ['beside an internet gateway a peering is no way to AWS', routes(OWN, PEERING, IGW), 'broken', /no endpoint for S3/],
+  ['a route to a transit gateway is unknown', routes(OWN, TRANSIT), 'unknown', /leads to tgw-0123/],
+  ['a peering next to an internet gateway is no way to AWS', routes(OWN, PEERING, IGW), 'broken', /no endpoint for S3/],
   [
-    'with endpoints it may lead to the CRM',
+    'a peering with endpoints may lead to the CRM',
     { ...routes(OWN, PEERING, IGW), ...THROUGH_ENDPOINTS },
     'unknown',
     /leads to pcx-0123/,
   ],
   ['endpoints are enough for a CRM in the network', { ...routes(OWN), ...THROUGH_ENDPOINTS }, 'holds', /^/],
   [
-    'a gateway endpoint counts for its route tables',
+    'a gateway endpoint counts only for its route tables',
     { ...routes(OWN), ...endpoints(byGateway('s3', 'rtb-1'), byGateway('dynamodb'), byInterface('secretsmanager')) },
     'broken',
     /It has no endpoint for S3\./,
   ],
   [
-    "an interface endpoint counts where AWS's own names lead to it",
+    'an interface endpoint counts only with private DNS names',
     endpoints(byInterface('s3'), byInterface('dynamodb', false), byInterface('secretsmanager')),
     'broken',
     /It has no endpoint for DynamoDB\./,
   ],
   [
-    'a subnet of another VPC is none',
+    'a subnet of another VPC is broken',
     subnets(`<subnetId>${subnet}</subnetId><vpcId>vpc-1</vpcId>`),
     'broken',
     /is in vpc-1, not in vpc-/,
   ],
-  ['a subnet that is not there is none', subnets(), 'broken', /^There is no subnet-\w+ in this account and region\.$/],
+  [
+    'a subnet that does not exist is broken',
+    subnets(),
+    'broken',
+    /^There is no subnet-\w+ in this account and region\.$/,
+  ],
 ])('%s', async (_, parts, verdict, found) => {
   expect(await look(parts)).toMatchObject([{ of: subnet, verdict, found: expect.stringMatching(found) }]);
 });
 
-test('a security group of another VPC is named; endpoints are not enough for a CRM elsewhere', async () => {
+test('names a security group of another VPC, and finds endpoints not enough for a public CRM', async () => {
   const foreign = groups(`<groupId>${group}</groupId><vpcId>vpc-1</vpcId>`);
   const findings = await look({ ...foreign, ...THROUGH_ENDPOINTS, ...routes(OWN) }, { privateHosts: [] });
 
@@ -127,13 +132,13 @@ test('a security group of another VPC is named; endpoints are not enough for a C
   ]);
 });
 
-test('a network that is not deployed yet fails no night', async () => {
+test('warns, and does not fail, if the network is not deployed yet', async () => {
   expect(await look({}, { planned: true })).toMatchObject([
     { verdict: 'warning', exitCode: 0, found: expect.stringMatching(/This would hold after the next deployment\.$/) },
   ]);
 });
 
-test('without the right to look the error names the call', async () => {
+test('names the denied call if a right is missing', async () => {
   const refusal = new Reply((response) => {
     const error = '<Error><Code>UnauthorizedOperation</Code><Message>You are not authorized.</Message></Error>';
     response.writeHead(403, { 'content-type': 'text/xml' }).end(`<Response><Errors>${error}</Errors></Response>`);
@@ -142,7 +147,7 @@ test('without the right to look the error names the call', async () => {
   expect(await look({ DescribeRouteTables: refusal }).catch(missingRight)).toBe('ec2:DescribeRouteTables');
 });
 
-test('before a first deployment the network of the configuration is looked at', async () => {
+test('before a first deployment, checks the network of the configuration', async () => {
   const file = join(tree({ 'own.json': JSON.stringify({ crm: { ...CRM, privateHosts: [] }, network }) }), 'own.json');
   const cloud = await aws(denied('DescribeStacks'), bare);
 

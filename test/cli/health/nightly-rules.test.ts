@@ -45,7 +45,7 @@ test.each<[string, object, Part, object]>([
     },
   ],
   [
-    'that are gone are named, with the command that restores them',
+    'that are missing are named, with the command that restores them',
     {},
     rules({ gone: ['leads'] }),
     {

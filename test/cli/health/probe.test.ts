@@ -54,7 +54,7 @@ async function deployedFor(
 const writes = (asked: string[]) => asked.filter((call) => /Put|Update/.test(call));
 const lastLine = ({ stderr }: CliResult) => stderr.trim().split('\n').at(-1);
 
-test('the transcript has a line for each call, and the table one for each point; no value is printed', async () => {
+test('prints a line for each call, a table of all points, and no value', async () => {
   const sandbox = await sandboxFor({
     rewrite: async (answer, kind) => {
       if (kind !== 'create' && kind !== 'download') return answer;
@@ -91,7 +91,7 @@ test('the transcript has a line for each call, and the table one for each point;
   expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
 });
 
-test('with --json there is one document, and a token that is not due is not refreshed', async () => {
+test('--json prints one document, and a token that is not due is not refreshed', async () => {
   const sandbox = await sandboxFor();
   const cloud = await deployedFor(sandbox);
 
@@ -105,7 +105,7 @@ test('with --json there is one document, and a token that is not due is not refr
   expect(writes(cloud.asked)).toEqual([]);
 });
 
-test('one export of one column is made, never of one that is left out, and with the extra keys of the configuration', async () => {
+test('exports one column once, not a left-out one, and sends no filters or other settings', async () => {
   const sandbox = await sandboxFor();
   const leads = { columns: { except: ['ID'] }, sendEmail: true, filters: [{ field: 'x' }] };
 
@@ -116,7 +116,7 @@ test('one export of one column is made, never of one that is left out, and with 
   expect(creates[0]?.request).toEqual({ columns: [expect.not.stringMatching(/^id$/)] });
 });
 
-test('of the columns that a run requests one is exported, and none where a run would stop', async () => {
+test('exports a column that a run requests, and makes no export if a run would stop', async () => {
   const sandbox = await sandboxFor();
   const only = { columns: ['createdAt'] };
   const mistyped = { columns: { except: ['emial-adress'] } };
@@ -129,7 +129,7 @@ test('of the columns that a run requests one is exported, and none where a run w
   expect(lastLine(stopped)).toMatch(/^ConfigInvalid: columns\.except of leads names "emial-adress"/);
 });
 
-test('the setting of a point is named where a run fails, and null where runs accept it', async () => {
+test('names no setting for a point that runs accept', async () => {
   const sandbox = await sandboxFor({}, [
     { path: 'file', body: writtenAs({ packed: 'zip' }), contentType: 'application/zip' },
   ]);
@@ -142,7 +142,7 @@ test('the setting of a point is named where a run fails, and null where runs acc
   expect(points.filter(({ setting }) => setting !== null)).toEqual([]);
 });
 
-test('extra keys that no file of this machine has are told of, and are not sent', async () => {
+test('reports extra keys that no file on this machine has, and does not send them', async () => {
   const sandbox = await sandboxFor();
   const leads = { extra: { tenant: CANARY } };
 
@@ -155,7 +155,7 @@ test('extra keys that no file of this machine has are told of, and are not sent'
   expect(stdout).not.toContain(CANARY);
 });
 
-test.each([429, 503])('a CRM that answers %i for the fields of one entity is asked nothing more', async (status) => {
+test.each([429, 503])('makes no further call after the CRM answers %i', async (status) => {
   const sandbox = await sandboxFor({}, [{ path: 'fields', entity: 'leads', answer: { status } }]);
 
   const { code } = await (await deployedFor(sandbox)).cli('probe');
@@ -164,7 +164,7 @@ test.each([429, 503])('a CRM that answers %i for the fields of one entity is ask
   expect(sandbox.ledger.count()).toBe(1);
 });
 
-test('a grant that no function has refreshed is used and not refreshed, and refused once its token has ended', async () => {
+test('does not refresh a grant that no function has refreshed, and refuses it after its token expires', async () => {
   const sandbox = await sandboxFor();
   const untried = { functionStoredAt: null, obtainedAt: new Date(Date.now() - 3_590_000).toISOString() };
   const ageing = { ...untried, expiresAt: new Date(Date.now() + 60_000).toISOString() };
@@ -186,7 +186,7 @@ test('a grant that no function has refreshed is used and not refreshed, and refu
 test.each<[string, FaultInput, number, number, RegExp]>([
   ['a refused token', { path: 'fields', answer: { status: 401 } }, 1, 1, /401: the CRM refuses the stored token/],
   [
-    'an entity that is not there',
+    'an entity that does not exist',
     { path: 'fields', entity: 'leads', answer: { status: 404 } },
     1,
     2,
@@ -196,7 +196,7 @@ test.each<[string, FaultInput, number, number, RegExp]>([
   ['too many requests', { path: 'create', answer: { status: 429 } }, 1, 3, /^RateLimited: .* 429/],
   ['an export that fails', { path: 'status', status: 'FAILED' }, 1, 1, /^ExportFailed: /],
   ['a file that is refused', { path: 'file', answer: { status: 403 } }, 1, 1, /^The GET of the file was answered 403/],
-])('%s ends the probe with what was seen, and is not tried again', async (_, fault, calls, code, sentence) => {
+])('%s ends the probe with its findings, and is not retried', async (_, fault, calls, code, sentence) => {
   const sandbox = await sandboxFor({}, [fault]);
 
   const result = await (await deployedFor(sandbox)).cli('probe', '--entity', 'leads');
@@ -208,7 +208,7 @@ test.each<[string, FaultInput, number, number, RegExp]>([
   expect(result.stdout + result.stderr).not.toContain(CANARY);
 });
 
-test('Ctrl-C ends the probe at once with what was seen, and nothing more is asked', async () => {
+test('Ctrl-C ends the probe at once with its findings, and makes no further call', async () => {
   const sandbox = await sandboxFor({ jobChecks: 9 });
   const { soFar, ended } = startCli('probe', ...(await deployedFor(sandbox)).place);
   await vi.waitFor(() => expect(soFar.stdout).toContain('GET /leads/exports/{id} ->'), 5000);
@@ -222,7 +222,7 @@ test('Ctrl-C ends the probe at once with what was seen, and nothing more is aske
   expect(sandbox.ledger.count({ kind: 'file' })).toBe(0);
 });
 
-test('Ctrl-C during a refresh waits until the new tokens are stored, and the CRM is asked for nothing', async () => {
+test('Ctrl-C during a refresh waits until the new tokens are stored, and then makes no call', async () => {
   const sandbox = await sandboxFor({}, [{ path: 'token', delaySeconds: 0.3 }]);
   const expiresAt = new Date(Date.now() - 10_000).toISOString();
   const functionStoredAt = new Date(Date.now() - 3_600_000).toISOString();
@@ -241,7 +241,7 @@ test('Ctrl-C during a refresh waits until the new tokens are stored, and the CRM
   expect(sandbox.ledger.count({ kind: 'fields' })).toBe(0);
 });
 
-test('Ctrl-C during a call ends its request', async () => {
+test('Ctrl-C during a call closes its connection', async () => {
   const connection = { hasOpened: false, hasClosed: false };
   const silent = await servedOnLoopback((request) => {
     connection.hasOpened = true;
@@ -260,7 +260,7 @@ test('Ctrl-C during a call ends its request', async () => {
   await vi.waitFor(() => expect(connection.hasClosed).toBe(true), 5000);
 });
 
-test('a CRM that refuses the first call is asked once', async () => {
+test('makes one call if the CRM refuses it', async () => {
   const asked: string[] = [];
   const silent = await servedOnLoopback(({ url = '' }, _, response) => {
     asked.push(url);
@@ -277,7 +277,7 @@ test('a CRM that refuses the first call is asked once', async () => {
   expect(stdout).toContain('✗ token-presentation     otherwise: The CRM asks for the scheme DPoP.');
 });
 
-test('a token that no header can hold is never sent, and is in no message', async () => {
+test('never sends or shows a token that no header can contain', async () => {
   const sandbox = await sandboxFor();
 
   const { code, stdout, stderr } = await (await deployedFor(sandbox, { accessToken: 'to\u05d0ken' })).cli('probe');

@@ -48,14 +48,14 @@ async function foundAt({ file, incomplete = [], crm, entities, parts = [], publi
   return [service, ...columns];
 }
 
-test('an entity whose night is switched off cannot fail a night', async () => {
+test('only warns about an entity whose rule is switched off', async () => {
   const checks = await foundAt({ crm: { status: 400, body: '{}' } });
 
   const verdicts = Object.fromEntries(checks.map(({ of, verdict }) => [of, verdict]));
   expect(verdicts).toMatchObject({ leads: 'broken', contacts: 'warning' });
 });
 
-test('a plan of which not all is known fails no night, and that it is not known is said', async () => {
+test('only warns about a plan that is only partly known, and says what is unknown', async () => {
   const checks = await foundAt({ incomplete: ['leads'], entities: { leads: { columns: ['idd'] } } });
 
   expect(checks.find(({ of }) => of === 'leads')).toMatchObject({
@@ -70,7 +70,7 @@ test('a plan of which not all is known fails no night, and that it is not known 
   });
 });
 
-test('columns of a plan that is not deployed yet are looked at too, and fail no night', async () => {
+test('also checks columns of a plan that is not deployed yet, and only warns', async () => {
   const checks = await foundAt({ file: { leads: { columns: ['id', 'idd'] }, contacts: { columns: ['nothing'] } } });
 
   expect(checks.filter(({ of = '' }) => /leads|contacts/.test(of))).toMatchObject([
@@ -90,22 +90,19 @@ const field = (name: string, type: string | null = null) => ({ name, type, label
 test.each([
   ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
   ['stop', 'broken', /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --accept-schema\.$/],
-])(
-  'columns that changed since the last export are found where the configuration says %s',
-  async (removed, verdict, text) => {
-    const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];
-    const entities = { leads: { columns: { except: ['eMail'] }, drift: { removed } } };
-    const crm = { status: 200, body: JSON.stringify([{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }]) };
+])('finds columns that changed since the last export if drift is "%s"', async (removed, verdict, text) => {
+  const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];
+  const entities = { leads: { columns: { except: ['eMail'] }, drift: { removed } } };
+  const crm = { status: 200, body: JSON.stringify([{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }]) };
 
-    const checks = await foundAt({ published, entities, crm });
+  const checks = await foundAt({ published, entities, crm });
 
-    expect(checks.filter(({ of }) => of?.endsWith('changed'))).toMatchObject([
-      { of: 'leads.changed', verdict, found: expect.stringMatching(text) },
-    ]);
-  },
-);
+  expect(checks.filter(({ of }) => of?.endsWith('changed'))).toMatchObject([
+    { of: 'leads.changed', verdict, found: expect.stringMatching(text) },
+  ]);
+});
 
-test('columns that are the same, or of an export that is not known, are no finding; a bucket that refuses is one', async () => {
+test('finds no drift without changed columns or a known export, and reports a bucket that denies access', async () => {
   const drift = async (given: Given) => (await foundAt(given)).filter(({ of }) => of?.endsWith('changed'));
 
   expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
@@ -115,7 +112,7 @@ test('columns that are the same, or of an export that is not known, are no findi
   ]);
 });
 
-test('an entry of columns.except whose column the CRM lists no more is a warning once it has named one, and else stops the night', async () => {
+test('an entry of columns.except without a column warns if an earlier export used it, else is broken', async () => {
   const columns = { except: ['nationalId'] } as const;
   const plan = planFor(deployment({ entities: { leads: { columns } } }).entities.leads, { entity: 'leads' }).digest;
   const excepted = [{ entry: 'nationalId', name: 'NationalID', label: null }];

@@ -37,7 +37,7 @@ async function leftOvers(answers: Answers) {
   return { found, asked };
 }
 
-test('what this verify has made is removed, and what a killed one has left, but not what another makes now', async () => {
+test('removes what this verify made and what a killed one left, but not what another one makes now', async () => {
   const { found, asked } = await leftOvers({ ListQueues: queues(OURS, OTHER, KILLED), DeleteQueue: {} });
 
   expect(asked('DeleteQueue').map(({ QueueUrl }) => QueueUrl)).toEqual(queues(OURS, KILLED).QueueUrls);
@@ -48,13 +48,13 @@ test('what this verify has made is removed, and what a killed one has left, but 
 });
 
 test.each([
-  ['that AWS still lists a minute after its removal counts as removed', 'QueueDoesNotExist', 'holds'],
-  ['that cannot be removed does not hold', 'InternalError', 'broken'],
+  ['that no longer exists counts as removed', 'QueueDoesNotExist', 'holds'],
+  ['that cannot be removed is broken', 'InternalError', 'broken'],
 ])('a queue %s', async (_, code, verdict) => {
   expect((await leftOvers({ ListQueues: queues(OURS), DeleteQueue: refused(code) })).found).toMatchObject({ verdict });
 });
 
-test('a subscription that waits to be confirmed, or is deleted, is passed over', async () => {
+test('skips a subscription that is not confirmed yet or is deleted', async () => {
   const members = ['PendingConfirmation', 'Deleted', `${TOPIC}:1`].map(
     (arn) =>
       `<member><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>arn:aws:sqs:us-east-1:000000000000:crm-export-test_verify_${OURS}</Endpoint></member>`,
@@ -68,7 +68,7 @@ test('a subscription that waits to be confirmed, or is deleted, is passed over',
   expect(found).toMatchObject({ verdict: 'holds' });
 });
 
-test('alarms of this deployment are set back, on whatever page; those of another deployment or verify are not', async () => {
+test('resets alarms of this deployment on every page, and none of another deployment or verify', async () => {
   const alarm = (AlarmName: string, StateValue: string, id = OURS, AlarmActions = [TOPIC]) => {
     return { AlarmName, StateValue, StateReason: reasonFor(id, 'OK'), AlarmActions };
   };

@@ -38,7 +38,7 @@ const s3Denies = (message: string) => ({ s3: refused('AccessDenied', message, { 
 const DENIED =
   'User: arn:aws:iam::000000000000:user/a is not authorized to perform: s3:PutObject on resource: "arn:aws:s3:::bucket/verify_/test"';
 
-test.for(PUTS)('%s holds where S3 says that the policy of the bucket refused', async (id) => {
+test.for(PUTS)('%s holds if S3 names an explicit deny in the bucket policy', async (id) => {
   const where = s3Denies(`${DENIED} with an explicit deny in a resource-based policy`);
   const { result, calls } = await checkedWhere(id, where);
 
@@ -56,7 +56,7 @@ test.for(PUTS)('%s holds where S3 says that the policy of the bucket refused', a
   expect(sent).toEqual(id === 'plain-http' ? [['PutObject', undefined, undefined]] : foreign);
 });
 
-test.for(PUTS)('%s is not checked where the credentials may write nothing anyway', async (id) => {
+test.for(PUTS)('%s is unknown if the credentials themselves may not write', async (id) => {
   const where = s3Denies(`${DENIED} because no identity-based policy allows the s3:PutObject action`);
 
   expect((await checkedWhere(id, where)).result).toMatchObject({
@@ -65,7 +65,7 @@ test.for(PUTS)('%s is not checked where the credentials may write nothing anyway
   });
 });
 
-test('plain http is used for the whole request, whatever the endpoint is', async () => {
+test('plain-http sends its whole request over http, even to an https endpoint', async () => {
   // A server without TLS closes a connection that starts with TLS.
   const { endpoint } = await aws(s3Denies('with an explicit deny in a resource-based policy'));
   const s3 = once(S3Client, endpoint.replace('http:', 'https:'));
@@ -93,7 +93,7 @@ test.for([
     { verdict: 'unknown', found: expect.stringMatching(/^this cloud does not support it/) },
   ],
   [
-    'missing part',
+    'missing resource',
     refused('ResourceNotFound', 'No alarm', { status: 404 }),
     { verdict: 'broken', found: expect.stringMatching(/^cloudwatch:DescribeAlarms was answered by ResourceNotFound/) },
   ],
@@ -102,11 +102,11 @@ test.for([
     refused('Odd', 'Dana Levi'),
     { verdict: 'broken', found: 'cloudwatch:DescribeAlarms was answered by Odd' },
   ],
-] as const)('a %s is told apart from what does not hold', async ([, reply, result]) => {
+] as const)('an AWS error is judged by its kind: %s', async ([, reply, result]) => {
   expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
 });
 
-test('an alarm is set again while the policy of the queue does not count yet, and set back at the end', async () => {
+test('sets the alarm again until the queue receives it, and resets it at the end', async () => {
   const states: unknown[] = [];
   const alarm = { AlarmName: 'crm-export-test-A', StateValue: 'OK', AlarmActions: [OUTPUTS.AlarmTopicArn] };
   const Body = JSON.stringify({
@@ -144,7 +144,7 @@ const UNENFORCED: [string, Answers][] = [
 ];
 
 test.for(UNENFORCED)(
-  '%s is not enforced in a local cloud whose bucket is open to whoever asks',
+  '%s is "not enforced here" in a local cloud whose bucket allows anonymous reads',
   async ([id, answers]) => {
     expect((await checkedWhere(id, { ...answers, ListObjectsV2: {} })).result).toMatchObject({
       verdict: 'unknown',
@@ -156,11 +156,14 @@ test.for(UNENFORCED)(
 
 const closed = { ListObjectsV2: refused('AccessDenied', 'no', { status: 403 }) };
 
-test.for(UNENFORCED.slice(0, 3))('%s does not hold in a local cloud whose bucket is closed', async ([id, answers]) => {
-  expect((await checkedWhere(id, { ...answers, ...closed })).result).toMatchObject({ verdict: 'broken' });
-});
+test.for(UNENFORCED.slice(0, 3))(
+  '%s is broken in a local cloud whose bucket denies anonymous reads',
+  async ([id, answers]) => {
+    expect((await checkedWhere(id, { ...answers, ...closed })).result).toMatchObject({ verdict: 'broken' });
+  },
+);
 
-test('a metric that is late is asked for again until the time is over, and is unknown in the end', async () => {
+test('a metric that does not arrive is read until time runs out, and is then unknown', async () => {
   const pace = { everyMs: 5, patienceMs: 0, runMs: 0 };
   const { result, asked } = await checkedWhere('metrics', { ...closed, ...NOTHING_STORED }, { pace });
 
@@ -171,7 +174,7 @@ test('a metric that is late is asked for again until the time is over, and is un
   expect(asked.filter((line) => /GetMetricData/.test(line))).toHaveLength(2);
 });
 
-test('a metric that comes at the third look holds', async () => {
+test('a metric that arrives at the third read holds', async () => {
   let looks = 0;
   const { result } = await checkedWhere('metrics', {
     ...closed,
@@ -186,7 +189,7 @@ test('a metric that comes at the third look holds', async () => {
 });
 
 test.for([undefined, 'https://s3.eu-west-1.amazonaws.com', 'http://127.0.0.1.example.com'])(
-  'no request without credentials goes to %s, which is not loopback',
+  'sends no request without credentials to %s, which is not loopback',
   async (endpoint) => {
     const s3 = new S3Client({ region: 'eu-west-1', ...(endpoint && { endpoint }) });
     const finding = broken('stored', 'Deploy.');
@@ -201,7 +204,7 @@ const functionStoredAt = '2026-11-20T01:00:00.000Z';
 
 test.each<[string, Answers, object]>([
   [
-    'after the export, however that ended',
+    'reports the time even if the export failed',
     {
       GetSecretValue: ({ input }) =>
         'VersionStage' in input
@@ -211,7 +214,7 @@ test.each<[string, Answers, object]>([
     { verdict: 'holds', found: `At ${functionStoredAt}.` },
   ],
   [
-    'not without the right to read the secret, and nothing fails by it',
+    'is unknown, and does not fail, without the right to read the secret',
     { GetSecretValue: refused('AccessDeniedException', 'no', { status: 403 }) },
     {
       ...{ verdict: 'unknown', exitCode: 0 },
@@ -219,11 +222,11 @@ test.each<[string, Answers, object]>([
     },
   ],
   [
-    'not where the store does not answer, and nothing fails by it',
+    'is unknown, and does not fail, if the store does not answer',
     { GetSecretValue: refused('InternalServiceError') },
     { verdict: 'unknown', exitCode: 0 },
   ],
-])('when a function last stored the grant is said %s', async (_, answers, finding) => {
+])('the check grant-stored %s', async (_, answers, finding) => {
   const exported = () => Promise.reject(new Error('the export failed'));
 
   expect((await checkedWhere('grant-stored', answers, { exported })).result).toMatchObject(finding);

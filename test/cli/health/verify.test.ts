@@ -22,14 +22,14 @@ test.for([
   ],
   ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until the deployment has ended\. verify made no changes\.$/m],
   ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. verify made no changes\.$/m],
-] as const)('a stack that is %s is refused in one sentence, before anything is made', async ([status, sentence]) => {
+] as const)('refuses a stack in %s in one sentence, before it creates anything', async ([status, sentence]) => {
   const { code, stdout, stderr, calls } = await verify(status);
 
   expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
   expect(stderr).toMatch(sentence);
 });
 
-test('without credentials it says so in one sentence, and in a document', async () => {
+test('reports missing credentials in one sentence, and in the document', async () => {
   const { code, stdout, stderr } = await runCli('verify', '--deployment', 'prod', '--region', 'us-east-1', '--json');
 
   expect(code).toBe(3);
@@ -44,7 +44,7 @@ test('docs/verify.md explains every check', async () => {
   expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
 });
 
-test('what cannot be told is no failure, and nothing told no proof', () => {
+test('unknown checks do not fail a verify, but do not prove anything alone', () => {
   const question = { question: 'Is it?', rights: [] };
   const held: Checked = { ...holds('all'), id: 'a', ...question };
   const untold: Checked = { ...unknown('no right'), id: 'b', ...question };

@@ -44,7 +44,7 @@ const FLEET: FakeDeployment[] = [
   },
 ];
 
-test('of twenty deployments each has one line, the worst first; those that do not answer say why', async () => {
+test('prints one line for each of twenty deployments, worst first, with a reason for each unknown one', async () => {
   const { code, stdout } = await statusOfAll(fleet(FLEET), '--call-timeout', '2');
 
   expect(code).toBe(1);
@@ -64,7 +64,7 @@ test('of twenty deployments each has one line, the worst first; those that do no
   expect(stdout).not.toContain('gone');
 });
 
-test('the document has what status says of each, and why one is not known', async () => {
+test('--json contains the status of each deployment, and why one is unknown', async () => {
   const parts = fleet([
     { name: 'good', published: all(NIGHT), recorded: [] },
     { name: 'half', trouble: 'half' },
@@ -84,7 +84,7 @@ test('the document has what status says of each, and why one is not known', asyn
   });
 });
 
-test('rules are asked for by name: those of twenty others whose names begin alike are not taken for those of one', async () => {
+test('reads rules by name, and does not mix up deployments with a common prefix', async () => {
   const others = Array.from({ length: 20 }, (_, index) => ({ name: `prod-${index}`, published: all(NIGHT) }));
   const parts = fleet([
     { name: 'prod', published: all(NIGHT), paused: [...ENTITIES] },
@@ -107,7 +107,7 @@ test('rules are asked for by name: those of twenty others whose names begin alik
   expect(calls.map(({ operation }) => operation)).not.toContain('ListRules');
 });
 
-test('of one that is half updated the document says so, and what its night is', async () => {
+test('--json warns of a deployment that is only partly updated, and still reports its night', async () => {
   const parts = fleet([{ name: 'one', published: all(NIGHT), trouble: 'rolling back' }]);
 
   const { stdout } = await statusOfAll(parts, '--json');
@@ -119,7 +119,7 @@ test('of one that is half updated the document says so, and what its night is', 
   );
 });
 
-test('an account without any deployment is no answer', async () => {
+test('exits with 3 if the account has no deployment', async () => {
   const { code, stderr } = await statusOfAll(fleet([{ name: 'gone', trouble: 'deleted' }]));
 
   expect(code).toBe(3);
@@ -128,7 +128,7 @@ test('an account without any deployment is no answer', async () => {
   );
 });
 
-test('a deployment and all of them is a contradiction', async () => {
+test('refuses --all-deployments together with --deployment', async () => {
   const { code, stderr } = await runCli('status', '--all-deployments', '--deployment', 'prod');
 
   expect(code).toBe(2);

@@ -10,7 +10,7 @@ import { rules } from '../support/cloud/rules.ts';
 
 const NIGHT = '2026-11-20';
 
-test('the files of a recorded night are those of its record, without a look at the pointers to dates', async () => {
+test('takes the files of a recorded night from its record, without reading the pointers of dates', async () => {
   const cloud = await aws();
   const [key, night] = recordedNight(NIGHT, ['leads']);
   cloud.objects.set(key, Buffer.from(night));
@@ -25,7 +25,7 @@ test('the files of a recorded night are those of its record, without a look at t
   expect(cloud.asked.filter((line) => /entity=.*date=/.test(line))).toEqual([]);
 });
 
-test('an object that cannot be read costs its own cell, not the page', async () => {
+test('leaves out an object that cannot be read, and warns of it', async () => {
   const cloud = await aws();
   for (const date of ['2026-11-17', '2026-11-18', '2026-11-19', NIGHT])
     cloud.publish({ date, execution: `run-${date}` });
@@ -46,7 +46,7 @@ test('an object that cannot be read costs its own cell, not the page', async () 
   ]);
 });
 
-test('where no night is recorded, facts are gathered from pointers, failed runs and rules; superseded runs do not count', async () => {
+test('without a record, uses pointers, failed runs and rules, and ignores superseded runs', async () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:21:00.000Z';
   const failure = { status: 'FAILED', input: { entity: 'contacts', scheduledFor: start }, start, stop: start };
@@ -74,7 +74,7 @@ test('where no night is recorded, facts are gathered from pointers, failed runs 
   expect(said).toEqual([]);
 });
 
-test('what may not be read is reported, and left out', async () => {
+test('reports what it may not read, and leaves it out', async () => {
   const cloud = await aws(denied('ListExecutions', 'DescribeRule'));
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');

@@ -56,7 +56,7 @@ const whole = Object.fromEntries(ENTITIES.map((entity) => [entity, NIGHT]));
 test.each<[boolean, Entity[], string]>([
   [true, [], 'Night of 2026-11-20: complete; revision 3'],
   [false, ['leads'], 'Night of 2026-11-20: not complete, lacks leads (paused); revision 3'],
-])('what the bucket has of the night stands below it (complete: %s)', async (complete, lacking, line) => {
+])('prints the record of the night below its state (complete: %s)', async (complete, lacking, line) => {
   const { cli, objects } = await deployed(
     { ...whole, ...(complete ? {} : { leads: '2026-11-19' }) },
     rules({ paused: lacking }),
@@ -69,7 +69,7 @@ test.each<[boolean, Entity[], string]>([
   expect(statusSchema.parse(JSON.parse(stdout)).night).toEqual({ date: NIGHT, revision: 3, complete, lacking });
 });
 
-test('the night is told where an entity that starts once a week has a date of its own', async () => {
+test('prints the record of the night even if a weekly entity has another date', async () => {
   const weekly = configured({ entities: { leads: { schedule: 'cron(0 1 ? * WED *)' } } });
   const { cli, objects } = await deployed({ ...whole, leads: '2026-11-18' }, weekly);
   const [key, night] = recordedNight(NIGHT, ['contacts']);
@@ -78,13 +78,13 @@ test('the night is told where an entity that starts once a week has a date of it
   expect((await cli('status')).stdout).toContain('Night of 2026-11-20: not complete, lacks contacts; revision 3\n');
 });
 
-test('of a night that is whole the screen says so, with what readers have, the grant and the next start', async () => {
+test('shows a complete night with its files, the grant and the next start', async () => {
   const { code, stderr } = await expectScreen('status-whole', await deployed(whole), 'status', '--deployment', 'test');
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
-describe('of a night that is not whole', () => {
+describe('of an incomplete night', () => {
   const trouble = () =>
     deployed(
       { 'agent-numbers': NIGHT },
@@ -104,13 +104,13 @@ describe('of a night that is not whole', () => {
       }),
     );
 
-  test('what is missing comes first, each with a command', async () => {
+  test('lists what is missing first, each with a command', async () => {
     const { code, stderr } = await expectScreen('status', await trouble(), 'status', '--deployment', 'test');
 
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   });
 
-  test('each command can be pasted: it names the same place', async () => {
+  test('prints commands that name the same place', async () => {
     const { cli, endpoint } = await trouble();
 
     const { stdout } = await cli('status', '--region', 'eu-central-1');
@@ -126,7 +126,7 @@ describe('of a night that is not whole', () => {
     ]);
   });
 
-  test('the document has the same, as its schema says', async () => {
+  test('--json prints the same, as its schema defines', async () => {
     const { cli } = await trouble();
 
     const { code, stdout } = await cli('status', '--json');
@@ -145,14 +145,14 @@ describe('of a night that is not whole', () => {
 const RUNS = /^Runs that failed are not shown: Step Functions could not be read/m;
 
 test.each<[string, number, boolean | null, typeof whole, string, RegExp]>([
-  ['where executions cannot be read, what is not published may be under way', 3, null, {}, 'ListExecutions', RUNS],
-  ['but a night that is whole needs none', 0, true, whole, 'ListExecutions', RUNS],
+  ['is unknown if executions cannot be read and a file is missing', 3, null, {}, 'ListExecutions', RUNS],
+  ['is complete without executions if every file is published', 0, true, whole, 'ListExecutions', RUNS],
   [
-    'rules that cannot be read are taken from the configuration',
+    'takes rules that cannot be read from the configuration',
     ...([0, true, whole, 'DescribeRule', /EventBridge could not be read/] as const),
   ],
   [
-    'alarms that cannot be read hide nothing else',
+    'is complete even if alarms cannot be read',
     0,
     true,
     whole,
@@ -160,14 +160,14 @@ test.each<[string, number, boolean | null, typeof whole, string, RegExp]>([
     /^The state of the alarms is unknown/m,
   ],
   [
-    'a grant that cannot be read hides nothing else',
+    'is complete even if the grant cannot be read',
     0,
     true,
     whole,
     'GetSecretValue',
     /^The age of the grant is unknown/m,
   ],
-])('%s', async (_, exitCode, ok, published, operation, said) => {
+])('the night %s', async (_, exitCode, ok, published, operation, said) => {
   const { cli } = await deployed(published, denied(operation));
 
   const { code, stdout, stderr } = await cli('status', '--json');
@@ -178,7 +178,7 @@ test.each<[string, number, boolean | null, typeof whole, string, RegExp]>([
   expect([status.alarms, status.grant].includes(null)).toBe(/Alarms|Secret/.test(operation));
 });
 
-test('where executions cannot be read, no start is advised: a run may be under way', async () => {
+test('advises no start if executions cannot be read, because a run may be under way', async () => {
   const { cli } = await deployed({ leads: NIGHT }, denied('ListExecutions'), rules({ paused: ['employers'] }));
 
   const { stdout } = await cli('status');
@@ -190,7 +190,7 @@ test('where executions cannot be read, no start is advised: a run may be under w
   expect(stdout).not.toMatch(/not started|crm-export start/);
 });
 
-test('where nothing is certain but what is published, the headline says of what it is not known', async () => {
+test('names the entities whose state is unknown in the headline', async () => {
   const published = Object.fromEntries(
     ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, NIGHT]),
   );
@@ -202,7 +202,7 @@ test('where nothing is certain but what is published, the headline says of what 
   expect(stdout).toContain('is complete. Last night: not known of leads (test)\n');
 });
 
-test('a stack that is not there cannot be told of, in one sentence', async () => {
+test('reports a stack that does not exist in one sentence', async () => {
   const { endpoint } = await aws({ DescribeStacks: refused('ValidationError', 'Stack s does not exist') });
 
   const { code, stderr } = await runCli('status', '--deployment', 'test', '--endpoint-url', endpoint);
@@ -211,8 +211,8 @@ test('a stack that is not there cannot be told of, in one sentence', async () =>
   expect(stderr).toMatch(/^There is no stack crm-export-test here: .*\n$/);
 });
 
-describe('of a date', () => {
-  test('in the past it is said what readers got, and what they did not', async () => {
+describe('--date', () => {
+  test('of a past date reports what was published and what is missing', async () => {
     const { cli, publish, objects } = await deployed(whole);
     for (const [key, night] of [recordedNight('2026-11-18', ['leads']), recordedNight(NIGHT)]) {
       objects.set(key, Buffer.from(night));
@@ -227,7 +227,7 @@ describe('of a date', () => {
     expect(stdout).toMatch(/\n {4}-> npx --no -- crm-export start leads --\S+ \S+ --deployment test\n/);
   });
 
-  test('that is still to come there is one sentence, and nothing is wrong', async () => {
+  test('of a future date prints one sentence, and reports no problem', async () => {
     const { cli } = await deployed({});
 
     const { code, stdout } = await cli('status', '--date', '2026-11-21');
@@ -237,10 +237,10 @@ describe('of a date', () => {
   });
 });
 
-describe('after a night that is whole', () => {
+describe('after a complete night', () => {
   const DEAD = { state: { S: 'DEAD' }, owner: { S: '' }, deadline: { N: '0' }, reason: { S: 'Revoked.' } };
 
-  test('a newer run that failed is named, with the command that shows it', async () => {
+  test('names a newer run that failed, with the command that shows it', async () => {
     const later = { start: `${NIGHT}T06:00:00Z`, stop: `${NIGHT}T06:01:00Z` };
     const { cli } = await deployed(whole, executions([{ ...failed('leads', 'CrmUnavailable'), ...later }]));
 
@@ -255,10 +255,10 @@ describe('after a night that is whole', () => {
   test.each([
     ['dead', DEAD],
     [
-      'dead, and given back by a command that could not store the new one',
+      'dead, and released by a command that could not store the new one',
       { ...DEAD, state: { S: 'AUTHORIZED' }, diedAt: { S: LAST_NIGHT } },
     ],
-  ])('a grant that is %s cannot be used', async (_, item) => {
+  ])('reports that the grant cannot be used if it is %s', async (_, item) => {
     const { cli } = await deployed(whole, grant(item));
 
     const { code, stdout } = await cli('status');
@@ -268,7 +268,7 @@ describe('after a night that is whole', () => {
     expect(stdout).toContain('-> npx --no -- crm-export authorize ');
   });
 
-  test('a clock that is a day behind is said', async () => {
+  test('warns of a clock that is a day behind', async () => {
     vi.setSystemTime('2026-11-19T07:00:00Z');
     const { cli } = await deployed(whole);
 
@@ -278,7 +278,7 @@ describe('after a night that is whole', () => {
   });
 });
 
-test('before the first night, what a person has exported is not counted as a night', async () => {
+test('before the first night, does not count runs that a person started as a night', async () => {
   vi.setSystemTime('2026-11-01T00:30:00Z');
   const { cli, publish, objects } = await aws(SIX_HOURS, grant(), alarms());
   publish({ date: '2026-11-01', manifest: { startedAt: '2026-11-01T00:10:00.000Z' } });
@@ -307,21 +307,21 @@ describe('on a terminal', () => {
   const screen = (columns: number) =>
     statusText({ ...status, entities: [bad, ...status.entities.slice(1)] }, place, { isTTY: true, columns });
 
-  test('what is missing is red, and tables fit into 80 and 120 columns', () => {
+  test('prints missing entities in red', () => {
     vi.stubEnv('NO_COLOR', undefined);
 
     expect(screen(80)).toContain('\u001b[31m  ✕ leads');
     expect(screen(80)).toContain('\u001b[32m  ✓ contacts');
   });
 
-  test('alarms that could not be read are named, for one deployment and for all', () => {
+  test('reports alarms that could not be read, for one deployment and for all', () => {
     const found: Status = { ...status, warnings: ['Access is denied.'] };
 
     expect(allText([{ deployment: 'prod', found, why: null }], {})).toContain('; alarms: unknown');
     expect(statusText({ ...found, entities: [] }, place, {})).toContain('! Access is denied.');
   });
 
-  test.each([80, 120])('in %i columns without colour no line is wider', (columns) => {
+  test.each([80, 120])('fits into %i columns without colour', (columns) => {
     vi.stubEnv('NO_COLOR', '1');
 
     const lines = screen(columns).split('\n');

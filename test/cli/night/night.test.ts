@@ -62,15 +62,15 @@ const wanted = (entity: object) => ({ configured: configuredWith(entity) });
 test.each<[string, Parameters<typeof leadsOf>[0], string]>([
   ['published', { published: [file(BEFORE), file(NIGHT)] }, 'published'],
   [
-    'published, though a later run of the date failed',
+    'published, even if a later run of the date failed',
     { published: [file(NIGHT)], attempts: [attempt('failed')] },
     'published',
   ],
   ['failed', { attempts: [attempt('failed')] }, 'failed, missing'],
   ['quarantined', { attempts: [attempt('quarantined')] }, 'quarantined, missing'],
-  ['under way, until its deadline', { attempts: [attempt('running')] }, 'running'],
+  ['under way until its deadline', { attempts: [attempt('running')] }, 'running'],
   [
-    'under way, past its start and its deadline',
+    'late if a run is under way after its deadline',
     { at: `${NIGHT}T07:00:01Z`, attempts: [attempt('running')] },
     'late, missing',
   ],
@@ -79,10 +79,10 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
     { attempts: [attempt('failed'), attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)] },
     'running',
   ],
-  ['not started: EventBridge does not deliver it any more', {}, 'notStarted, missing'],
-  ['still to come: EventBridge may deliver it', { at: `${NIGHT}T03:14:59Z` }, 'due'],
+  ['not started after EventBridge stops delivering the start', {}, 'notStarted, missing'],
+  ['due while EventBridge may still deliver the start', { at: `${NIGHT}T03:14:59Z` }, 'due'],
   [
-    'late, where its deadline is shorter than that',
+    'late if its deadline is shorter than the delivery time',
     { at: `${NIGHT}T02:00:00Z`, ...wanted({ polling: { deadlineSeconds: 600 } }) },
     'late, missing',
   ],
@@ -90,7 +90,7 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
   ['paused after its run', { ...rules('paused'), published: [file(NIGHT)] }, 'published'],
   ['paused after its run failed', { ...rules('paused'), attempts: [attempt('failed')] }, 'failed, missing'],
   [
-    'paused for weeks: only the newest file is known',
+    'paused for weeks, with only the newest file known',
     {
       ...rules('paused'),
       published: [],
@@ -106,7 +106,7 @@ test.each<[string, Parameters<typeof leadsOf>[0], string]>([
     'withoutRule, missing',
   ],
   ['switched off by the configuration', rules('off'), 'off'],
-  ['of a rule that was changed by hand, and did not start it', { ...rules('changed') }, 'notStarted, missing'],
+  ['not started if the rule was changed by hand', { ...rules('changed') }, 'notStarted, missing'],
 ])('last night is %s', (_, changes, expected) => {
   expect(judged(changes)).toBe(`${NIGHT} ${expected}`);
 });
@@ -115,10 +115,10 @@ describe('on the first day after the deployment', () => {
   const young = { published: [], deployedAt: new Date(`${NIGHT}T12:00:00Z`) };
 
   test.each([
-    ['nothing is due before its first night', '2026-11-21T00:59:00Z', '2026-11-20 none'],
-    ['its first start is still to come as long as it may be delivered', '2026-11-21T01:00:00Z', '2026-11-21 due'],
+    ['no run is due before the first night', '2026-11-21T00:59:00Z', '2026-11-20 none'],
+    ['the first start is due while it may still be delivered', '2026-11-21T01:00:00Z', '2026-11-21 due'],
     [
-      'a first night that nothing started is missing, though no run was ever known',
+      'a first night that did not start is missing, even without any known run',
       '2026-11-21T03:15:00Z',
       '2026-11-21 notStarted, missing',
     ],
@@ -137,14 +137,14 @@ describe('on the first day after the deployment', () => {
     );
   });
 
-  test('a start before the deployment was none of it', () => {
+  test('a start before the deployment is not expected', () => {
     expect(judged({ ...young, deployedAt: new Date(`${NIGHT}T01:02:00Z`), at: `${NIGHT}T09:00:00Z` })).toBe(
       '2026-11-20 none',
     );
   });
 });
 
-describe('where clocks change', () => {
+describe('at a clock change', () => {
   const local = {
     deployedAt: new Date('2026-01-01T12:00:00Z'),
     configured: deployment({
@@ -155,16 +155,21 @@ describe('where clocks change', () => {
 
   test.each([
     // 02:30 is skipped on 27 March: the start is at 03:30, 00:30 UTC.
-    ['a time that is left out is due an hour later', '2026-03-27T00:29:00Z', '2026-03-26', '2026-03-26 published'],
-    ['and is still to come from then on', '2026-03-27T00:30:00Z', '2026-03-26', '2026-03-27 due'],
     [
-      'and is lost two hours and a quarter later',
+      'a start at a skipped time is not due before an hour later',
+      '2026-03-27T00:29:00Z',
+      '2026-03-26',
+      '2026-03-26 published',
+    ],
+    ['a start at a skipped time is due an hour later', '2026-03-27T00:30:00Z', '2026-03-26', '2026-03-27 due'],
+    [
+      'a start at a skipped time is missing two hours and a quarter after that',
       '2026-03-27T02:45:00Z',
       '2026-03-26',
       '2026-03-27 notStarted, missing',
     ],
     [
-      'of the night that is an hour longer one start counts',
+      'a night that is an hour longer has one start',
       '2026-10-25T09:00:00Z',
       '2026-10-24',
       '2026-10-25 notStarted, missing',
@@ -174,20 +179,25 @@ describe('where clocks change', () => {
   });
 });
 
-describe('several starts a day', () => {
+describe('with several starts a day', () => {
   const twice = wanted({ schedule: 'cron(0 1,13 * * ? *)' });
 
   test.each<[string, string, Parameters<typeof leadsOf>[0], string]>([
-    ['the first is missing though another one comes', `${NIGHT}T07:00:00Z`, {}, 'notStarted, missing'],
-    ['the second mends it', `${NIGHT}T14:00:00Z`, { published: [file(NIGHT, `${NIGHT}T13:00:05.000Z`)] }, 'published'],
+    ['the first is missing even if another follows', `${NIGHT}T07:00:00Z`, {}, 'notStarted, missing'],
     [
-      'the first is enough: a date has one file',
+      'the second start can still publish the date',
+      `${NIGHT}T14:00:00Z`,
+      { published: [file(NIGHT, `${NIGHT}T13:00:05.000Z`)] },
+      'published',
+    ],
+    [
+      'the first is enough, because a date has one file',
       `${NIGHT}T14:00:00Z`,
       { published: [file(NIGHT)], attempts: [attempt('failed', NIGHT, `${NIGHT}T13:00:05Z`)] },
       'published',
     ],
     [
-      'after the last of a day the date counts until the next',
+      'after the last start of a day, the date counts until the next start',
       '2026-11-21T00:59:00Z',
       { published: [file(NIGHT)] },
       'published',
@@ -197,11 +207,11 @@ describe('several starts a day', () => {
   });
 });
 
-describe('a schedule that is not every day', () => {
+describe('with a schedule that is not daily', () => {
   const weekly = wanted({ schedule: 'cron(0 1 ? * MON *)' });
   const monday = '2026-11-16';
 
-  test('its newest date counts until the next, however long ago', () => {
+  test('the newest date counts until the next start', () => {
     expect(judged({ ...weekly, published: [file('2026-11-09')], attempts: [attempt('failed', monday)] })).toBe(
       `${monday} failed, missing`,
     );
@@ -209,13 +219,13 @@ describe('a schedule that is not every day', () => {
     expect(judged({ ...weekly, published: [file('2026-11-09')] })).toBe(`${monday} notStarted, missing`);
   });
 
-  test('once a month too', () => {
+  test('a monthly date counts until the next start', () => {
     const published = [file('2026-10-31')];
     expect(judged({ ...wanted({ schedule: 'cron(0 1 L * ? *)' }), published })).toBe('2026-10-31 published');
   });
 });
 
-describe('rate(…), which counts from a moment that is not known', () => {
+describe('with rate(…), whose first moment is unknown', () => {
   test.each([
     ['rate(7 days)', '2026-11-14T09:00:00.000Z', '2026-11-14 published'],
     ['rate(7 days)', '2026-11-13T04:00:00.000Z', '2026-11-20 notStarted, missing'],
@@ -231,7 +241,7 @@ describe('rate(…), which counts from a moment that is not known', () => {
     expect(next).toBeNull();
   });
 
-  test('nothing is due within its first interval, and after that it is', () => {
+  test('no run is due within the first interval, and then it is', () => {
     const young = { ...wanted({ schedule: 'rate(7 days)' }), published: [] };
     expect(judged({ ...young, deployedAt: new Date('2026-11-14T00:00:00Z') })).toBe(`${NIGHT} none`);
     expect(judged({ ...young, deployedAt: new Date('2026-11-12T00:00:00Z') })).toBe('2026-11-19 notStarted, missing');
@@ -244,18 +254,18 @@ test.each([
   ['2026-11-19', 'notStarted, missing'],
   // The first known run was on the 17th.
   ['2026-11-16', 'none'],
-])('a date in the past is judged by what is known of it: %s', (date, expected) => {
+])('a past date is judged by its runs and files: %s', (date, expected) => {
   const changes = { published: [file('2026-11-18')], attempts: [attempt('failed', '2026-11-17')], newest: {} };
   const first = { leads: { date: '2026-11-18', startedAt: '2026-11-17T00:30:00Z', execution: 'x' } };
   expect(judged({ ...changes, newest: first, nights: 5 }, date)).toBe(`${date} ${expected}`);
 });
 
-test('the next start is that of a rule which is on', () => {
+test('the next start is that of a rule that is on', () => {
   expect(leadsOf().next).toEqual({ at: new Date('2026-11-21T01:00:00Z'), date: '2026-11-21' });
   expect(leadsOf({ ...rules('paused') }).next).toBeNull();
 });
 
-describe('what is recorded of the night', () => {
+describe('with a record of the night', () => {
   const record = (marked: Partial<Night['entities'][string]>, lacking: Entity[] = ['leads']) => {
     const night: Night = JSON.parse(recordedNight(NIGHT, lacking)[1]);
     Object.assign(night.entities.leads ?? {}, marked);
@@ -263,16 +273,16 @@ describe('what is recorded of the night', () => {
   };
 
   test.each<[string, Parameters<typeof leadsOf>[0], string]>([
-    ['an error counts where the execution is not known', record({ error: 'ExportFailed' }), 'failed, missing'],
-    ['a file that a check stopped is quarantined', record({ error: 'FileQuarantined' }), 'quarantined, missing'],
+    ['an error in it counts if the execution is unknown', record({ error: 'ExportFailed' }), 'failed, missing'],
+    ['FileQuarantined in it means quarantined', record({ error: 'FileQuarantined' }), 'quarantined, missing'],
     [
-      'a run that is under way counts more than an error before it',
+      'a run under way counts more than an earlier error',
       { ...record({ error: 'ExportFailed' }), attempts: [attempt('running')] },
       'running',
     ],
-    ['a night that another run has begun waits for this one', record({}), 'notStarted, missing'],
+    ['an entity without a run is not started', record({}), 'notStarted, missing'],
     [
-      'a file without the table that the night waits for is not all',
+      'a published file whose table is missing counts as withoutTable',
       {
         ...record({ tableVersion: 1, file: { ...fileOf(NIGHT), key: 'k', rows: 1, bytes: 1, crc32: '' } }, []),
         published: [file(NIGHT)],
@@ -283,7 +293,7 @@ describe('what is recorded of the night', () => {
     expect(judged(changes)).toBe(`${NIGHT} ${expected}`);
   });
 
-  test('an entity that the night did not wait for, as it was added later, is not missing', () => {
+  test('an entity that was added after that night is not missing', () => {
     const [earlier, later]: Night[] = [BEFORE, NIGHT].map((date) => JSON.parse(recordedNight(date)[1]));
     if (earlier) delete earlier.entities.leads;
 
@@ -293,7 +303,7 @@ describe('what is recorded of the night', () => {
   });
 });
 
-test('as long as a night is open, a date before that readers lack is told', () => {
+test('while the night is open, the date before it is reported if it is missing', () => {
   const at = `${NIGHT}T01:30:00Z`;
   const failed = [attempt('failed', BEFORE)];
 
@@ -305,22 +315,22 @@ test.each<[string, Attempt[], string | undefined]>([
   ['failed after the newest file', [attempt('failed', BEFORE, `${NIGHT}T06:00:00Z`)], 'x'],
   ['failed before the newest file', [attempt('failed', BEFORE, `${BEFORE}T06:00:00Z`)], undefined],
   ['is under way', [attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)], undefined],
-])('the newest run of an entity that %s', (_, attempts, expected) => {
+])('failedSince is set only if the newest run failed after the file: %s', (_, attempts, expected) => {
   expect(leadsOf({ published: [file(NIGHT)], attempts }).failedSince?.run).toBe(expected);
 });
 
-describe('the night that began last', () => {
+describe('the last night', () => {
   const dateAt = (now: string, settings: object) => lastNightOf(deployment(settings), new Date(now))?.date;
 
   test.each(['2026-03-27T00:30:00Z', '2026-10-25T00:30:00Z', '2026-11-20T00:30:00Z'])(
-    'has one date where clocks change, too: %s',
+    'has one date even at a clock change: %s',
     (now) => {
       const nightly = { at: '01:50', spreadMinutes: 20 };
       expect(dateAt(now, { timeZone: 'Asia/Jerusalem', nightly })).toBe(now.slice(0, 10));
     },
   );
 
-  test('is the one before until the first start', () => {
+  test('is the previous one until the first start', () => {
     const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
     expect(dateAt('2026-11-19T23:59:00Z', settings)).toBe('2026-11-19');
     expect(dateAt('2026-11-20T00:00:00Z', settings)).toBe('2026-11-20');
@@ -336,7 +346,7 @@ test.each<[Entity[], string, string]>([
   [['meetings'], '2026-11-19', 'start meetings'],
   [['leads', 'meetings'], '2026-11-19', 'start leads meetings'],
   [['meetings'], '2026-11-20', 'start meetings --date 2026-11-20'],
-])('the start of %j for %s, on 2026-11-20, is %s', (entities, date, command) => {
+])('the start command for %j and %s, on 2026-11-20, is %s', (entities, date, command) => {
   const now = new Date('2026-11-20T12:00:00Z');
 
   expect(startText(entities, date, dated, now)).toBe(command);

@@ -35,7 +35,7 @@ async function linesOf(configuration: object, ...args: string[]) {
     .map((line) => JSON.parse(line));
 }
 
-test('the request of a date has what would be sent, and columns as they are configured', async () => {
+test('shows the request of a date as it would be sent, with the configured columns', async () => {
   const columns = { except: ['nationalId'], required: ['id'] };
   const more = { sorts: [{ field: 'id' }], filtersOperator: 'and', sendEmail: true, extra: { locale: 'he' } };
   const configuration = { timeZone: 'Asia/Jerusalem', entities: { leads: { columns, filters, ...more } } };
@@ -53,7 +53,7 @@ test('the request of a date has what would be sent, and columns as they are conf
   });
 });
 
-test('the next starts are those of the rule, in local time and UTC', async () => {
+test('shows the next five starts of the rule, in local time and UTC', async () => {
   const configuration = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00', spreadMinutes: 0 } };
 
   const [line] = await linesOf(configuration, 'meetings');
@@ -66,13 +66,13 @@ test('the next starts are those of the rule, in local time and UTC', async () =>
   }
 });
 
-test('the guards are those that are configured, with their defaults', async () => {
+test('shows the configured guards with their defaults', async () => {
   const [line] = await linesOf({ entities: { leads: { guards: { minRows: 7, maxShrink: 0.2 } } } }, 'leads');
 
   expect(line.guards).toEqual({ minRows: 7, maxShrink: 0.2, maxGrowth: 10, maxIrregularShare: 0.01 });
 });
 
-test('west of Greenwich and at half hours local times have their offset', async () => {
+test('shows offsets west of Greenwich and of half hours', async () => {
   const [east] = await linesOf({ timeZone: 'Asia/Kolkata', nightly: { at: '02:00' } }, 'leads');
   const [west] = await linesOf({ timeZone: 'America/St_Johns', nightly: { at: '02:00' } }, 'leads');
 
@@ -81,20 +81,20 @@ test('west of Greenwich and at half hours local times have their offset', async 
 });
 
 test.each([
-  ['none where the rule is off', { enabled: false }, []],
-  ['not known of a rate', { schedule: 'rate(1 hour)' }, null],
+  ['an empty list if the rule is off', { enabled: false }, []],
+  ['null for a rate', { schedule: 'rate(1 hour)' }, null],
 ])('the next starts are %s', async (_, leads, nextStarts) => {
   expect(await linesOf({ entities: { leads } }, 'leads')).toMatchObject([{ nextStarts }]);
 });
 
-test('all entities are on lines of their own, for today unless a date is given', async () => {
+test('prints one line for each entity, all for the same date', async () => {
   const lines = await linesOf({});
 
   expect(lines.map(({ entity }) => entity)).toEqual(ENTITIES);
   expect(new Set(lines.map(({ date }) => date)).size).toBe(1);
 });
 
-test('a person sees the kind, the request, the starts and the guards', async () => {
+test('prints kind, request, starts and guards for a person', async () => {
   const { code, stdout } = await plan({ entities: { leads: { filters } } }, 'leads', '--date', '2026-03-05');
 
   expect(code).toBe(0);
@@ -105,14 +105,14 @@ test('a person sees the kind, the request, the starts and the guards', async () 
   expect(stdout).toMatch(/\n {2}Checks\n {4}maxShrink: 0\.5\n/);
 });
 
-describe('by the rules that are deployed', () => {
+describe('with the deployed rules', () => {
   /** The configuration `example` starts leads at half past midnight in Jerusalem. */
   const planned = async (...parts: Part[]) => {
     const { endpoint } = await aws(...parts);
     return runCli('plan', 'leads', '--deployment', 'example', '--endpoint-url', endpoint);
   };
 
-  test('a start is shown once, in local time and in UTC, where the rule is on', async () => {
+  test('shows each start once, in local time and UTC, if the rule is on', async () => {
     const { code, stdout, stderr } = await planned(rules({}, 'example'));
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -122,13 +122,13 @@ describe('by the rules that are deployed', () => {
   test.each([
     ['paused', rules({ paused: ['leads'] }, 'example'), 'resume leads'],
     ['without a rule', rules({ gone: ['leads'] }, 'example'), 'npx cdk deploy -c deployment=example --revert-drift'],
-  ])('no start is shown of an entity that is %s, but the command that helps', async (word, part, command) => {
+  ])('shows no start of an entity that is %s, but the command that restores it', async (word, part, command) => {
     const { stdout } = await planned(part);
 
     expect(stdout).toMatch(new RegExp(`  Next starts\n    None: ${word}\\.\n    -> .*${command}.*\n  Checks`));
   });
 
-  test('a rule that starts at other times is said so', async () => {
+  test('says that a rule starts at other times', async () => {
     const { stdout } = await planned({
       DescribeRule: ({ input: { Name } }) => ({ Name, State: 'ENABLED', ScheduleExpression: 'cron(0 5 * * ? *)' }),
     });
@@ -136,7 +136,7 @@ describe('by the rules that are deployed', () => {
     expect(stdout).toContain('    rule changed: it starts at other times');
   });
 
-  test('where they cannot be looked at, that is said, and the plan is that of the configuration', async () => {
+  test('plans from the configuration, and says so, if rules cannot be read', async () => {
     const { code, stdout, stderr } = await planned(denied('DescribeRule'));
 
     expect(code).toBe(0);
@@ -149,7 +149,7 @@ test.each([
   [{ timeZone: 'Mars/Base' }, /^ConfigInvalid: \S+: timeZone: /],
   [{ nightly: { at: '25:00' } }, /^ConfigInvalid: \S+: nightly\.at: a time such as/],
   [{ entities: { leads: { filters: [{ a: { $date: 'tomorrow' } }] } } }, /^ConfigInvalid: .*filters\[0\]\.a: must be/],
-])('%j is refused with its path', async (configuration, sentence) => {
+])('refuses %j with the path of the setting', async (configuration, sentence) => {
   const { code, stdout, stderr } = await plan(configuration);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -44,7 +44,7 @@ async function sharing(readers: Reader[], PutObjectTagging?: Answers[string], le
   return { ...cloud, tagged, cli: (...args: string[]) => cloud.cli('readers', ...args) };
 }
 
-test('without a principal it names those that there are', async () => {
+test('without a principal, lists the readers', async () => {
   const { cli } = await sharing([ACCOUNT, ROLE, MEMBERS]);
 
   expect(await cli()).toMatchObject({
@@ -56,14 +56,14 @@ test('without a principal it names those that there are', async () => {
   });
 });
 
-test('where the configuration names none, nothing is printed and nothing is tagged', async () => {
+test('without configured readers, prints no policy and tags no file', async () => {
   const { cli } = await sharing([]);
 
   expect(await cli()).toMatchObject({ code: 2, stderr: expect.stringContaining('the configuration names no readers') });
   expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '0 published files tagged.\n' });
 });
 
-test('prints for one of them one policy of all that it may read, and a command to try', async () => {
+test('prints one policy for all that a reader may read, and a command to try it', async () => {
   const { cli } = await sharing([
     { ...ACCOUNT, entities: ['leads'] },
     ROLE,
@@ -119,7 +119,7 @@ test('prints for one of them one policy of all that it may read, and a command t
   expect(stderr).toContain('To try it there: aws s3 cp s3://bucket/published/entity=leads/latest.json -\n');
 });
 
-test('with feeds of changes, the policy of who reads tables has the feeds, and neither their head nor the copies of tables', async () => {
+test('the policy for tables includes the feeds of changes, but not their head or the copied tables', async () => {
   const { cli } = await sharing([ACCOUNT, { ...MEMBERS, entities: ['leads'], of: ['tables'] }], undefined, {
     changes: { key: 'id' },
   });
@@ -132,7 +132,7 @@ test('with feeds of changes, the policy of who reads tables has the feeds, and n
   expect(policies).toEqual([Array(2).fill('changes/entity=*/date=*'), Array(2).fill('changes/entity=leads/date=*')]);
 });
 
-test('says who may read what beside the policy, also of an organization', async () => {
+test('prints what an organization may read, next to its policy', async () => {
   const { cli } = await sharing([ACCOUNT, MEMBERS]);
 
   const { stdout, stderr } = await cli('o-a1b2c3d4e5');
@@ -142,7 +142,7 @@ test('says who may read what beside the policy, also of an organization', async 
   expect(stderr).toContain('/published/entity=leads/latest.json');
 });
 
-test('a principal that the configuration does not name is refused, with those that it does', async () => {
+test('refuses an unknown principal, and lists the known ones', async () => {
   const { cli } = await sharing([ACCOUNT]);
 
   expect(await cli('444455556667')).toMatchObject({
@@ -152,7 +152,7 @@ test('a principal that the configuration does not name is refused, with those th
   expect(await cli('444455556666', '--tag')).toMatchObject({ code: 2, stderr: expect.stringContaining('leave out') });
 });
 
-test('--tag tags file and manifest of everything that pointers of shared files name, and nothing else', async () => {
+test('--tag tags file and manifest of each published run of a shared entity, and no other object', async () => {
   const { cli, publish, tagged } = await sharing([ACCOUNT, ROLE]);
   publish({ date: '2026-11-19', execution: 'older', pointers: ['date'] });
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
@@ -196,29 +196,33 @@ describe('--tag after a column was left out', () => {
   };
 
   test.each<[string, ManifestChanges, string]>([
-    ['has it', { fields, file: { header: ['id', 'phone'], content: counted } }, '1 column that must not be there'],
     [
-      'has it, of a run with columns of its own',
+      'has the column',
+      { fields, file: { header: ['id', 'phone'], content: counted } },
+      '1 column that must not be there',
+    ],
+    [
+      'has the column, from a run with columns of its own',
       { fields, kind: 'partial', request: { columns: ['phone'] }, file: { header: ['phone'], content: counted } },
       '1 column that must not be there',
     ],
     [
-      'has it under the name that the newest list gives the entry',
+      'has the column under its name in the newest list',
       { file: { header: ['id', 'phone'], content: counted } },
       '1 column that must not be there',
     ],
     [
-      'has records further down that name other columns',
+      'has another header further down',
       { fields, file: { content: counted && { ...counted, otherHeaders: 1 } } },
       '1 header further down',
     ],
     [
-      'has values elsewhere',
+      'has the values in other places',
       { fields, excepted: left, file: { content: counted && { ...counted, elsewhere: 2 } } },
       '2 places',
     ],
     [
-      'has a single column that nobody looked into',
+      'has a single column that was not checked',
       { fields, file: { header: ['id'], content: counted && { ...counted, width: 1 } } },
       'may have cells with several values',
     ],
@@ -227,8 +231,8 @@ describe('--tag after a column was left out', () => {
       { fields, file: { header: null, content: counted && { ...counted, headed: null } } },
       'may have',
     ],
-    ['is opaque', { fields, file: { format: 'xls', header: null, content: null } }, 'its content was not read'],
-  ])('a file that %s is named and loses its tag', async (_, manifest, why) => {
+    ['was not read', { fields, file: { format: 'xls', header: null, content: null } }, 'its content was not read'],
+  ])('names a file that %s, and removes its tag', async (_, manifest, why) => {
     const { stdout, stderr, tags } = await withheldOf(manifest);
 
     expect({ stdout, tags }).toEqual({ stdout: '1 published file tagged, 1 not.\n', tags: ['false'] });
@@ -236,7 +240,7 @@ describe('--tag after a column was left out', () => {
     expect(stderr).toContain(why);
   });
 
-  test('a file without it is tagged, also where its run requested it', async () => {
+  test('tags a file without the column, even if its run requested it', async () => {
     const manifest = { fields, request: { columns: ['id', 'name', 'phone'] }, file: { content: counted } };
 
     expect(await withheldOf(manifest)).toMatchObject({ stdout: '2 published files tagged.\n', tags: [other] });
@@ -244,10 +248,10 @@ describe('--tag after a column was left out', () => {
 });
 
 test.each([
-  ['never was there', refused('NoSuchKey', 'no', { status: 404 })],
+  ['never existed', refused('NoSuchKey', 'no', { status: 404 })],
   // The answers of a versioned bucket for deleted or expired objects.
   ['was deleted', refused('MethodNotAllowed', 'no', { status: 405 })],
-])('--tag passes over a file that %s, and says so', async (_, gone) => {
+])('--tag skips a file that %s, and reports it', async (_, gone) => {
   const tagged: string[] = [];
   const { cli, publish } = await sharing([ROLE], (request) => {
     if (request.key.includes('run=older')) return gone;
@@ -264,7 +268,7 @@ test.each([
   expect(tagged).toHaveLength(2);
 });
 
-test('--tag without the right to do so says so', async () => {
+test('--tag exits with 3 if the right to tag is missing', async () => {
   const { cli, publish } = await sharing([ROLE], refused('AccessDenied', 'no', { status: 403 }));
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
 

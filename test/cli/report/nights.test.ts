@@ -19,7 +19,7 @@ const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
   deployment({ timeZone, entities: { [entity]: { schedule } } });
 const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;
 
-test('a night that is not complete while runs of it are to come is no failure', () => {
+test('shows an incomplete night as running while some of its runs are not due yet', () => {
   const now = new Date(`${NIGHT}T01:01:00Z`);
   const recorded = [recordOf(NIGHT, ['meetings'])];
   const row = pageOf({ ...madeUpMonth({ missing: ['meetings'] }), now, recorded }).querySelectorAll('.grid tbody tr');
@@ -49,7 +49,7 @@ describe('in the middle of a night', () => {
     return { ...facts, attempts: attempts.map((one) => ({ ...one, ...FAILED })) };
   };
 
-  test('what is due later is due, whatever became of it the night before', () => {
+  test('shows an entity as due whose start is later, for any outcome of the night before', () => {
     const data = nightsOf(night());
     expect(outcomes(data)).toEqual(['published', 'running', ...Array(ALL - 2).fill('due')]);
     expect(data.rows.map(({ last }) => last.date)).toEqual(Array(ALL).fill(NIGHT));
@@ -60,7 +60,7 @@ describe('in the middle of a night', () => {
     });
   });
 
-  test('what failed has failed, though others are still to come', () => {
+  test('shows a failed entity as failed, even if others are still due', () => {
     expect(headlineOf(nightsOf(failed()))).toMatchObject({
       tone: 'bad',
       text: `This night so far: 1 of ${ALL} failed: agent-numbers; 1 published, ${ALL - 2} still to come`,
@@ -75,7 +75,7 @@ describe('in the middle of a night', () => {
     ]);
   });
 
-  test('each row has one date, also where starts lie on both sides of midnight', () => {
+  test('shows one date in each row, even if starts are before and after midnight', () => {
     const month = madeUpMonth();
     const configured = withSchedule('leads', 'cron(0 20 * * ? *)');
     const data = nightsOf({ ...month, configured, attempts: [], now: new Date('2026-11-21T01:30:00Z') });
@@ -89,7 +89,7 @@ describe('in the middle of a night', () => {
   });
 });
 
-test('a failure of last evening is one of last night, though others run in the morning', () => {
+test('counts a failure of last evening to last night, even if other entities run in the morning', () => {
   const month = madeUpMonth();
   const evening = withSchedule('leads', 'cron(0 20 * * ? *)');
   const published = month.published.filter(
@@ -109,7 +109,7 @@ test('a failure of last evening is one of last night, though others run in the m
   }
 });
 
-test('starts that are spread over midnight are one night', () => {
+test('counts starts before and after midnight as one night', () => {
   const month = madeUpMonth();
   const configured = deployment({ nightly: { at: '23:50', spreadMinutes: 7 } });
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
@@ -121,7 +121,7 @@ test('starts that are spread over midnight are one night', () => {
   );
 });
 
-test('a date that no start belongs to, as where clocks are changed, is not missing', () => {
+test('does not count a date without a start, as at a clock change, as missing', () => {
   const month = madeUpMonth();
   const configured = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
   const startedAt = '2026-03-01T21:30:00.000Z';
@@ -138,7 +138,7 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
   expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('notStarted');
 });
 
-test('a young deployment that made up for a night long ago has no missing nights in between', () => {
+test('shows no missing nights between an early date that was filled later and the first night', () => {
   const month = madeUpMonth();
   const first = (date: string) => month.published.filter(({ manifest }) => manifest.run.date === date);
   const [leads] = first('2026-11-19').map((run) => ({
@@ -155,13 +155,13 @@ test('a young deployment that made up for a night long ago has no missing nights
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(2 * ALL + 1);
 });
 
-test('a deployment in which nothing ran yet has a page too', () => {
+test('renders a page for a deployment without any run', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
   expect(headline(facts)).toBe('Nothing is due yet: no run is known');
   expect(reportPage(nightsOf(facts))).toContain('nothing is known');
 });
 
-test('where only failures are known the others of that night are missing', () => {
+test('counts entities as missing if only failures of others are known', () => {
   const facts = { ...madeUpMonth({ failed: ['leads'] }), published: [] };
   const attempts = facts.attempts.filter(({ date }) => date === NIGHT);
   expect(headline({ ...facts, attempts })).toMatch(

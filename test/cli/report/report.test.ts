@@ -24,7 +24,7 @@ test.each([
   ['report', ['--nights', '0'], /A whole number from 1 to 400/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],
   ['list', ['--running', '--failed'], /'--failed' cannot be used with option '--running'/],
-])('%s %j is a mistake of usage', async (command, args, sentence) => {
+])('%s %j is a usage error', async (command, args, sentence) => {
   const { code, stderr } = await runCli(command, ...args, '--deployment', 'test');
   expect(code).toBe(2);
   expect(stderr).toMatch(sentence);
@@ -54,7 +54,7 @@ function aNight(): Facts {
   return { ...month, nights: 3, published, attempts, recorded: recorded.map(([, night]) => JSON.parse(night)) };
 }
 
-test('a night has its headline, a table, the grid with its legend, and the facts of each cell', async () => {
+test('shows a night with its headline, a table, the grid with its legend, and the facts of each cell', async () => {
   const document = pageOf(aNight());
   for (const facts of document.querySelectorAll('[popover]')) if (!facts.id.endsWith(NIGHT)) facts.remove();
   const textOf = (element: { textContent: string | null }) => (element.textContent ?? '').replace(/\s+/g, ' ').trim();
@@ -66,7 +66,7 @@ test('a night has its headline, a table, the grid with its legend, and the facts
   await expect(`${lines.join('\n').trim()}\n`).toMatchFileSnapshot('../../screens/report.txt');
 });
 
-test('the first thing on the page is the answer, and each cell leads to its facts', () => {
+test('begins with the headline, and links each cell to its facts', () => {
   const document = pageOf(madeUpMonth({ failed: ['leads'] }));
   const headline = document.querySelector('main')?.textContent?.trim();
   expect(headline?.startsWith(`✕Last night: 1 of ${ENTITIES.length} missing: leads`), headline).toBe(true);
@@ -79,7 +79,7 @@ test('the first thing on the page is the answer, and each cell leads to its fact
   }
 });
 
-test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights', (nights) => {
+test.each([1, 2, 3, 30, 90])('clips no label of a chart, with %d nights', (nights) => {
   const month = madeUpMonth();
   // The widest labels, such as `100.0 MB`.
   const published = month.published.map((run) => ({
@@ -126,7 +126,7 @@ function span(label: Label): [number, number] {
   return [left, left + width];
 }
 
-test('the policy of the page knows its style by its hash, and allows nothing else', () => {
+test('allows only its own style by hash in the Content-Security-Policy', () => {
   const document = pageOf(madeUpMonth());
   const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]')?.getAttribute('content') ?? '';
   const style = document.querySelector('style')?.textContent ?? '';
@@ -136,7 +136,7 @@ test('the policy of the page knows its style by its hash, and allows nothing els
   for (const link of document.querySelectorAll('a')) expect(link.getAttribute('href')).toMatch(/^#/);
 });
 
-test('whatever a manifest or an error says stays text', () => {
+test('escapes all texts of manifests and errors', () => {
   const hostile =
     '</dialog></script><script>alert(1)</script><img src=x onerror=alert(2)>"\' onfocus=alert(3) \u202e&amp;';
   const month = madeUpMonth({ failed: ['leads'] });

@@ -19,11 +19,11 @@ test.each<[string, string[], RegExp]>([
     ['leads', '--from', '2026-03-02', '--to', '2026-03-01'],
     /^--from 2026-03-02 is after/,
   ],
-  ['a date that is none', ['leads', '--from', '2026-02-29', '--to', '2026-03-01'], /A date that exists/],
+  ['a date that does not exist', ['leads', '--from', '2026-02-29', '--to', '2026-03-01'], /A date that exists/],
   ['no last date', ['leads', '--from', '2026-03-01'], /required option '--to <YYYY-MM-DD>' not specified/],
-  ['no run at a time', [...MARCH, '--concurrency', '0'], /A whole number from 1 to 10\./],
+  ['a concurrency of 0', [...MARCH, '--concurrency', '0'], /A whole number from 1 to 10\./],
   ['no entity', MARCH.slice(1), /missing required argument 'entity'/],
-])('%s is refused before anything is looked at', async (_, args, sentence) => {
+])('%s is refused before any call', async (_, args, sentence) => {
   const { code, stdout, stderr } = await runCli('backfill', ...args, ...NOWHERE);
 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -33,7 +33,7 @@ test.each<[string, string[], RegExp]>([
 const filteredBy = (value: unknown) =>
   configured({ entities: { leads: { filters: [{ field: 'createdAt', value }] } } });
 
-test('a deployed plan that does not depend on the date is refused: data of today are none of March', async () => {
+test('a plan that does not depend on the date is refused without --same-data', async () => {
   const { cli, asked } = await aws(filteredBy('2026-03-01'));
 
   const { code, stderr } = await cli('backfill', ...MARCH);
@@ -45,7 +45,7 @@ test('a deployed plan that does not depend on the date is refused: data of today
   expect(asked).toEqual([]);
 });
 
-test('a deployed plan that depends on the date is filled', async () => {
+test('a plan that depends on the date is accepted', async () => {
   const { cli } = await aws(filteredBy({ $date: 'day' }));
 
   const { code, stderr } = await cli('backfill', ...MARCH, '--dry-run');
@@ -53,7 +53,7 @@ test('a deployed plan that depends on the date is filled', async () => {
   expect(code, stderr).toBe(0);
 });
 
-test('a date that is still to come is refused, and nothing is started', async () => {
+test('a date in the future is refused, and no run starts', async () => {
   const { cli, asked } = await aws(stack({ TimeZone: 'Asia/Jerusalem' }));
   const args = ['leads', '--from', '2026-03-01', '--to', '2999-01-01', '--same-data'];
 
@@ -71,7 +71,7 @@ const running = (name: string, input: object) => ({
   input: { entity: 'leads', ...input },
 });
 
-test('a dry run shows what is published and under way, however it was started, and starts nothing', async () => {
+test('--dry-run lists published dates and runs under way, from any start, and starts no run', async () => {
   const runs = [
     running('leads-backfill-2026-03-03-2', { date: '2026-03-03' }),
     running('by-hand', { scheduledFor: '2026-03-03T23:30:00Z' }),
@@ -106,7 +106,7 @@ test('a dry run shows what is published and under way, however it was started, a
   expect(cloud.asked).not.toContain('StartExecution');
 });
 
-test('a date is published by the configured plan alone: what a person asked for in its place is replaced', async () => {
+test('only a full file of the configured plan counts as published', async () => {
   const cloud = await aws();
   cloud.publish({ date: '2026-03-01' });
   cloud.publish({ date: '2026-03-02', manifest: { kind: 'partial' } });
@@ -117,7 +117,7 @@ test('a date is published by the configured plan alone: what a person asked for 
   expect(states).toEqual(['published', 'missing', 'missing']);
 });
 
-test('a run that was under way and published nothing is followed by one of the backfill', async () => {
+test('if a run under way publishes no file for the date, a run of the backfill follows it', async () => {
   const byHand = running('by-hand', { date: '2026-03-01', filters: [] });
   const cloud = await aws(denied('StartExecution'), executions([byHand]));
   // The run ends after one status request.
@@ -131,7 +131,7 @@ test('a run that was under way and published nothing is followed by one of the b
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
-test('a date that another command publishes while this one starts its run gets no second run', async () => {
+test('a date that another command publishes at the same time gets no second run', async () => {
   const meanwhile = () => {
     cloud.publish({ date: '2026-03-01' });
     return refused('ExecutionAlreadyExists');
@@ -146,7 +146,7 @@ test('a date that another command publishes while this one starts its run gets n
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
-test('a refusal of AWS ends it at once, and says how to continue', async () => {
+test('a denied call ends the backfill at once, with the command to continue', async () => {
   const cloud = await aws(denied('StartExecution'));
   const args = [...MARCH, '--same-data', '--concurrency', '1'];
 
@@ -161,7 +161,7 @@ test('a refusal of AWS ends it at once, and says how to continue', async () => {
   );
 });
 
-test('a range has all its dates, over the ends of months and years and a leap day', () => {
+test('a range contains every date, across months, years and a leap day', () => {
   expect(datesBetween('2024-02-28', '2024-03-01')).toEqual(['2024-02-28', '2024-02-29', '2024-03-01']);
   expect(datesBetween('2025-12-31', '2026-01-01')).toEqual(['2025-12-31', '2026-01-01']);
   expect(datesBetween('2026-01-01', '2026-01-01')).toEqual(['2026-01-01']);
@@ -171,7 +171,7 @@ test('a range has all its dates, over the ends of months and years and a leap da
 const missing = (date: string): BackfillDate => ({ date, state: 'missing', run: null, error: null });
 const change = (date: BackfillDate, to: Partial<BackfillDate>) => void Object.assign(date, to);
 
-test('a date that was published since the calendar was made is not started', async () => {
+test('a date published after the listing is not started', async () => {
   const cloud = await aws();
   cloud.publish({ date: '2026-03-01' });
   const date = missing('2026-03-01');
@@ -182,7 +182,7 @@ test('a date that was published since the calendar was made is not started', asy
   expect(cloud.asked).not.toContain('StartExecution');
 });
 
-test('after Ctrl-C nothing is started, however far a date was looked at', async () => {
+test('after Ctrl-C, no run starts', async () => {
   const cloud = await aws();
   const date = missing('2026-03-01');
 

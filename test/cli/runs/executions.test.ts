@@ -46,7 +46,7 @@ async function machine(moments: Moment[]) {
   return { ...cloud, sfn: cloud.target.sfn };
 }
 
-test('every run has a name that AWS takes, no two the same, and the input of a rule', async () => {
+test('startRun gives each run a unique name that AWS accepts, and the input of a rule', async () => {
   const { sfn, calls } = await machine([]);
   const target = { sfn, StateMachineArn: 'arn:machine' };
   for (const entity of [...ENTITIES, ...ENTITIES])
@@ -59,7 +59,7 @@ test('every run has a name that AWS takes, no two the same, and the input of a r
   expect(JSON.parse(String(calls[1]?.input.input))).toEqual({ entity: 'agent-numbers', date: '2026-11-20' });
 });
 
-test('a run is followed from its start to its end', async () => {
+test('followRun reports the states of a run from its start to its end', async () => {
   const manifestKey = 'runs/_manifest.json';
   const { sfn } = await machine([
     { status: 'RUNNING', entered: [] },
@@ -112,7 +112,7 @@ test('a run is followed from its start to its end', async () => {
   expect(runSchema.parse(report)).toEqual(report);
 });
 
-test('every change of state is one line; a run that waits says why, and one that has ended how', () => {
+test('progress prints one line for each change of state, with the reason of a wait and the final status', () => {
   const lines: string[] = [];
   const show = progressLines('leads', (line) => lines.push(line));
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
@@ -135,7 +135,7 @@ test('every change of state is one line; a run that waits says why, and one that
   ]);
 });
 
-test('a failed run says its error and cause, and how far it came', async () => {
+test('followRun reports error, cause and last state of a failed run', async () => {
   const cause = 'The export failed. Start the run again.';
   const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
   const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
@@ -152,7 +152,7 @@ test('a failed run says its error and cause, and how far it came', async () => {
   });
 });
 
-test('a run that was stopped by hand has no error; states that cannot be read are passed over', async () => {
+test('followRun reports no error for a stopped run, and skips states that it cannot read', async () => {
   const entered: Moment['entered'] = [
     ['Odd', 'not JSON'],
     ['Bare', '{"entity":"leads"}'],
@@ -163,7 +163,7 @@ test('a run that was stopped by hand has no error; states that cannot be read ar
   expect(report).toMatchObject({ status: 'ABORTED', error: null, cause: null, exportId: EXPORT_ID, checks: 1 });
 });
 
-test('an interruption ends the following with its own reason, and does not stop the run', async () => {
+test('an interruption ends followRun with its reason, and does not stop the run', async () => {
   const { sfn, asked } = await machine([{ status: 'RUNNING', entered: [] }]);
   const interrupt = new AbortController();
   const onProgress = () => interrupt.abort(new Error('interrupted by SIGINT'));

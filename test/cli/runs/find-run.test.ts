@@ -42,7 +42,7 @@ async function namesOf(found: AsyncGenerator<{ name: string }>): Promise<string[
   return names;
 }
 
-test('an entity means its newest run, whoever started it', async () => {
+test('an entity finds its newest run, started by a rule or a person', async () => {
   const { target, asked } = await machine();
   expect(await findRun(target, 'leads')).toMatchObject({
     executionArn: arnOf('f7d3_9b1c'),
@@ -56,7 +56,7 @@ test('an entity means its newest run, whoever started it', async () => {
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(1);
 });
 
-test('a run is found by its name and by its ARN; one whose input names no entity has none', async () => {
+test('a run is found by name and by ARN, even if its input names no entity', async () => {
   const { target } = await machine();
   for (const run of ['by-hand', arnOf('by-hand')]) {
     expect(await findRun(target, run)).toMatchObject({
@@ -67,7 +67,7 @@ test('a run is found by its name and by its ARN; one whose input names no entity
   }
 });
 
-test('what is no run is refused with the nearest names, also where the name is one that AWS would not take', async () => {
+test('an unknown run is refused with the nearest names, even if AWS would not accept the name', async () => {
   const { target } = await machine();
   const refused = (run: string) => findRun(target, run).catch((error: unknown) => error);
   expect(await refused('by-hnad')).toMatchObject({
@@ -83,7 +83,7 @@ test('what is no run is refused with the nearest names, also where the name is o
   expect(await refused('arn:aws:states:x')).toMatchObject({ exitCode: 2, message: expect.stringContaining(arnOf('')) });
 });
 
-test('a published run is not looked up', async () => {
+test('a published run is not described again', async () => {
   const { target, calls } = await machine();
   const published = new Map([['f7d3_9b1c', 'leads' as const]]);
   expect(await namesOf(executionsOf(target, { published }))).toHaveLength(runs.length);
@@ -91,7 +91,7 @@ test('a published run is not looked up', async () => {
   expect(asked).not.toContainEqual({ executionArn: arnOf('f7d3_9b1c') });
 });
 
-test('runs come newest first over all pages: since a time, or those that failed', async () => {
+test('runs are listed newest first over all pages, since a time, or only failed ones', async () => {
   const { target, asked } = await machine();
   expect(await namesOf(executionsOf(target, {}))).toEqual(runs.map(({ name }) => name));
   expect(await namesOf(executionsOf(target, { failed: true }))).toEqual(runs.slice(2).map(({ name }) => name));
@@ -101,7 +101,7 @@ test('runs come newest first over all pages: since a time, or those that failed'
   expect(asked.filter((line) => line === 'ListExecutions')).toHaveLength(2);
 });
 
-test('a unique end of a name means that run; of several runs it names them, and a short end is none', async () => {
+test('a unique end of a name finds that run, and an end that is too short is refused', async () => {
   const { target } = await machine();
   expect(await findRun(target, '0c0c0c')).toMatchObject({ name: 'leads-20261117T020000Z-0c0c0c' });
   expect(await findRun(target, '9b1c')).toMatchObject({ name: 'f7d3_9b1c' });
@@ -110,7 +110,7 @@ test('a unique end of a name means that run; of several runs it names them, and 
   expect(await refused('b0b')).toMatchObject({ exitCode: 2, message: expect.stringContaining('no run "b0b"') });
 });
 
-test('an entity with a date means its newest run for that date', async () => {
+test('an entity with a date finds its newest run for that date', async () => {
   const { target } = await aws(
     executions([
       ranOn(22, { name: 'leads-backfill', input: { entity: 'leads', date: '2026-11-17' } }),
@@ -138,7 +138,7 @@ describe('a command that takes a run', () => {
   ];
   const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
 
-  test.each(COMMANDS)('finds it as all others do: %s', async (command, ...more) => {
+  test.each(COMMANDS)('refuses an ambiguous name, and --date with a name: %s', async (command, ...more) => {
     const { cli } = await aws(executions(two));
 
     const twice = await cli(command, 'c03f3a', ...more);
@@ -149,7 +149,7 @@ describe('a command that takes a run', () => {
   });
 
   test.each(COMMANDS.slice(2).filter(([command]) => command !== 'stop'))(
-    'refuses one whose input names no entity: %s',
+    'refuses a run whose input names no entity: %s',
     async (command, ...more) => {
       const { cli, asked } = await aws(executions([ranOn(20, { name: 'odd', status: 'FAILED', input: [] })]));
 

@@ -29,7 +29,7 @@ const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
 const wanted = { entities: [], since: new Date('2026-11-01'), failed: false, timeZone: 'Asia/Jerusalem' };
 const silent = { ...wanted, warn: () => undefined };
 
-test('since is a length of time or a date; anything else is refused', () => {
+test('--since accepts a duration or a date, and refuses anything else', () => {
   expect(sinceArgument('7d', NOW)).toEqual(new Date('2026-11-13T12:00:00Z'));
   expect(sinceArgument('12h', NOW)).toEqual(new Date('2026-11-20T00:00:00Z'));
   expect(sinceArgument('2w', NOW)).toEqual(new Date('2026-11-06T12:00:00Z'));
@@ -38,7 +38,7 @@ test('since is a length of time or a date; anything else is refused', () => {
     expect(() => sinceArgument(text, NOW)).toThrow(/7d or 2w/);
 });
 
-test('a run is joined with its manifest; one that failed has its error, and its date as the run reckoned it', async () => {
+test('a run is joined with its manifest; a failed run has its error and the date that it computed', async () => {
   const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
   const cloud = await aws(
     executions([
@@ -71,7 +71,7 @@ test('a run is joined with its manifest; one that failed has its error, and its 
   expect(await listRuns(cloud.target, { ...silent, entities: ['contacts'] })).toEqual([]);
 });
 
-test('of two runs of a date the later counts, and what Step Functions has forgotten shows from its manifest alone', async () => {
+test('the later of two runs of a date is current, and runs are listed from manifests without Step Functions', async () => {
   const cloud = await aws();
   cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
@@ -84,7 +84,7 @@ test('of two runs of a date the later counts, and what Step Functions has forgot
   ]);
 });
 
-test("a run that failed between its manifest and the pointers took nobody else's place", async () => {
+test('a run that failed after its manifest but before the pointers replaces no other run', async () => {
   const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
   const cloud = await aws(executions([execution('leads-again', failed), execution('leads-night')]));
   cloud.publish();
@@ -101,7 +101,7 @@ test("a run that failed between its manifest and the pointers took nobody else's
   ]);
 });
 
-test('an object that is no manifest is left out, and reported', async () => {
+test('an unreadable manifest or pointer is left out, and reported', async () => {
   const cloud = await aws();
   cloud.publish();
   cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
@@ -115,7 +115,7 @@ test('an object that is no manifest is left out, and reported', async () => {
   ]);
 });
 
-test('what an earlier release published counts as none, and is reported once', async () => {
+test('manifests of an earlier release are not listed, and are reported once', async () => {
   const cloud = await aws();
   cloud.publish();
   const early = Buffer.from('{"schemaVersion":1,"entity":"leads"}');
@@ -130,7 +130,7 @@ test('what an earlier release published counts as none, and is reported once', a
   ]);
 });
 
-test('without the bucket the runs are listed all the same, and that is reported', async () => {
+test('if the bucket cannot be read, runs are listed without it, and this is reported', async () => {
   const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
   const before = '2026-11-20T00:30:00.000Z';
   const ran = [execution('rule-2', failure), execution('rule-1', { start: before })];
@@ -144,7 +144,7 @@ test('without the bucket the runs are listed all the same, and that is reported'
   expect(told).toEqual([expect.stringMatching(/the bucket could not be read\. AWS denies access \(AccessDenied\)/)]);
 });
 
-test('a run whose manifest is there is not looked up again', async () => {
+test('a run with a manifest is not described again', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
   const cloud = await aws(executions(names.map((name) => execution(name))));
   for (const name of names) cloud.publish({ execution: name });
@@ -162,7 +162,7 @@ const row = aRun({
 });
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
-test('a pipe gets a line for each run, a terminal a table that says what is known from the manifest alone', () => {
+test('a pipe gets one line for each run, and a terminal a table that marks runs known only from manifests', () => {
   const forgotten: Run = { ...row, status: null, seconds: null, standing: 'current' };
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3 };
   const nextTryAt = '2099-11-20T01:01:00.000Z';
@@ -192,10 +192,10 @@ test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, 
   for (const cell of ['agent-numbers', '11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
 });
 
-describe('on the screen of a person', () => {
+describe('on a terminal', () => {
   clockAt('2026-11-20T05:00:00Z');
 
-  test('a night has a line for each run, what there is no room for is named, and notes say why a run waits', async () => {
+  test('shows each run of a night, the columns that do not fit, and why a run waits', async () => {
     const { code, stderr } = await expectScreen('list', await aNight(), 'list', '--deployment', 'test');
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -241,13 +241,13 @@ async function aNight() {
   return cloud;
 }
 
-test('what a narrow terminal has no room for is named', () => {
+test('names the columns that do not fit a narrow terminal', () => {
   const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
   expect(shown(40)).toMatch(/\nColumns that do not fit: took, standing, date, bytes, rows; --json has all\.$/);
   expect(shown(200)).not.toContain('do not fit');
 });
 
-test('with running, only runs under way are listed', async () => {
+test('with "running", lists only runs under way', async () => {
   const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
   const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
   const runs = [execution('c', running), execution('b', failed), execution('a')];
@@ -260,7 +260,7 @@ test('with running, only runs under way are listed', async () => {
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
 });
 
-test('where there is nothing a person gets a sentence, and a pipe nothing', () => {
+test('prints one sentence on a terminal and an empty text to a pipe if there is no run', () => {
   expect(runsText([], {}, asked)).toBe('');
   expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
   expect(runsText([], { isTTY: true }, { ...asked, failed: true })).toBe('No run failed since 2026-11-13 00:00 UTC.');
@@ -272,6 +272,6 @@ test.each([
   [60, '1 min'],
   [200, '3 min 20 s'],
   [7500, '2 h 5 min'],
-])('%d seconds are %s', (seconds, text) => {
+])('%d seconds are shown as %s', (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
 });

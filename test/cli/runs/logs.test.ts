@@ -34,7 +34,7 @@ async function logged(groups: Record<string, object[]>) {
 const ended = { name: NAME, startDate: new Date(START), stopDate: new Date(START + 60_000) };
 const group = (step: string) => `/aws/lambda/crm-export-test-${step}`;
 
-test('lines of all functions come in order of time; those of other runs, metrics and plain text are left out', async () => {
+test('prints the lines of all functions of a run by time, without other runs, metrics and plain text', async () => {
   const { target, asked } = await logged({
     [group('CheckStatus')]: [line(2, {}), line(3, { execution: 'another' }), { timestamp: START, message: 'REPORT x' }],
     [group('CreateExport')]: [line(1, { step: 'CreateExport' }), { ...line(5, {}), message: '{"_aws":{}}' }],
@@ -54,7 +54,7 @@ test('lines of all functions come in order of time; those of other runs, metrics
   }
 });
 
-test('a long text, and one of other letters, is shown whole', () => {
+test('prints a long text with non-ASCII letters in full', () => {
   const message = `Größe ${'x'.repeat(300)}.`;
   const text = textOf({ at: START, fields: { level: 'INFO', message, execution: NAME } });
   expect(text.endsWith(`Größe ${'x'.repeat(300)}.`)).toBe(true);

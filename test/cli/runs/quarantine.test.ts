@@ -105,7 +105,7 @@ const wanted = { ...asked, entities: ['leads' as const], timeZone: 'UTC', warn: 
 const textOf = async (cloud: Awaited<ReturnType<typeof cloudWith>>, name: string) =>
   shownText(await showRun(cloud.target, name, cloud.endpoint), {});
 
-test('list tells what was released, and the release as what it is: of the date of the run, not of its own', async () => {
+test('list shows a released run as released, and the release with the date of that run', async () => {
   const { target } = await cloudWith({ released: true });
 
   const rows = await listRuns(target, wanted);
@@ -121,7 +121,7 @@ test('list tells what was released, and the release as what it is: of the date o
   expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: release of ${NIGHT}`);
 });
 
-test('show suggests no release of a file that nobody can release', async () => {
+test('show suggests no release if a file has a left-out column, which cannot be released', async () => {
   const cloud = await cloudWith({ released: false });
   const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];
   cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
@@ -129,7 +129,7 @@ test('show suggests no release of a file that nobody can release', async () => {
   expect(await textOf(cloud, NIGHT)).toContain('Next: start leads\n');
 });
 
-test('show tells who released a file, and why; of the release, whose file it is', async () => {
+test('show of a released run names who released it and why; show of the release names that run', async () => {
   const cloud = await cloudWith({ released: true });
 
   const shown = await textOf(cloud, NIGHT);
@@ -144,7 +144,7 @@ test('show tells who released a file, and why; of the release, whose file it is'
   expect(release).toContain(`Checked every byte again, then released ${NIGHT} from quarantine`);
 });
 
-test('show does not call published what is stored for no reader', async () => {
+test('show does not call a file published that readers do not get', async () => {
   const shown = await textOf(await cloudWith({ released: false }), 'leads-some');
 
   expect(shown).toContain('leads of 2026-11-20, stored, 1 row, 12 B\n');
@@ -152,7 +152,7 @@ test('show does not call published what is stored for no reader', async () => {
   expect(shown).toMatch(/Stored, 5.0 s after the start/);
 });
 
-test('download gives a quarantined file by the name of its run, and says what it is', async () => {
+test('download --run downloads a quarantined file, and warns that a check stopped it', async () => {
   const cloud = await cloudWith({ released: false });
   const output = `${await tempDir()}/leads.csv`;
 
@@ -169,7 +169,7 @@ async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
   return reportPage(nightsOf(facts));
 }
 
-test('the report shows a released night as published with a warning; neither the release nor a stored run is a night', async () => {
+test('the report shows a released night with the release, and neither release nor stored run as an attempt', async () => {
   const page = await pageOf(await cloudWith({ released: true }));
 
   expect(page).toContain('A person released it');

@@ -33,7 +33,7 @@ async function cloudWith(manifest: Partial<Manifest> | null, execution: Partial<
   return { ...cloud, release: (...args: string[]) => cloud.cli('release', ...args) };
 }
 
-test('a release starts an execution that says which run, why, who, and nothing else', async () => {
+test('starts an execution whose input has only the run, the reason and the person', async () => {
   const { release, started } = await cloudWith(stopped());
 
   const { code, stdout, stderr } = await release('leads-night', '--reason', 'Holidays');
@@ -45,7 +45,7 @@ test('a release starts an execution that says which run, why, who, and nothing e
   expect(stderr).toMatch(/leads-\S+ releases leads-night\.\nTo follow: /);
 });
 
-test('it says first how the file differs from what readers have, with --yes not', async () => {
+test('shows how the file differs from the published one, unless --yes is given', async () => {
   const { release, publish, started } = await cloudWith(null);
   publish({ date: '2026-11-19', execution: 'leads-before', content: 'id,name\n1,a\n2,b\n3,c\n' });
   publish({ content: 'id,name\n1,a\n2,x\n', manifest: stopped(), pointers: [] });
@@ -64,7 +64,7 @@ test('it says first how the file differs from what readers have, with --yes not'
   expect(started).toHaveLength(2);
 });
 
-test('a person at a terminal is asked behind the difference, and anything but yes releases nothing', async () => {
+test('asks a person at a terminal, and releases the run only after yes', async () => {
   const { release, started } = await cloudWith(stopped());
   const answered = async (line: string) => {
     vi.spyOn(process, 'stdin', 'get').mockReturnValue(Object.assign(Readable.from([line]), { isTTY: true }) as never);
@@ -79,7 +79,7 @@ test('a person at a terminal is asked behind the difference, and anything but ye
   expect(started).toHaveLength(1);
 });
 
-test('what cannot be compared is released nevertheless, and it says why it was not compared', async () => {
+test('releases a run that cannot be compared, and says why it was not compared', async () => {
   const { release } = await cloudWith(stopped());
 
   const { code, stderr } = await release('leads-night', '--reason', 'The first night');
@@ -88,7 +88,7 @@ test('what cannot be compared is released nevertheless, and it says why it was n
   expect(stderr).toMatch(/^Not compared: No export of leads is published before 2026-11-20/);
 });
 
-test('with --new-normal the input says so; a run is found by its entity as well', async () => {
+test('sets newNormal in the input for --new-normal, and finds the run by its entity', async () => {
   const { release, started } = await cloudWith(stopped());
 
   expect(await release('leads', '--reason', 'Archived', '--new-normal')).toMatchObject({ code: 0 });
@@ -96,7 +96,7 @@ test('with --new-normal the input says so; a run is found by its entity as well'
   expect(started).toMatchObject([{ release: 'leads-night', newNormal: true }]);
 });
 
-test('it says what stays where a later date is published', async () => {
+test('says that latest does not change if a later date is published', async () => {
   const { release, publish } = await cloudWith(stopped());
   publish({ date: '2026-11-21', execution: 'leads-next' });
 
@@ -107,7 +107,7 @@ test('it says what stays where a later date is published', async () => {
 
 const LATEST = 'published/entity=leads/latest.json';
 
-test('a pointer of an earlier release counts as none and hinders nothing; a damaged one does', async () => {
+test('ignores a pointer of an earlier release, and fails for a damaged pointer', async () => {
   const { release, started, objects } = await cloudWith(stopped());
   objects.set(LATEST, Buffer.from('{"schemaVersion":1,"execution":"leads-old"}'));
 
@@ -128,10 +128,10 @@ test.each<Refusal>([
   ['is under way', null, { status: 'RUNNING' }, /^leads-night is under way: npx --no -- crm-export follow leads-night/],
   ['stored no file', null, {}, /cannot be released: it has stored no file/],
   ['is published', {}, {}, /cannot be released: no check has stopped its file, which is published/],
-  ['was stored for no reader', { state: 'unpublished' }, {}, /and no check has stopped it/],
-  ['holds a column that is left out', stopped('excepted'), {}, /has a column that the configuration leaves out/],
+  ['was stored without being published', { state: 'unpublished' }, {}, /and no check has stopped it/],
+  ['contains a left-out column', stopped('excepted'), {}, /has a column that the configuration leaves out/],
   ['names no entity', null, { input: {} }, /names no entity/],
-])('a run that %s is refused in one sentence, and nothing is started', async (_, manifest, execution, says) => {
+])('refuses a run that %s in one sentence, and starts no execution', async (_, manifest, execution, says) => {
   const { release, started } = await cloudWith(manifest, execution);
 
   const { code, stderr } = await release('leads-night', '--reason', 'Holidays');
@@ -142,7 +142,7 @@ test.each<Refusal>([
   expect(started).toEqual([]);
 });
 
-test('a run that is unknown, was released, or is behind a later run of its date is refused likewise', async () => {
+test('refuses a run that is unknown, already released, or older than the published run of its date', async () => {
   const { release, started, publish } = await cloudWith(stopped());
   expect(await release('leads-nihgt', '--reason', 'Holidays')).toMatchObject({
     code: 2,
@@ -161,9 +161,15 @@ test('a run that is unknown, was released, or is behind a later run of its date 
   expect(started).toEqual([]);
 });
 
-test.each([[[]], [['--reason', '']], [['--reason', 'x'.repeat(501)]]])('a reason is needed: %j', async (args) => {
-  const { release, started } = await cloudWith(stopped());
+test.each([[[]], [['--reason', '']], [['--reason', 'x'.repeat(501)]]])(
+  'refuses without a valid --reason: %j',
+  async (args) => {
+    const { release, started } = await cloudWith(stopped());
 
-  expect(await release('leads-night', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') });
-  expect(started).toEqual([]);
-});
+    expect(await release('leads-night', ...args)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--reason'),
+    });
+    expect(started).toEqual([]);
+  },
+);

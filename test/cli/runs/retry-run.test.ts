@@ -12,7 +12,7 @@ const running = () =>
     executions([{ name: RUNNING, status: 'RUNNING', input: { entity: 'leads' }, start: '2026-11-20T02:00:00.000Z' }]),
   );
 
-test('a run that is under way is not retried: two runs would request the same export', async () => {
+test('refuses to retry a run under way', async () => {
   const { cli, asked } = await running();
 
   const { code, stdout, stderr } = await cli('retry', RUNNING);
@@ -21,7 +21,7 @@ test('a run that is under way is not retried: two runs would request the same ex
   expect(stderr).toContain(`${RUNNING} is under way: stop it first (`);
 });
 
-test('--force retries it all the same', async () => {
+test('--force retries a run under way', async () => {
   const { cli, asked } = await running();
 
   await cli('retry', RUNNING, '--force');

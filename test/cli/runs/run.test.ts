@@ -80,7 +80,7 @@ const CASES: Case[] = [
     execution: failed('FileQuarantined'),
   },
   {
-    what: 'stopped by a guard and released, where another date is the newest',
+    what: 'stopped by a guard and released, while another date is the newest',
     outcome: 'released',
     manifest: stopped,
     pointers: ['date'],
@@ -101,7 +101,7 @@ const CASES: Case[] = [
     execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
   },
   {
-    what: 'stored for no reader',
+    what: 'stored without being published',
     outcome: 'stored',
     manifest: { state: 'unpublished', kind: 'partial' },
     execution: succeeded({ ...state, outcome: 'UNPUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
@@ -167,7 +167,7 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
   }
 });
 
-test('runs of verify are marked, and one that it made to fail needs nobody', async () => {
+test('runs of verify are marked, and a run that verify made fail needs no person', async () => {
   const id = '20261120T020000Z-1a2b3c';
   const refused = { status: 'FAILED', ...started, error: 'InvalidInput', cause: 'No.' } as const;
   const { cli, publish } = await aws(
@@ -194,7 +194,7 @@ test('runs of verify are marked, and one that it made to fail needs nobody', asy
   expect((await cli(...since)).stdout).toContain('\tfailed on purpose, by verify\t');
 });
 
-test('whoever has to do something is told by the outcome, unless a later run was published for the date', async () => {
+test('needsPerson is true only for a failed run or a missing table that no later run has replaced', async () => {
   const needs = await Promise.all(
     CASES.map(async (one) => {
       const { cli } = await cloudWith(one);
@@ -209,7 +209,7 @@ test('whoever has to do something is told by the outcome, unless a later run was
   ]);
 });
 
-test('of a run that failed before it had a manifest its last state tells plan, export and dates', async () => {
+test('a run that failed before its manifest reports plan and export from its last state', async () => {
   const begun = run({ kind: 'partial', differs: ['columns'] });
   const { cli } = await cloudWith({
     what: 'failed',
@@ -234,7 +234,7 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
   expect(toneOf({ ...one, standing: 'superseded' })).toBe('idle');
 });
 
-test('a word for a column says the plan and the table too', () => {
+test('the word of an outcome also names the plan and a missing table', () => {
   const word = (more: Parameters<typeof aRun>[0]) => outcomeWord(aRun(more));
   expect(word({ kind: 'partial' })).toBe('published, partial');
   expect(word({ unjudged: true })).toBe('published, unjudged');

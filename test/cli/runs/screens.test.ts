@@ -112,7 +112,7 @@ test.each<[screen: string, code: number, command: string]>([
   ['pause', 0, 'pause leads'],
   ['resume', 0, 'resume leads'],
   ['plan', 0, 'plan leads --date 2026-03-05 --configuration config/example.json'],
-])('the screen %s', async (name, code, command) => {
+])('prints the screen %s', async (name, code, command) => {
   const result = await expectScreen(name, await cloud(), ...command.split(' '), '--deployment', 'test');
 
   expect(result.code, result.stderr).toBe(code);

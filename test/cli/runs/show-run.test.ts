@@ -17,7 +17,7 @@ const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;
 const night = leadsNight();
 
-test('a failed run has its error, its cause and the entry of the runbook, and no input of a person', async () => {
+test('show of a failed run prints its error and cause, and no part of its input', async () => {
   const secret = { entity: 'leads', filters: [{ field: 'email', operator: 'eq', value: 'someone@example.org' }] };
   const failing = {
     ...begun,
@@ -102,7 +102,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     /^Export \S{36} of \S+ adopted from leads-before, /,
   ],
   [
-    'errors that a later try overcame',
+    'errors before a successful try',
     'create',
     {
       entered: [
@@ -132,7 +132,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     /^Status: 4 checks over 43\.0 s: the export is ready; 2 answered 503; 1 failed with CrmUnavailable\.$/,
   ],
   [
-    'where a run is, and why it waits',
+    'the state of a run, and why it waits',
     'check',
     {
       ...running,
@@ -148,7 +148,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     /^Status: 1 check over .*; 1 answered 503 \(now in WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
   ],
   [
-    'a wait after a file that was not there yet',
+    'a wait for a file that was not ready',
     'check',
     {
       ...running,
@@ -160,7 +160,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     /^Waited before a check of the status \(now in WaitBeforeCheck, /,
   ],
   [
-    'no errors of the file where the status is ready',
+    'no errors of the file if the export is ready',
     'check',
     {
       ...running,
@@ -178,11 +178,11 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     { entered: [['CreateExport', at('01:00:00'), { ...begun, input: { ...input, date: '2026-11-20' }, run: null }]] },
     /^Started again by a person or a program\.$/,
   ],
-])('the timeline tells %s', async (_, phase, changes, text) => {
+])('the timeline shows %s', async (_, phase, changes, text) => {
   expect(await partOf(phase, changes)).toMatch(text);
 });
 
-test('a command that the cause of a run names can be pasted', async () => {
+test('a command in the cause of a run is completed with the options of the person', async () => {
   const start = at('01:00:00');
   const cause = 'The CRM refused. Authorize again: npx --no -- crm-export authorize. No export runs until then.';
   const failed = { status: 'FAILED', input: { entity: 'leads' }, start, stop: start };
@@ -195,7 +195,7 @@ test('a command that the cause of a run names can be pasted', async () => {
   );
 });
 
-test('a run that Step Functions has forgotten is reported from its manifest', async () => {
+test('a run that Step Functions has forgotten is shown from its manifest', async () => {
   const cloud = await aws();
   cloud.publish({ execution: 'leads-old', manifest: { startedAt: '2026-11-20T00:30:00.000Z' } });
   cloud.publish({ execution: 'leads-night' });
@@ -207,7 +207,7 @@ test('a run that Step Functions has forgotten is reported from its manifest', as
   expect((await showRun(cloud.target, 'leads', cloud.endpoint)).run).toBe('leads-night');
 });
 
-test('links lead to the console of the partition, the log group encoded as the console wants it', () => {
+test('links lead to the console of the partition, with the log group encoded for it', () => {
   const target = { downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' };
   const links = linksOf(target, 'arn:x', 'arn:aws-cn:states:cn-north-1:1:stateMachine:m', undefined);
   expect(links.execution).toMatch(/^https:\/\/cn-north-1\.console\.amazonaws\.cn\/states\//);
@@ -217,7 +217,7 @@ test('links lead to the console of the partition, the log group encoded as the c
   ).toBeNull();
 });
 
-test('every way in which a run ends badly has an entry in the runbook', () => {
+test('every error and failed status of a run has an entry in the runbook', () => {
   const entries = new Set(runbookEntries().map(({ id }) => `docs/runbook.md#${id.toLowerCase()}`));
   const foreign = ['StoppedByOperator', 'States.Timeout', 'States.DataLimitExceeded', 'toString'];
   for (const error of [...Object.keys(ERRORS), ...foreign, null]) {
@@ -229,7 +229,7 @@ test('every way in which a run ends badly has an entry in the runbook', () => {
   expect([runbookEntry(null, 'SUCCEEDED'), runbookEntry(null, 'RUNNING')]).toEqual([null, null]);
 });
 
-test('a run whose manifest or pointer cannot be read is reported as far as it is known, with that as a warning', async () => {
+test('if manifest or pointer cannot be read, show prints what it knows with a warning', async () => {
   const cloud = await aws(executions([night]));
   cloud.publish();
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
@@ -260,7 +260,7 @@ const failed: Execution = {
   ],
 };
 
-test('a failed run tells what readers have', async () => {
+test('show of a failed run names the published files of its date and the latest', async () => {
   const cloud = await aws(executions([failed]));
   const shown = async () => showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(await shown()).toMatchObject({ readers: { ofDate: null, latest: null }, makeUp: 'start leads' });
@@ -279,7 +279,7 @@ test.each<[what: string, execution: Partial<Execution>, makeUp: string | null]>(
     'retry leads-night',
   ],
   [
-    'that had waited for the CRM past its date',
+    'that waited for the CRM past its date',
     { entered: endsIn(runState({ input, run: null, date: '2026-11-19', waits: 1 })) },
     'retry leads-night',
   ],
@@ -289,20 +289,20 @@ test.each<[what: string, execution: Partial<Execution>, makeUp: string | null]>(
     'start leads --date 2026-11-20',
   ],
   ['of an input of its own', { input: { entity: 'leads', columns: ['id'] } }, 'retry leads-night'],
-  ['whose input is refused', { error: 'InvalidInput' }, null],
-  ['whose input is too large', { error: 'States.DataLimitExceeded' }, null],
+  ['with an invalid input', { error: 'InvalidInput' }, null],
+  ['with too large an input', { error: 'States.DataLimitExceeded' }, null],
   [
-    'whose name a shell would read',
+    'whose name needs quoting in a shell',
     { name: "it's(mine)!", input: { entity: 'leads', columns: ['id'] } },
     `retry 'it'\\''s(mine)!'`,
   ],
-])('a failed run %s is made up by its own command', async (_, changes, makeUp) => {
+])('the command that replaces a failed run %s is right', async (_, changes, makeUp) => {
   const execution = { ...failed, ...changes };
   const cloud = await aws(executions([execution]));
   expect(await showRun(cloud.target, execution.name, cloud.endpoint)).toMatchObject({ makeUp });
 });
 
-test('a failed run is shown also where the bucket is gone, which may be why it failed', async () => {
+test('a failed run is shown even if the bucket is missing', async () => {
   const cloud = await aws(bucketRefuses('NoSuchBucket', 404), executions([failed]));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
@@ -311,7 +311,7 @@ test('a failed run is shown also where the bucket is gone, which may be why it f
   ]);
 });
 
-describe('a run that was stopped during PublishFile', () => {
+describe('a run stopped during PublishFile', () => {
   const entered = night.entered?.slice(0, -1) ?? [];
   const stopped = executions([{ ...night, status: 'ABORTED', output: '', entered }]);
   const lineOf = async (cloud: Awaited<ReturnType<typeof aws>>) => {
@@ -319,25 +319,25 @@ describe('a run that was stopped during PublishFile', () => {
     return timeline.find(({ phase }) => phase === 'publish')?.text;
   };
 
-  test('is published where the pointer names it', async () => {
+  test('is published if the pointer names it', async () => {
     const cloud = await aws(stopped);
     cloud.publish();
     expect(await lineOf(cloud)).toMatch(/^Published: the pointer/);
   });
 
-  test('is not published where the pointer names another run, though it wrote its manifest', async () => {
+  test('is not published if the pointer names another run, even if it wrote its manifest', async () => {
     const cloud = await aws(stopped);
     cloud.publish({ pointers: [] });
     cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
     expect(await lineOf(cloud)).toMatch(/it was not published\.$/);
   });
 
-  test('may be published where the bucket cannot be read', async () => {
+  test('may be published if the bucket cannot be read', async () => {
     expect(await lineOf(await aws(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(/it is unknown whether/);
   });
 });
 
-test('the first run of a plan has one line that there is nothing to compare it with', async () => {
+test('the first run of a plan has one line that says that no run can be compared', async () => {
   const cloud = await aws(executions([night]));
   cloud.publish({ manifest: { guards: { checks: [], comparedWith: [], medianRows: null } } });
 

@@ -11,21 +11,21 @@ function textOf(name: string, state: object, now = at): string | undefined {
   return waiting && waitingText(waiting, now);
 }
 
-test('without an answer the error is named, and before a run has begun the deadline is that of the trouble', () => {
+test('without an answer, names the error; before the run has a plan, names the deadline of the trouble', () => {
   const state = { run: null, trouble: { ...trouble, status: null, count: 1 } };
   expect(textOf('WaitBeforeCreate', state)).toBe(
     'WaitBeforeCreate, 3 checks, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
   );
 });
 
-test('a time of another day has its date', () => {
+test('prints the date of a time on another day', () => {
   const state = { checks: 1, run: run({ deadline: '2026-11-21T01:00:00.000Z' }) };
   expect(textOf('WaitBeforeCheck', state)).toBe(
     'WaitBeforeCheck, 1 check, next try 03:12:05, deadline 2026-11-21 01:00:00 UTC',
   );
 });
 
-test('a run at work does not wait', () => {
+test('is empty for a run that does not wait', () => {
   expect(textOf('CheckStatus', { checks: 1, run: run({ deadline }) })).toBeUndefined();
   expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeUndefined();
 });

@@ -39,13 +39,13 @@ function ended(name: string, time: string, change: object): Execution {
   };
 }
 
-test('the newest run of an entity is one that had a job', async () => {
+test('the newest run of an entity is the newest one with an export', async () => {
   const { target } = await aws(executions(night));
 
   expect((await findRun(target, 'leads')).name).toBe('event-2');
 });
 
-test.for(['event-1', 'event-3'])('%s is not repeated, for it was no run', async (name) => {
+test.for(['event-1', 'event-3'])('retry refuses %s, which requested no export', async (name) => {
   const { cli, asked } = await aws(executions(night));
 
   const { code, stderr } = await cli('retry', name);
@@ -54,7 +54,7 @@ test.for(['event-1', 'event-3'])('%s is not repeated, for it was no run', async 
   expect(stderr).toMatch(new RegExp(`^${name} requested no export .*, so there is nothing to repeat: `));
 });
 
-test('the list leaves out what ended without a job', async () => {
+test('list leaves out starts without an export', async () => {
   const { target } = await aws(executions(night));
 
   const runs = await listRuns(target, { ...wanted, since: new Date('2026-11-19T00:00:00Z') });
@@ -62,7 +62,7 @@ test('the list leaves out what ended without a job', async () => {
   expect(runs.map(({ run, error }) => `${run} ${error}`)).toEqual(['event-2 ExportFailed']);
 });
 
-test('a start that ended without a job is shown with the reason', async () => {
+test('show of a start without an export gives the reason', async () => {
   const { target, endpoint } = await aws(executions(night));
   const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
 

@@ -28,11 +28,11 @@ test.each([
     `Check --deployment, then npx --no -- crm-export list ${OURS}.`,
   ],
   ['Set the clock of this machine.', 'Set the clock of this machine.'],
-])('commands in "%s" get the options that were given', (text, whole) => {
+])('completes the commands in "%s" with the options of the person', (text, whole) => {
   expect(completed(text, PLACE)).toBe(whole);
 });
 
-test('options that were not given are not invented, and values are quoted', () => {
+test('adds no option that was not given, and quotes values', () => {
   expect(completed('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
   expect(completed('npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
     "npx --no -- crm-export list --profile 'a b' --deployment prod",
@@ -40,7 +40,7 @@ test('options that were not given are not invented, and values are quoted', () =
 });
 
 test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
-  'a value may hold any mark: %s is completed once, and its command stays whole',
+  'a value with any characters (%s) is added once, and its command stays in one piece',
   (profile) => {
     const once = completed('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
       ...PLACE,
@@ -56,7 +56,7 @@ test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
   },
 );
 
-test('a deployment that is meant for a local cloud does not reach the account of the person', () => {
+test('a command for a local cloud gets its endpoint, so that it does not reach the account of the person', () => {
   const local = { deployment: 'test', endpointUrl: 'http://127.0.0.1:4566' };
 
   expect(adviceLines(completed('Restore it: npx cdk deploy --revert-drift.', local))).toEqual([
@@ -68,7 +68,7 @@ test('a deployment that is meant for a local cloud does not reach the account of
   );
 });
 
-test('each command has a line of its own, with nothing else on it', () => {
+test('adviceLines puts each command on its own line', () => {
   const url = '--endpoint-url http://127.0.0.1:4566 --deployment test';
 
   expect(adviceLines(`Authorize again: npx --no -- crm-export authorize ${url}. No export runs until then.`)).toEqual([
@@ -86,7 +86,7 @@ test('each command has a line of its own, with nothing else on it', () => {
   expect(adviceLines('Run the command again in a minute.')).toEqual(['Run the command again in a minute.']);
 });
 
-test.each(Object.entries(ERRORS))('a command in the advice of %s ends where its sentence does', (_, { advice }) => {
+test.each(Object.entries(ERRORS))('each command in the advice of %s ends where its sentence ends', (_, { advice }) => {
   const commands = adviceLines(advice).filter((line) => /^(npm run|npx|aws) /.test(line));
 
   // Only placeholders, options, and values may follow the command.

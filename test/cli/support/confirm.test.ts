@@ -12,10 +12,10 @@ async function answered(text: string): Promise<{ said: string; yes: boolean }> {
   return { yes: await confirm({ stream, print }, 'Send?'), said };
 }
 
-test.for(['y\n', 'Y\n', 'yes\n', ' YES \n', 'y'])('%j is a yes', async (text) => {
+test.for(['y\n', 'Y\n', 'yes\n', ' YES \n', 'y'])('%j confirms', async (text) => {
   expect(await answered(text)).toEqual({ yes: true, said: 'Send? [y/N] ' });
 });
 
-test.for(['\n', 'n\n', 'no\n', 'yesterday\n', '1\n', '', 'x\ny\n'])('%j is a no', async (text) => {
+test.for(['\n', 'n\n', 'no\n', 'yesterday\n', '1\n', '', 'x\ny\n'])('%j does not confirm', async (text) => {
   expect((await answered(text)).yes).toBe(false);
 });

@@ -31,7 +31,7 @@ const columns = {
 };
 const leads = { columns, sorts: [{ Ref: 'x' }], filters: [{ field: 'שם', value: { Ref: 'x' } }] };
 
-test('Hebrew, what looks like a reference, and 500 columns survive a GetTemplate that answers question marks', async () => {
+test('Hebrew, keys like "Ref", and 500 columns are read back from a template without non-ASCII characters', async () => {
   const told = deployedOf(deployment({ entities: { leads } }));
   const body = { Metadata: { ...metadataOf(told), greeting: 'שלום' }, Resources: {} };
   const { target } = await aws(template(body));
@@ -44,7 +44,7 @@ test('Hebrew, what looks like a reference, and 500 columns survive a GetTemplate
 });
 
 test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPDATE_ROLLBACK_IN_PROGRESS'])(
-  'of a stack in %s it is said that functions may have another configuration',
+  'in %s, commands warn that functions may have another configuration',
   async (status) => {
     const { target, cli } = await aws(stack({}, status), { DescribeRule: { State: 'DISABLED' } });
     const said: string[] = [];
@@ -59,7 +59,7 @@ test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPD
 );
 
 test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_COMPLETE'])(
-  'nothing is said of a stack in %s',
+  'in %s, there is no warning',
   (stackStatus) => expect(unsettledText({ stack: 's', stackStatus })).toBeUndefined(),
 );
 
@@ -71,7 +71,7 @@ test.each<[string, string[]]>([
   ['resume', ['leads']],
   ['report', ['-o', '-']],
   ['table', ['leads', '--outdated']],
-])('%s of a stack that another release has deployed ends in one named sentence', async (name, args) => {
+])('%s refuses a stack of another release in one sentence', async (name, args) => {
   const { cli, asked } = await aws(OF_ANOTHER_RELEASE);
 
   const { code, stdout, stderr } = await cli(name, ...args);
@@ -82,7 +82,7 @@ test.each<[string, string[]]>([
   );
 });
 
-test('doctor names it as the first thing that is wrong, and looks at everything that needs no settings', async () => {
+test('doctor reports a template of another release first, and still checks the stack', async () => {
   const { cli } = await aws(OF_ANOTHER_RELEASE);
 
   const { stdout } = await cli('doctor', '--all');
@@ -90,7 +90,7 @@ test('doctor names it as the first thing that is wrong, and looks at everything 
   expect(stdout).toMatch(/^✗ configuration: .*\? ConfigInvalid: The template of the stack .*✓ stack: /s);
 });
 
-test('whoever may not read the template is told so, and works without settings', async () => {
+test('without the right to read the template, resume and doctor say so, and list works', async () => {
   const denied = refused('AccessDenied', 'not authorized to perform: cloudformation:GetTemplate', { status: 403 });
   const { cli } = await aws({ GetTemplate: denied });
 

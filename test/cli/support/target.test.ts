@@ -24,14 +24,14 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('a deployment is found by the outputs of its stack', async () => {
+test('connect finds a deployment by the outputs of its stack', async () => {
   const { endpointUrl } = await cloud(stack({ Another: 'x' }));
   expect(await connect({ deployment: 'local', endpointUrl })).toMatchObject(OUTPUTS);
   vi.stubEnv('AWS_ENDPOINT_URL', endpointUrl);
   expect(await connect({ deployment: 'local' })).toMatchObject(OUTPUTS);
 });
 
-test('of a stack of another release it says so in one sentence', async () => {
+test('connect refuses a stack of another release in one sentence', async () => {
   const other = await cloud(stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined }));
   expect(await endOf(connect({ deployment: 'prod', ...other }))).toMatchObject({
     exitCode: 3,
@@ -40,7 +40,7 @@ test('of a stack of another release it says so in one sentence', async () => {
   });
 });
 
-test('an answer that is not from CloudFormation is quoted by its first line only', async () => {
+test('connect quotes only the first line of an unexpected answer', async () => {
   const { endpointUrl } = await noStack('Odd', 'first\nsecond');
   const error = await endOf(connect({ deployment: 'prod', endpointUrl }));
   expect(error).toMatchObject({
@@ -49,7 +49,7 @@ test('an answer that is not from CloudFormation is quoted by its first line only
   });
 });
 
-test('a profile beside a loopback address is refused, for its credentials would not be used', async () => {
+test('connect refuses --profile with a loopback endpoint, where its credentials would not be used', async () => {
   expect(
     await endOf(connect({ deployment: 'prod', endpointUrl: 'http://127.0.0.1:4566', profile: 'sso' })),
   ).toMatchObject({
@@ -59,7 +59,7 @@ test('a profile beside a loopback address is refused, for its credentials would 
   });
 });
 
-test('a profile beside another address is used, its region too', () => {
+test('--profile with another endpoint is used, with its region', () => {
   vi.stubEnv('AWS_REGION', undefined);
   const endpointUrl = 'https://vpce.example.com';
 
@@ -69,7 +69,7 @@ test('a profile beside another address is used, its region too', () => {
   expect(clientSettings({ endpointUrl })).toMatchObject({ region: 'us-east-1' });
 });
 
-test('real credentials are never sent to a local cloud, by no client', async () => {
+test('no client sends real credentials to a local cloud', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIAIOSFODNN7EXAMPLE');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-real-one');
   vi.stubEnv('AWS_SESSION_TOKEN', 'a-real-session');
@@ -92,7 +92,7 @@ test('real credentials are never sent to a local cloud, by no client', async () 
   }
 });
 
-test('what is done under a claim gives up a silent connection long before the claim ends', async () => {
+test('clients of the secret and the ledger give up a silent connection before a claim ends', async () => {
   const once = { times: 1 };
   const silentOnce = [fault('GetSecretValue', silent, once), fault('GetItem', silent, once)];
   const { target, asked } = await aws(...silentOnce, { '*': refused('ResourceNotFoundException') });
@@ -110,7 +110,7 @@ test('what is done under a claim gives up a silent connection long before the cl
 });
 
 test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_ROLLBACK_COMPLETE'])(
-  'a stack in %s is whole',
+  'isSettled is true in %s',
   (status) => {
     expect(isSettled(status)).toBe(true);
   },
@@ -119,6 +119,6 @@ test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IM
 test.each([
   ...['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'],
   ...['ROLLBACK_COMPLETE', 'DELETE_FAILED'],
-])('a stack in %s is not', (status) => {
+])('isSettled is false in %s', (status) => {
   expect(isSettled(status)).toBe(false);
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { bytesText, printableLine } from '../../../cli/support/text.ts';
 
-test('bytes are written for a person', () => {
+test('bytesText rounds bytes to readable units', () => {
   const texts = [null, 0, 9_999, 10_000, 80_073, 12_345_678, 2_000_000_000, 5e15].map(bytesText);
   expect(texts).toEqual(['', '0 B', '9999 B', '10.0 kB', '80.1 kB', '12.3 MB', '2.0 GB', '5000.0 TB']);
 });
 
-test('a text of another program is one line, with controls as escapes', () => {
+test('printableLine makes one line of a text, with control characters as escapes', () => {
   expect(printableLine(' a\x1b[31m\r\n\tb\x9b\u202e\u200f ')).toBe(String.raw`a\u001b[31m b\u009b\u202e\u200f`);
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { untilInterrupted } from '../../../cli/support/until-interrupted.ts';
 
-test('a signal that comes again while the command ends does not kill it', async () => {
+test('keeps its handler after the first SIGINT, so that a second one does not kill the command', async () => {
   const before = process.listenerCount('SIGINT');
   const interrupted = untilInterrupted('Stopped.', async (signal) => {
     await once(signal, 'abort');
@@ -14,7 +14,7 @@ test('a signal that comes again while the command ends does not kill it', async 
   expect(process.listenerCount('SIGINT')).toBe(before + 1);
 });
 
-test('work that ends by itself leaves signals as they were', async () => {
+test('removes its handler if the work ends without a signal', async () => {
   const before = process.listenerCount('SIGINT');
   expect(await untilInterrupted('Stopped.', async () => 1)).toBe(1);
   expect(process.listenerCount('SIGINT')).toBe(before);

@@ -69,9 +69,9 @@ async function cloudWith(runs: Execution[] = [lacking], tables = 'leads') {
 
 test.each([
   ['the name of its run', [NIGHT]],
-  ['its entity, whose latest file it is', ['leads']],
+  ['its entity, for the latest file', ['leads']],
   ['its entity and its date', ['leads', '--date', DATE]],
-])('a table is written by %s: the execution exports nothing', async (_, args) => {
+])('table finds the run by %s, and starts an execution that writes only the table', async (_, args) => {
   const { cli, started } = await cloudWith();
 
   const { code, stderr } = await cli('table', ...args);
@@ -82,18 +82,18 @@ test.each([
 });
 
 test.each<[string, string[], string, RegExp]>([
-  ['a run that is not known', ['leads-nite'], 'leads', /There is no run "leads-nite"/],
-  ['a date that is not published', ['leads', '--date', '2026-11-01'], 'leads', /No file of leads is published for/],
-  ['a date beside a run', [NIGHT, '--date', DATE], 'leads', /--date needs an entity/],
+  ['an unknown run', ['leads-nite'], 'leads', /There is no run "leads-nite"/],
+  ['a date without a published file', ['leads', '--date', '2026-11-01'], 'leads', /No file of leads is published for/],
+  ['a date together with a run', [NIGHT, '--date', DATE], 'leads', /--date needs an entity/],
   ['an entity without tables', ['leads'], '', /no `tables` for leads/],
-])('%s is refused before anything is started', async (_, args, tables, says) => {
+])('table refuses %s and starts no execution', async (_, args, tables, says) => {
   const { cli, started } = await cloudWith([lacking], tables);
 
   expect(await cli('table', ...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
   expect(started).toEqual([]);
 });
 
-test('a run that its date does not name is refused, with the one that it names', async () => {
+test('table refuses a run that is no longer published for its date, and names the published run', async () => {
   const { cli, publish, started } = await cloudWith();
   publish({ execution: 'leads-later', pointers: ['date', 'latest'] });
 
@@ -101,7 +101,7 @@ test('a run that its date does not name is refused, with the one that it names',
   expect(started).toEqual([]);
 });
 
-test('retry of a run that lacks its table alone exports nothing; --fresh exports again', async () => {
+test('retry of a run without its table writes only the table; with --fresh it exports again', async () => {
   const { cli, started } = await cloudWith();
 
   expect((await cli('retry', NIGHT)).stderr).toContain('the table of leads-night alone');
@@ -111,7 +111,7 @@ test('retry of a run that lacks its table alone exports nothing; --fresh exports
   expect(started[1]).not.toHaveProperty('table');
 });
 
-test('list, show and follow know it as published without its table', async () => {
+test('list, show and follow report a run as published without its table', async () => {
   const { cli, target } = await cloudWith();
   const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
   const [row] = await listRuns(target, wanted);
@@ -125,7 +125,7 @@ test('list, show and follow know it as published without its table', async () =>
   expect(await cli('follow', NIGHT)).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
 });
 
-test('an execution that wrote a table alone is shown as that, and counts as no export', async () => {
+test('list, show and follow report an execution that wrote only a table as such', async () => {
   const { cli, target } = await cloudWith([superseded, written]);
   const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
   const rows = (await listRuns(target, wanted)).filter(({ what }) => what === 'table');
@@ -146,8 +146,8 @@ test('an execution that wrote a table alone is shown as that, and counts as no e
 });
 
 test.each<[string, object | null, string]>([
-  ['misses the table of a published run that the night waits for', null, 'withoutTable'],
-  ['misses nothing once the table is written', { key: 'k', etag: 'e' }, 'published'],
+  ['reports a missing table that the night waits for', null, 'withoutTable'],
+  ['reports a published run once its table is written', { key: 'k', etag: 'e' }, 'published'],
 ])('the report %s', async (_, table, outcome) => {
   const { target, objects } = await cloudWith([lacking]);
   const file = { run: NIGHT, manifestKey, key: 'k', rows: 1, bytes: 1, crc32: '' };

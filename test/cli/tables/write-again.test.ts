@@ -58,7 +58,7 @@ async function cloudWith(
 
 const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20': '' };
 
-test('tables of other settings and of earlier releases are written again, those of today are not', async () => {
+test('--outdated writes tables of other settings or earlier releases again, and no current ones', async () => {
   const { cli, started } = await cloudWith(MIXED);
 
   const { code, stdout, stderr } = await cli('leads', '--outdated');
@@ -71,7 +71,7 @@ test('tables of other settings and of earlier releases are written again, those 
   expect(stdout).toMatch(/^2026-11-18: written, leads-table-\S+\n2026-11-20: written, leads-table-\S+\n$/);
 });
 
-test('--dry-run names the dates and starts nothing', async () => {
+test('--dry-run lists the dates and starts no execution', async () => {
   const { cli, started } = await cloudWith(MIXED);
 
   const dates = ['2026-11-18', '2026-11-20'];
@@ -81,7 +81,7 @@ test('--dry-run names the dates and starts nothing', async () => {
   expect(started).toEqual([]);
 });
 
-test('where everything is of the settings of today, that is said and nothing is started', async () => {
+test('says that all tables have the current settings, and starts no execution', async () => {
   const { cli, started } = await cloudWith({ '2026-11-19': TODAY });
 
   expect((await cli('leads', '--outdated')).stdout).toBe(
@@ -90,7 +90,7 @@ test('where everything is of the settings of today, that is said and nothing is 
   expect(started).toEqual([]);
 });
 
-test('a date whose pointer an earlier release wrote is named, and the other tables are written', async () => {
+test('reports a date whose pointer an earlier release wrote, and writes the other tables', async () => {
   const { cli, started, objects } = await cloudWith(MIXED);
   objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
 
@@ -102,7 +102,7 @@ test('a date whose pointer an earlier release wrote is named, and the other tabl
   expect(started).toHaveLength(1);
 });
 
-test('a table of an earlier version is removed: its folder gets none any more', async () => {
+test('removes a table of an earlier table version', async () => {
   const { cli, started, objects } = await cloudWith({}, undefined, 2);
   objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
 
@@ -130,7 +130,7 @@ describe('with feeds of changes', () => {
   };
   const changesIn = (objects: Map<string, Buffer>) => [...objects.keys()].filter((key) => key.startsWith('changes/'));
 
-  test('those of other settings are removed with their records, and copied tables, too; the head stays', async () => {
+  test('removes feeds and copied tables of other settings, and keeps the head', async () => {
     const { cli, started, objects } = await cloud();
 
     const { code, stdout } = await cli('leads', '--outdated');
@@ -140,7 +140,7 @@ describe('with feeds of changes', () => {
     expect(changesIn(objects)).toEqual([...ofToday, HEAD, OF_CONTACTS]);
   });
 
-  test('--dry-run counts them and removes nothing', async () => {
+  test('--dry-run counts them and removes none', async () => {
     const { cli, objects } = await cloud();
 
     expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe(
@@ -149,14 +149,14 @@ describe('with feeds of changes', () => {
     expect(changesIn(objects)).toHaveLength(others.length + ofToday.length + 2);
   });
 
-  test('those of an entity that has no tables any more are removed', async () => {
+  test('removes the copied tables of an entity that has no tables any more', async () => {
     const { cli, objects } = await cloud();
 
     expect(await cli('contacts', '--outdated')).toMatchObject({ code: 0, stdout: 'Removed: 1 copied table\n' });
     expect(changesIn(objects)).not.toContain(OF_CONTACTS);
   });
 
-  test('a bucket that lets nobody remove says so, and nothing is started', async () => {
+  test('starts no execution if the right to delete is missing', async () => {
     const world = await cloudWith({ '2026-11-18': '' }, undefined, 1, {
       DeleteObject: refused('AccessDenied', 'no', { status: 403 }),
     });
@@ -169,27 +169,24 @@ describe('with feeds of changes', () => {
 
 test.each([
   ['failed', failed, 'TableNotWritten'],
-  ['was of a date that another run has meanwhile', superseded, 'Superseded'],
-])(
-  'a table whose run %s is named with its run, the others are written, and the exit code is 1',
-  async (_, end, error) => {
-    const ends = [end, written];
-    const { cli, started } = await cloudWith(MIXED, () => ends.shift() ?? written);
+  ['was superseded by another run', superseded, 'Superseded'],
+])('names a table whose run %s, writes the others, and exits with 1', async (_, end, error) => {
+  const ends = [end, written];
+  const { cli, started } = await cloudWith(MIXED, () => ends.shift() ?? written);
 
-    const { code, stderr, stdout } = await cli('leads', '--outdated');
+  const { code, stderr, stdout } = await cli('leads', '--outdated');
 
-    expect(code).toBe(1);
-    expect(started).toHaveLength(2);
-    expect(stdout).toContain('2026-11-20: written');
-    expect(stderr).toMatch(
-      new RegExp(
-        `^1 table failed:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\nWhy, and what helps: .* show leads-table-\\S+ .*\nTo start them again: .*table leads --outdated`,
-      ),
-    );
-  },
-);
+  expect(code).toBe(1);
+  expect(started).toHaveLength(2);
+  expect(stdout).toContain('2026-11-20: written');
+  expect(stderr).toMatch(
+    new RegExp(
+      `^1 table failed:\n  2026-11-18: ${error} \\(leads-table-\\S+\\)\nWhy, and what helps: .* show leads-table-\\S+ .*\nTo start them again: .*table leads --outdated`,
+    ),
+  );
+});
 
-test('a table whose date has nothing published any more is named, and nothing is started for it', async () => {
+test('reports a table whose date has no published file any more, and starts no execution for it', async () => {
   const { cli, started, objects } = await cloudWith({ '2026-11-18': '' });
   objects.delete('published/entity=leads/date=2026-11-18.json');
 
@@ -204,8 +201,8 @@ test.each<[string, string[], RegExp]>([
   ['a run', ['leads-night', '--outdated'], /--outdated needs an entity/],
   ['an entity without tables', ['contacts', '--outdated'], /no `tables` for contacts/],
   ['a date', ['leads', '--outdated', '--date', '2026-11-20'], /cannot be used with option/],
-  ['--dry-run without it', ['leads', '--dry-run'], /--dry-run goes with --outdated/],
-])('%s is refused, and nothing is started', async (_, args, says) => {
+  ['--dry-run without --outdated', ['leads', '--dry-run'], /--dry-run goes with --outdated/],
+])('refuses %s and starts no execution', async (_, args, says) => {
   const { cli, started } = await cloudWith(MIXED);
 
   expect(await cli(...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });

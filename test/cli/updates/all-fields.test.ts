@@ -74,7 +74,7 @@ const EVERYTHING = {
   customFields: {},
 };
 
-test('one update with all 57 fields goes from a file to the CRM as it is written', async () => {
+test('an update with all 57 fields goes unchanged from the file to the CRM', async () => {
   const sandbox = await sandboxFor();
   const file = join(await tempDir(), 'all.jsonl');
   await writeFile(file, `${JSON.stringify({ id: idAt('customers', 3), ...EVERYTHING })}\n`);

@@ -26,7 +26,7 @@ async function unansweredThen(later: object[]) {
 
 const someone = (n: number) => ({ id: idOf(n).toUpperCase(), city: 'Eilat' });
 
-test('a batch after which another began is not resumed: the command lists the later batches and what to do', async () => {
+test('update --resume refuses a batch if a later one began, and lists the later batches and what to do', async () => {
   const { resume, batches, first, second } = await unansweredThen([someone(9)]);
 
   const { code, stderr } = await resume();
@@ -38,7 +38,7 @@ test('a batch after which another began is not resumed: the command lists the la
   expect(batches.size).toBe(2);
 });
 
-test('--over-newer sends all lines that are left', async () => {
+test('--over-newer sends all remaining lines', async () => {
   const { resume, sent } = await unansweredThen([someone(1)]);
 
   const { code, stderr } = await resume('--over-newer');
@@ -47,7 +47,7 @@ test('--over-newer sends all lines that are left', async () => {
   expect(sent()).toBe(jsonl(people(4)));
 });
 
-test('a dry run is refused as well, and shows what is left with --over-newer', async () => {
+test('--dry-run is refused as well, and with --over-newer shows the remaining lines', async () => {
   const { resume, batches, first } = await unansweredThen([someone(1)]);
 
   const refused = await resume('--dry-run');
@@ -58,7 +58,7 @@ test('a dry run is refused as well, and shows what is left with --over-newer', a
   expect(batches.size).toBe(2);
 });
 
-test('a later batch that is under way counts, though it has no result yet', async () => {
+test('a later batch counts while it is under way, even without a result', async () => {
   const { resume, batches, second } = await unansweredThen([someone(1)]);
   const running = batches.get(second);
   if (running) running.looks = 1000;
@@ -66,7 +66,7 @@ test('a later batch that is under way counts, though it has no result yet', asyn
   expect(await resume()).toMatchObject({ code: 2, stderr: expect.stringContaining(second) });
 });
 
-test('a later batch that was refused before it began changed nothing, and does not count', async () => {
+test('a later batch does not count if it was refused before it began', async () => {
   const { resume, batches, objects, second, sent } = await unansweredThen([someone(1)]);
   for (const key of objects.keys())
     if (key.startsWith(`updates/${second}/`) && !key.endsWith('input.jsonl')) objects.delete(key);
@@ -77,7 +77,7 @@ test('a later batch that was refused before it began changed nothing, and does n
   expect(sent()).toBe(jsonl(people(4)));
 });
 
-test('where the execution of the batch is forgotten, the later batches are not known, and nothing is sent', async () => {
+test('if Step Functions has forgotten the batch, no line is sent, because later batches are unknown', async () => {
   const { resume, batches, first, sent } = await unansweredThen([someone(1)]);
   batches.clear();
 
@@ -88,7 +88,7 @@ test('where the execution of the batch is forgotten, the later batches are not k
   expect(sent()).toBeUndefined();
 });
 
-test('--over-newer is about a batch that is resumed', async () => {
+test('--over-newer is refused without --resume', async () => {
   const { cli } = await updatingCloud();
 
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(1))), '--over-newer');

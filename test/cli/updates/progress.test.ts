@@ -6,6 +6,6 @@ test.each([
   [{}, 0, '0 of 1,000 lines (0 %)'],
   [{ APPLIED: 999 }, 10, '999 of 1,000 lines (99 %), 99.9 a second'],
   [{ APPLIED: 8, REJECTED: 500, UNKNOWN: 1 }, 10, '509 of 1,000 lines (50 %), 50.9 a second; 500 REJECTED, 1 UNKNOWN'],
-])('a batch is reported by lines, percent and rate, and by what did not go well: %j', (counts, seconds, text) => {
+])('progress of a batch shows lines, percent, rate and lines that were not applied: %j', (counts, seconds, text) => {
   expect(progressText({ ...noCounts(), ...counts }, 1000, seconds)).toBe(text);
 });

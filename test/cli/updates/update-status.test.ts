@@ -15,7 +15,7 @@ beforeEach(() => shortWaits());
 
 const stopsIn = (asked: string[]) => asked.filter((line) => /^PutObject .*\/stop\.json$/.test(line));
 
-test('--failed-to of a batch that was just stopped waits for its functions, which may still send', async () => {
+test('--failed-to of a batch that was just stopped waits for functions that may still send', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
   const stopped = async (secondsAgo: number) => {
     const { cli, asked, first } = await withBatch({ crash, endedAt: Date.now() / 1000 - secondsAgo });
@@ -31,7 +31,7 @@ test('--failed-to of a batch that was just stopped waits for its functions, whic
   expect(await stopped(21 * 60)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Wrote /) });
 });
 
-test('update-status lists the last batches, and shows one', async () => {
+test('update-status lists the last batches, and shows one by name', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const none = await cli('update-status');
   expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
@@ -53,7 +53,7 @@ test('update-status lists the last batches, and shows one', async () => {
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope in this deployment.\n' });
 });
 
-test('update-status of a batch that was resumed names the batch that has the rest', async () => {
+test('update-status of a resumed batch names the batch that continues it', async () => {
   const { cli, first } = await withBatch({ lineOutcome: atFirst });
   const before = await cli('update-status', first);
   await cli('update', '--resume', first, '--yes');
@@ -68,7 +68,7 @@ test('update-status of a batch that was resumed names the batch that has the res
   expect(document).toMatchObject({ resumedAs: null });
 });
 
-test('a batch whose execution is forgotten is known by its manifest', async () => {
+test('update-status shows a batch from its manifest if its execution is forgotten', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
   const [whole = '', part = ''] = [...batches.keys()];
@@ -80,7 +80,7 @@ test('a batch whose execution is forgotten is known by its manifest', async () =
   expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
 });
 
-test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
+test('--failed-to writes the lines not applied, for the owner only, and overwrites no file', async () => {
   const { cli, first: batch } = await withBatch({ lineOutcome });
   const file = join(await tempDir(), 'failed.jsonl');
   const written = await cli('update-status', batch, '--failed-to', file);
@@ -92,7 +92,7 @@ test('--failed-to writes what was not applied, for its owner only, and never ove
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
-test('--failed-to writes JSON Lines where CSV was sent, and the command that sent it says so', async () => {
+test('--failed-to writes JSON Lines even if CSV was sent', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const rows = people(9).map(({ id, city }) => `${id},"${city}, ש"\n`);
   const sent = await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
@@ -107,7 +107,7 @@ test('--failed-to writes JSON Lines where CSV was sent, and the command that sen
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
-test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s: failed lines are JSON Lines', async (name) => {
+test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s, because it writes JSON Lines', async (name) => {
   const { cli, first } = await withBatch({ lineOutcome });
   const file = join(await tempDir(), name);
 
@@ -118,7 +118,7 @@ test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s: failed lines ar
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });
 
-test('--failed-to of a batch that was resumed leaves out what was applied since', async () => {
+test('--failed-to of a resumed batch leaves out lines applied since, and waits for the running batch', async () => {
   const cloud = await updatingCloud({ lineOutcome: atFirst });
   const file = async () => join(await tempDir(), 'failed.jsonl');
   await cloud.cli('update', await fileOf(jsonl(people(10))), '--yes');
@@ -134,7 +134,7 @@ test('--failed-to of a batch that was resumed leaves out what was applied since'
   expect(early).toMatchObject({ code: 2, stderr: `The batch ${first}-r2 is still under way: wait for its end.\n` });
 });
 
-test('--failed-to of a batch of which all is applied by now writes no file', async () => {
+test('--failed-to writes no file if every line has been applied since', async () => {
   const onceFailed = (line: number, batch: string) => (line === 2 && !batch.endsWith('-r2') ? failedLine : {});
   const { cli, first } = await withBatch({ lineOutcome: onceFailed });
   await cli('update', '--resume', first, '--yes');

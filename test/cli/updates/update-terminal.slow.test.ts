@@ -24,7 +24,7 @@ async function questioned({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   return { ...cloud, ...terminal };
 }
 
-test('a yes sends, and one row shows how far it is', async () => {
+test('the answer yes sends the updates, and progress is shown', async () => {
   const { type, ended, shown, asked } = await questioned();
   type('y\r');
   expect(await ended, shown()).toBe(0);
@@ -32,7 +32,7 @@ test('a yes sends, and one row shows how far it is', async () => {
   expect(asked).toContain('StartExecution');
 });
 
-test('a no sends nothing', async () => {
+test('the answer no sends no update', async () => {
   const { type, ended, shown, asked } = await questioned();
   type('\r');
   expect(await ended).toBe(2);
@@ -40,14 +40,14 @@ test('a no sends nothing', async () => {
   expect(asked).toEqual([]);
 });
 
-test('Ctrl-C at the question ends the command and sends nothing', async () => {
+test('Ctrl-C at the question ends the command and sends no update', async () => {
   const { type, ended, asked } = await questioned();
   type('\x03');
   expect(await ended).not.toBe(0);
   expect(asked).toEqual([]);
 });
 
-test('Ctrl-C while it follows, in a terminal without a size, leaves the batch alone and says where to look', async () => {
+test('Ctrl-C after the start, in a terminal without a size, does not stop the batch and says where to look', async () => {
   const { type, shows, ended, shown, asked } = await questioned({ looks: 1000, size: 'cols 0 rows 0' });
   type('y\r');
   await shows(/1 of 2 lines/);
@@ -59,7 +59,7 @@ test('Ctrl-C while it follows, in a terminal without a size, leaves the batch al
   expect(asked).not.toContain('StopExecution');
 });
 
-test('what another batch changes while a person is asked whether to resume, is not written over', async () => {
+test('resume is refused if another batch starts while the question waits', async () => {
   const UNKNOWN = { outcome: 'UNKNOWN', error: 'CrmUnavailable', status: null } as const;
   const lineOutcome = (_: number, batch: string) => (batch === 'later' ? {} : UNKNOWN);
   const { place, first, batches, objects } = await withBatch({ lineOutcome });

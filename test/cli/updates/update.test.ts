@@ -47,12 +47,7 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
   ['an empty file', 'a.csv', '', /a\.csv is empty\./],
   ['an empty file of JSON Lines', 'a.jsonl', '', /a\.jsonl is empty\./],
   ['a header without records', 'a.csv', 'id,city\n', /a\.csv holds no record to update\./],
-  [
-    'a column that comes twice',
-    'a.csv',
-    `id,city,city\n${idOf(1)},a,b\n`,
-    /line 1, city: is the name of two columns\./,
-  ],
+  ['a repeated column', 'a.csv', `id,city,city\n${idOf(1)},a,b\n`, /line 1, city: is the name of two columns\./],
   [
     'an unknown column',
     'a.csv',
@@ -61,9 +56,9 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
   ],
   ['a missing column id', 'a.csv', 'city\nHaifa\n', /line 1, id: is missing: the first line names the columns/],
   ['a record without an id', 'a.jsonl', '{"city":"Haifa"}\n', /line 1, id: is missing\./],
-  ['an id that is no UUID', 'a.jsonl', '{"id":"7","city":"Haifa"}\n', /line 1, id: is no UUID\./],
+  ['an id that is not a UUID', 'a.jsonl', '{"id":"7","city":"Haifa"}\n', /line 1, id: is no UUID\./],
   ['the same id twice', 'a.jsonl', jsonl([...people(2), ...people(1)]), /line 3, id: is the same as on line 1/],
-  ['a number in place of a text', 'a.jsonl', jsonl([{ id: idOf(1), city: 7 }]), /line 1, city: must be text\./],
+  ['a number instead of a text', 'a.jsonl', jsonl([{ id: idOf(1), city: 7 }]), /line 1, city: must be text\./],
   ['an unlisted code', 'a.jsonl', jsonl([{ id: idOf(1), gender: 9 }]), /line 1, gender: must be one of the codes 1/],
   [
     'null',
@@ -89,7 +84,7 @@ async function refusalOf(args: string[], endpoint = NOBODY): Promise<unknown> {
   return command.parseAsync(line, { from: 'user' }).catch((error: unknown) => error);
 }
 
-test.for(bad)('%s is refused with one sentence, before anything is sent', async ([, name, content, sentence]) => {
+test.for(bad)('%s is refused with one sentence, and no update is sent', async ([, name, content, sentence]) => {
   const { endpoint, asked } = await updatingCloud();
   const error = await refusalOf([await fileOf(content, name), '--yes'], endpoint);
   expect(asked).toEqual([]);
@@ -97,7 +92,7 @@ test.for(bad)('%s is refused with one sentence, before anything is sent', async 
   expect(String(error)).toMatch(/^[^\n]* Nothing was sent\.$/);
 });
 
-test('a file that is not there, and a directory, are refused', async () => {
+test('a missing file and a directory are refused', async () => {
   const dir = join(await tempDir(), 'folder.csv');
   await mkdir(dir);
   const [absent, folder] = await Promise.all([alone('update', `${dir}/x.csv`), alone('update', dir)]);
@@ -111,7 +106,7 @@ test('a file that is not there, and a directory, are refused', async () => {
   });
 });
 
-test('many problems come as a table of the first 20, and counts for each field; no value is shown', async () => {
+test('many problems are shown as a table of the first 20 and counts by field, without values', async () => {
   const wrong = Array.from({ length: 30 }, (_, n) => ({ id: idOf(n), gender: 9, email: 5, city: 'Canary' }));
   const { cli } = await updatingCloud();
   const { code, stdout, stderr } = await cli('update', await fileOf(jsonl(wrong)));
@@ -123,7 +118,7 @@ test('many problems come as a table of the first 20, and counts for each field; 
   expect(stderr).not.toContain('Canary');
 });
 
-test('a dry run shows the requests of three lines, values and ids hidden, and asks AWS for nothing', async () => {
+test('--dry-run shows the requests of three lines without values and ids, and does not call AWS', async () => {
   const file = await fileOf(
     `id,city,gender,notes\n${[1, 2, 3, 4].map((n) => `${idOf(n)},Haifa,2,\\N`).join('\n')}\n`,
     'a.csv',
@@ -141,21 +136,21 @@ const usage: [string, string[], RegExp][] = [
   ['neither a file nor a batch', [], /^Name a file, or a batch with --resume\.$/],
   ['a file and a batch', ['a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
   ['a dry run as a document', ['a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
-  ['a rate of nothing', ['a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
-  ['no number of failures', ['a.csv', '--stop-after-failures', '1001'], /a whole number from 1 to 1000/],
-  ['a batch that is none', ['--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
+  ['a rate of 0', ['a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
+  ['too large a number of failures', ['a.csv', '--stop-after-failures', '1001'], /a whole number from 1 to 1000/],
+  ['an invalid batch name', ['--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
 ];
 
-test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
+test.for(usage)('%s is a usage error', async ([, args, sentence]) => {
   expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
 });
 
-test('a file of failures needs a batch', async () => {
+test('update-status --failed-to needs the name of a batch', async () => {
   const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
   expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch for --failed-to.\n' });
 });
 
-test('more than one customer is not changed unless somebody says so', async () => {
+test('without a terminal, updates of several customers need --yes', async () => {
   const { cli, asked } = await updatingCloud();
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(2))));
   expect(code).toBe(2);
@@ -165,14 +160,14 @@ test('more than one customer is not changed unless somebody says so', async () =
   expect(asked).toEqual([]);
 });
 
-test('one customer is changed without a question', async () => {
+test('one customer is updated without a question', async () => {
   const { cli, asked, batches } = await updatingCloud();
   expect(await cli('update', await fileOf(jsonl(people(1))))).toMatchObject({ code: 0 });
   const [batch] = batches.keys();
   expect(asked.slice(0, 2)).toEqual([`PutObject updates/${batch}/input.jsonl`, 'StartExecution']);
 });
 
-test('a deployment without updates says what to do', async () => {
+test('update and update-status say what to do if the deployment has no customer updates', async () => {
   const { cli, asked } = await updatingCloud({}, stack());
   for (const args of [['update', await fileOf(jsonl(people(2))), '--yes'], ['update-status']]) {
     const { code, stderr } = await cli(...args);
@@ -184,7 +179,7 @@ test('a deployment without updates says what to do', async () => {
   expect(asked).toEqual([]);
 });
 
-test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is reported', async () => {
+test('a CSV file is sent as JSON Lines with the same line numbers, and the result is reported', async () => {
   const { cli, objects, batches } = await updatingCloud({ allowNull: true });
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
   const options = ['--max-rate', '5', '--stop-after-failures', '3'];
@@ -217,14 +212,14 @@ test('lines that were not applied are reported without ids and values, and the e
   expect(stderr).toMatch(/UpdatesIncomplete: Some lines were not applied\.\n$/);
 });
 
-test('a line that was answered 404 says that there is no such customer', async () => {
+test('a line answered with 404 is reported as "no such customer"', async () => {
   const gone = { ...refusedLine, status: 404, fields: [] };
   const { cli } = await updatingCloud({ lineOutcome: (line) => (line === 2 ? gone : {}) });
   const { stdout } = await cli('update', await fileOf(jsonl(people(3))), '--yes');
   expect(stdout).toMatch(/\n +2 +REJECTED +CrmRejectedRequest +404: no such customer +1\n/);
 });
 
-test('--json prints one document: the run, its batch, and how its lines ended', async () => {
+test('--json prints one document with the run, its batch and the counts of its lines', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const { code, stdout } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
   const [batch] = [...batches.keys()];
@@ -245,7 +240,7 @@ test('--json prints one document: the run, its batch, and how its lines ended', 
   });
 });
 
-test('of a batch that broke off without a summary no line is claimed to be untouched', async () => {
+test('if a batch ends without a summary, its unreported lines are counted as UNKNOWN', async () => {
   const crash = { error: 'StepCrashed', cause: 'It died.' };
   const { cli } = await updatingCloud({ crash });
   const { code, stdout, stderr } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
@@ -255,14 +250,14 @@ test('of a batch that broke off without a summary no line is claimed to be untou
   expect(stderr).toMatch(/StepCrashed: It died\.\n$/);
 });
 
-test('a batch that was refused before anything was sent has sent nothing', async () => {
+test('a batch refused at its start counts all lines as NOT_SENT', async () => {
   const crash = { error: 'InvalidInput', cause: '"maxRate" must be at most 20.' };
   const { cli } = await updatingCloud({ crash, looks: 1 });
   const { stdout } = await cli('update', await fileOf(jsonl(people(2))), '--yes', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ counts: { APPLIED: 0, UNKNOWN: 0, NOT_SENT: 2 } });
 });
 
-test('Ctrl-C ends the following and not the batch, which update-status shows under way', async () => {
+test('Ctrl-C stops following but not the batch, and update-status shows it as under way', async () => {
   const { cli, place, asked, batches } = await updatingCloud({ looks: 1000 });
   const file = await fileOf(jsonl(people(10)));
   const running = run('cli/main.js', ['update', file, '--yes', ...place]);
@@ -282,7 +277,7 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(shown).toMatchObject({ code: 2, stderr: `The batch ${batch} is still under way: wait for its end.\n` });
 });
 
-test('a start that is never answered leaves the name of its batch, which update-status finds', async () => {
+test('if StartExecution is never answered, the name of the batch is printed and update-status finds it', async () => {
   const { cli, batches } = await updatingCloud({}, fault('StartExecution', lost));
   const { code, stderr } = await cli('update', await fileOf(jsonl(people(10))), '--yes');
   expect(code).toBe(3);
@@ -311,7 +306,7 @@ test.each<[how: string, change: (file: string) => Promise<void>]>([
   expect(objects.size).toBe(0);
 });
 
-test('a batch is resumed with the lines that were neither applied nor rejected, on the lines where they stood', async () => {
+test('resume sends the lines that were neither applied nor rejected, with their line numbers', async () => {
   const { cli, batches, first, sent } = await withBatch({ lineOutcome: atFirst }, `\n${jsonl(people(25))}`);
   const { code, stderr, stdout } = await cli('update', '--resume', first, '--yes', '--json');
   expect(code, stderr).toBe(0);
@@ -329,7 +324,7 @@ test('a batch is resumed with the lines that were neither applied nor rejected, 
   });
 });
 
-test('a batch without a summary is resumed by its parts, and not while it is under way', async () => {
+test('resume of a batch without a summary uses its parts, and is refused while the batch is under way', async () => {
   const crash = { error: 'StepCrashed', cause: 'It died.' };
   const { cli, batches, first, idsSent } = await withBatch({ crash });
   const execution = batches.get(first);
@@ -340,7 +335,7 @@ test('a batch without a summary is resumed by its parts, and not while it is und
   expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining(`The batch ${first} is still under way`) });
 });
 
-test('a batch without a summary whose parts leave lines in doubt is resumed, and its lines are listed', async () => {
+test('resume of a batch without a summary sends lines in doubt again, and --failed-to lists them', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
   const { cli, objects, first, sent } = await withBatch({ crash });
   const part = `updates/${first}/results/chunk-0001.000001.jsonl`;
@@ -356,7 +351,7 @@ test('a batch without a summary whose parts leave lines in doubt is resumed, and
   expect(sent(`${first}-r2`).trim()).toBe(jsonl(people(10).slice(5)).trim());
 });
 
-test('what functions of a stopped batch are still sending is waited for, and not sent again', async () => {
+test('resume of a stopped batch waits for results of its functions, and does not send those lines again', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
   const endedAt = Date.now() / 1000;
   const { place, objects, asked, first, idsSent } = await withBatch({ crash, endedAt });
@@ -374,7 +369,7 @@ test('what functions of a stopped batch are still sending is waited for, and not
   expect(idsSent(`${first}-r2`)).toEqual([6, 7, 8, 9].map(idOf));
 });
 
-test('two who resume one batch at once make one batch, and a third gets its name', async () => {
+test('two simultaneous resumes of a batch start one batch, and a third names it', async () => {
   const { cli, asked, batches, first } = await withBatch({ lineOutcome: atFirst, looks: 4 }, jsonl(people(25)));
 
   const resume = ['update', '--resume', first, '--yes', '--json'];
@@ -390,7 +385,7 @@ test('two who resume one batch at once make one batch, and a third gets its name
   expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
 });
 
-test('a resumed batch that was uploaded, and never started, is started by the next who resumes', async () => {
+test('resume starts a resumed batch that was uploaded but never started', async () => {
   const { cli, objects, batches, first } = await withBatch({ lineOutcome: atFirst });
   objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from('\n'.repeat(6) + jsonl(people(7).slice(6))));
 
@@ -403,7 +398,7 @@ test('a resumed batch that was uploaded, and never started, is started by the ne
 test.each<[what: string, standing: string]>([
   ['of another size', jsonl(people(1))],
   ['of the same size', '\n'.repeat(6) + jsonl(people(7).slice(6)).replace('Haifa', 'Jaffa')],
-])('a file %s in the place of the resumed batch is not taken for its own', async (_, standing) => {
+])('resume fails if the file of the resumed batch exists with other lines %s', async (_, standing) => {
   const { cli, objects, batches, first } = await withBatch({ lineOutcome });
   objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(standing));
 
@@ -414,7 +409,7 @@ test.each<[what: string, standing: string]>([
   expect([...batches.keys()]).toEqual([first]);
 });
 
-test('lines that another release found valid are sent again as they stand', async () => {
+test('resume sends lines unchanged that an earlier configuration found valid', async () => {
   const deployed = { allowNull: true };
   const { cli, batches, objects } = await updatingCloud(Object.assign(deployed, { lineOutcome: atFirst }));
   const records = people(10).map((person) => ({ ...person, notes: null }));
@@ -429,7 +424,7 @@ test('lines that another release found valid are sent again as they stand', asyn
   expect(JSON.parse(batches.get(`${first}-r2`)?.input ?? '')).toMatchObject({ resumes: first });
 });
 
-test('a batch that was stopped long ago is stopped by its flag before it is resumed: who redrives it sends nothing', async () => {
+test('resume sets the stop flag of a stopped batch before it uploads the next one', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
   const { cli, asked, first } = await withBatch({ crash });
 
