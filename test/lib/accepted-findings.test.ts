@@ -35,16 +35,16 @@ function findings(stack: ExportStack): string[] {
 const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((path) => `${id} ${path}`)).toSorted();
 const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|WriteChanges|Tables\/)/;
 
-describe('what the check finds in the stack is what was accepted, no more and no less', () => {
+describe('the findings of cdk-nag are exactly the accepted ones', () => {
   test('with customer updates, tables and a network', () => {
     expect(findings(stackOf(fullDeployment({ network: NETWORK })).stack)).toEqual(listedFindings);
   });
 
-  test('without', () => {
+  test('without options', () => {
     expect(findings(stackOf().stack)).toEqual(listedFindings.filter((finding) => !optional.test(finding)));
   });
 
-  test('and nothing is left when the list is acknowledged', () => {
+  test('and acknowledging the list leaves none', () => {
     for (const { stack } of [stackOf(), stackOf(fullDeployment())]) {
       acceptFindings(stack);
       expect(findings(stack)).toEqual([]);
@@ -52,20 +52,20 @@ describe('what the check finds in the stack is what was accepted, no more and no
   });
 });
 
-test('each has a reason in a sentence, and a page that says the same', () => {
+test('each accepted finding has a reason in a sentence, and a link', () => {
   for (const { reason, link } of ACCEPTED_FINDINGS) {
     expect(reason).toMatch(/^[A-Z].{20,}\.$/);
     expect(link).toMatch(/^https:\/\//);
   }
 });
 
-test('wildcards are accepted for tracing, log delivery and the children of the map, and for nothing that holds data', () => {
+test('accepted wildcards are "*" or an ARN of Step Functions', () => {
   const wildcards = ACCEPTED_FINDINGS.filter(({ id }) => id.includes('IAM5')).map(({ id }) => id);
 
   for (const id of wildcards) expect(id).toMatch(/\[Resource::(\*|arn:[^[]*:states:.*)\]$/);
 });
 
-test('docs/security.md names every action that is allowed on a wildcard, and whose it is', () => {
+test('docs/security.md names every action that is allowed on a wildcard, and who has it', () => {
   const template = synthesise(fullDeployment({ network: NETWORK }));
   const roles = allOf(template, 'AWS::IAM::Role').map(([id]) => id);
   const granted = roles.flatMap((role) =>
@@ -89,7 +89,7 @@ test('docs/security.md names every action that is allowed on a wildcard, and who
   expect(new Set(granted.map(String))).toEqual(new Set(said.map(String)));
 });
 
-test('a finding that nobody accepted ends the synthesis, even one that is accepted elsewhere', () => {
+test('a finding that is not accepted fails the synthesis, even if the same rule is accepted elsewhere', () => {
   const { app, stack } = stackOf();
   acceptFindings(stack);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

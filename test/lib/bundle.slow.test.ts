@@ -47,7 +47,7 @@ describe('the bundled code', () => {
     return join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`);
   };
 
-  test.each(FUNCTIONS)('of %s lies beside the checked configuration, and nothing else does', (step) => {
+  test.each(FUNCTIONS)('of %s is in a folder with its source map and the configuration only', (step) => {
     const bundle = bundleOf(step);
 
     expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
@@ -77,26 +77,26 @@ describe('the bundled code', () => {
     expect(statSync(join(bundleOf(step), 'index.mjs')).size).toBeLessThanOrEqual(most);
   });
 
-  test.each(FUNCTIONS)('of %s takes credentials from its environment and nowhere else', (step) => {
+  test.each(FUNCTIONS)('of %s takes credentials only from its environment', (step) => {
     const sources = sourcesOf(step);
 
     expect(sources).toContainEqual(expect.stringMatching(/core\/aws\/environment-credentials\.ts$/));
     expect(sources).not.toContainEqual(expect.stringMatching(/credential-provider-|nested-clients/));
   });
 
-  test.each(FUNCTIONS)('of %s has the small edition of zod alone, and no configuration schema', (step) => {
+  test.each(FUNCTIONS)('of %s includes only zod/mini, and no configuration schema', (step) => {
     const sources = sourcesOf(step);
 
     expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
     expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|config\/deployment\.ts$/));
   });
 
-  test.each(Object.keys(UPDATE_STEPS) as UpdateStepName[])('of %s carries nothing of the other machine', (step) => {
+  test.each(Object.keys(UPDATE_STEPS) as UpdateStepName[])('of %s includes no code of the export machine', (step) => {
     expect(sourcesOf(step)).not.toContainEqual(expect.stringMatching(/core\/step\/(states|export-run)\.ts$/));
   });
 
   test.each(['PublishFile', 'ValidateBatch', 'SummarizeBatch'] as const)(
-    'of %s, which asks the CRM for nothing, carries no OAuth',
+    'of %s, which does not call the CRM, includes no OAuth code',
     (step) => {
       expect(sourcesOf(step)).not.toContainEqual(
         expect.stringMatching(/core\/oauth\/|client-(dynamodb|secrets-manager)/),
@@ -104,14 +104,14 @@ describe('the bundled code', () => {
     },
   );
 
-  test('of PublishFile carries nothing of tables, and that of WriteTable nothing that refreshes a grant', () => {
+  test('of PublishFile includes no code of tables, and that of WriteTable no refresh of a grant', () => {
     expect(sourcesOf('PublishFile')).not.toContainEqual(expect.stringMatching(/core\/table\/|hyparquet|csv-parse/));
     expect(sourcesOf('WriteTable')).not.toContainEqual(
       expect.stringMatching(/core\/oauth\/(?!secrets)|client-dynamodb/),
     );
   });
 
-  test('of two deployments in one assembly lies beside the configuration of each', () => {
+  test('of two deployments in one assembly has the configuration of each', () => {
     const example = exampleDeployment();
     const deployments = [example, { ...example, retentionDays: example.retentionDays + 1 }];
     const app = new App({ outdir: tree({}), analyticsReporting: false });
@@ -126,7 +126,7 @@ describe('the bundled code', () => {
     expect(codes.map((text) => JSON.parse(text))).toMatchObject(deployments);
   });
 
-  test('says where it crashed in terms of the sources', () => {
+  test('logs a crash with positions in the sources', () => {
     const folder = tree({});
     cpSync(bundleOf('CheckStatus'), folder, { recursive: true });
     rmSync(join(folder, 'deployment.json'));

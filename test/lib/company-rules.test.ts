@@ -42,7 +42,7 @@ function differing({ Resources }: Template): string[] {
   return [...new Set(Object.entries(Resources).flatMap(ofOne))];
 }
 
-test('a permissions boundary is on every role, and nowhere else', () => {
+test('a permissions boundary is set on every role, and changes no other resource', () => {
   const key = '@aws-cdk/core:permissionsBoundary';
   const template = templateUnder({ [key]: context[key] });
 
@@ -51,7 +51,7 @@ test('a permissions boundary is on every role, and nowhere else', () => {
     expect(JSON.stringify(Properties.PermissionsBoundary), id).toMatch(/:iam::.*:policy\/company-boundary/);
 });
 
-test('the bootstrap is that of the qualifier', () => {
+test('the template uses the bootstrap of the configured qualifier', () => {
   const key = '@aws-cdk/core:bootstrapQualifier';
   const template = JSON.stringify(templateUnder({ [key]: context[key] }));
 
@@ -60,7 +60,7 @@ test('the bootstrap is that of the qualifier', () => {
   expect(template).not.toContain('hnb659fds');
 });
 
-test('tags of an aspect come to what can have some, and change nothing else', () => {
+test('tags of an aspect are set on taggable resources, and change no other property', () => {
   const template = templateUnder({}, (stack) => Aspects.of(stack).add(new Tag('data-class', 'personal')));
   const changed = differing(template);
 
@@ -69,7 +69,7 @@ test('tags of an aspect come to what can have some, and change nothing else', ()
   expect(changed.filter((name) => !name.endsWith('Tags'))).toEqual(['AWS::DynamoDB::GlobalTable Replicas']);
 });
 
-test('an administrator stands in the policy of the key beside the others', () => {
+test('a key administrator is added to the key policy after the other statements', () => {
   const template = templateUnder({}, (stack) => stack.encryption.key.grantAdmin(new ArnPrincipal(ADMINISTRATORS)));
   const [[, plain], [, key]] = [oneOf(PLAIN, 'AWS::KMS::Key'), oneOf(template, 'AWS::KMS::Key')];
 

@@ -5,13 +5,13 @@ import { deployment } from '../support/builders.ts';
 const textOf = (entities: NonNullable<Parameters<typeof deployment>[0]>['entities']) =>
   exportsText({ name: 'prod', deployment: deployment({ entities }) });
 
-test('a list of one entity switches no other off: all seven are named', () => {
+test('settings of one entity disable no other: all seven are named', () => {
   expect(textOf({ leads: {} })).toBe(
     'The deployment prod exports leads, agent-numbers, workflows, contacts, customers, meetings, employers.',
   );
 });
 
-test('columns that are left out are named, and entities that are switched off', () => {
+test('left-out columns and disabled entities are named', () => {
   const entities = {
     leads: { columns: { except: ['nationalId', 'phone'] } },
     contacts: { columns: ['id', 'firstName'] },
@@ -24,7 +24,7 @@ test('columns that are left out are named, and entities that are switched off', 
   );
 });
 
-test('a deployment without any entity says so', () => {
+test('says that a deployment without enabled entities exports nothing', () => {
   const off = { enabled: false };
   const entities = {
     leads: off,

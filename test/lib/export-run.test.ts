@@ -46,13 +46,13 @@ const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After
 describe('an execution that releases a stored file', () => {
   const input = { entity: 'leads', release: 'night-1', reason: 'It is right.' };
 
-  test('goes straight to PublishFile: nothing is asked of the CRM', async () => {
+  test('goes straight to PublishFile, without a call of the CRM', async () => {
     const run = await walk({ PublishFile: [PUBLISHED] }, { input });
 
     expect(way(run)).toBe('BeginRun PublishFile RecordNight ExportPublished');
   });
 
-  test('waits like any other where one invocation is not enough', async () => {
+  test('waits and continues if one invocation is not enough', async () => {
     const answers = [{ outcome: 'CONTINUE', waitSeconds: 1 }, PUBLISHED];
 
     const run = await walk({ PublishFile: answers }, { input });
@@ -64,7 +64,7 @@ describe('an execution that releases a stored file', () => {
 describe('an execution that writes the table of a published file', () => {
   const input = { entity: 'leads', table: { run: 'night-1' } };
 
-  test('goes straight to WriteTable: nothing is asked of the CRM, no byte is published', async () => {
+  test('goes straight to WriteTable, without a call of the CRM or a publication', async () => {
     const run = await walk(
       { WriteTable: [{ outcome: 'CONTINUE', waitSeconds: 30 }, { outcome: 'WRITTEN' }] },
       { input },
@@ -78,7 +78,7 @@ describe('a run whose file becomes a table', () => {
   test.each([
     ['WRITTEN', 'TableWritten'],
     ['SUPERSEDED', 'TableSuperseded'],
-  ])('ends green where WriteTable answers %s', async (outcome, end) => {
+  ])('succeeds if WriteTable answers %s', async (outcome, end) => {
     const run = await walk({ ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [{ outcome }] });
 
     expect(run.status).toBe('SUCCEEDED');
@@ -87,7 +87,7 @@ describe('a run whose file becomes a table', () => {
   });
 });
 
-describe('a run that goes well', () => {
+describe('a successful run', () => {
   test('passes every step once and ends published', async () => {
     const run = await walk(HAPPY);
 
@@ -99,7 +99,7 @@ describe('a run that goes well', () => {
     expect(run.output).toMatchObject({ outcome: 'PUBLISHED', manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
   });
 
-  test('writes the 45 entries of history that AWS would write', async () => {
+  test('writes 45 history entries, as AWS would', async () => {
     const run = await walk(HAPPY);
 
     // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; five tasks with 5 each; six choices with 2 each.
@@ -107,7 +107,7 @@ describe('a run that goes well', () => {
   });
 
   test.each([['leads'], [[1, 2]], ['text'], [42], [null]])(
-    'hands the input %j to the first step untouched',
+    'passes the input %j to the first step unchanged',
     async (input) => {
       const run = await walk(HAPPY, { input });
 
@@ -117,7 +117,7 @@ describe('a run that goes well', () => {
 });
 
 describe('a slow run', () => {
-  test('waits and looks again while the export is pending', async () => {
+  test('waits and checks the status again while the export is pending', async () => {
     const run = await walk({ ...HAPPY, CheckStatus: [PENDING, PENDING, READY] });
 
     expect(run.status).toBe('SUCCEEDED');
@@ -127,7 +127,7 @@ describe('a slow run', () => {
     expect(run.seconds).toBe(15 + 20 + 20);
   });
 
-  test('looks at the status again when the file is not given out yet', async () => {
+  test('checks the status again if the file is not ready yet', async () => {
     const NOT_READY = { outcome: 'NOT_READY', waitSeconds: 30 };
 
     const run = await walk({ ...HAPPY, CheckStatus: [READY, READY], DownloadFile: [NOT_READY, STORED] });
@@ -136,7 +136,7 @@ describe('a slow run', () => {
     expect(way(run)).toContain('DownloadFile WaitBeforeCheck CheckStatus DownloadFile PublishFile');
   });
 
-  test('continues a file that one invocation could not verify wholly', async () => {
+  test('continues in another invocation if one could not verify the whole file', async () => {
     const CONTINUE = { outcome: 'CONTINUE', waitSeconds: 1 };
 
     const run = await walk({ ...HAPPY, PublishFile: [CONTINUE, PUBLISHED] });
@@ -150,14 +150,14 @@ describe('a slow run', () => {
     ['CheckStatus', 'RateLimited', 'CheckStatus WaitBeforeCheck CheckStatus'],
     ['DownloadFile', 'DownloadIncomplete', 'DownloadFile WaitBeforeDownload DownloadFile'],
     ['PublishFile', 'StorageUnavailable', 'PublishFile WaitBeforePublish PublishFile'],
-  ] as const)('repeats %s after a wait when it met %s', async (step, name, loop) => {
+  ] as const)('repeats %s after a wait if it fails with %s', async (step, name, loop) => {
     const run = await walk({ ...HAPPY, [step]: [new RunError(name, 'It did not answer.'), ...(HAPPY[step] ?? [])] });
 
     expect(run.status).toBe('SUCCEEDED');
     expect(way(run)).toContain(loop);
   });
 
-  test('waits as long as the CRM requested', async () => {
+  test('waits as long as the CRM requests', async () => {
     const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1234 });
 
     const run = await walk({ ...HAPPY, CheckStatus: [refused, READY] });
@@ -165,7 +165,7 @@ describe('a slow run', () => {
     expect(run.seconds).toBe(15 + 1234);
   });
 
-  test('gives up at its deadline, under the name of what stood in the way', async () => {
+  test('fails at its deadline with the error that delayed it', async () => {
     const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1_000_000 });
 
     const run = await walk({ ...HAPPY, CheckStatus: [refused, refused] });
@@ -174,39 +174,33 @@ describe('a slow run', () => {
   });
 });
 
-describe('a run that fails', () => {
-  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-    'shows the error that %s ended in and what to do',
-    async (step) => {
-      const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
+describe('a failed run', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('shows the error of %s and what to do', async (step) => {
+    const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
 
-      const run = await walk(until(step, failure));
+    const run = await walk(until(step, failure));
 
-      expect(run).toMatchObject({
-        status: 'FAILED',
-        error: 'ExportFailed',
-        cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
-      });
-      expect(run.trail.slice(-3)).toEqual(['RecordNight', 'AfterRecordNight', 'RunFailed']);
-    },
-  );
+    expect(run).toMatchObject({
+      status: 'FAILED',
+      error: 'ExportFailed',
+      cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
+    });
+    expect(run.trail.slice(-3)).toEqual(['RecordNight', 'AfterRecordNight', 'RunFailed']);
+  });
 });
 
-describe('a step of another release', () => {
-  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-    'ends the run in UnknownOutcome when it is %s',
-    async (step) => {
-      const run = await walk(until(step, { outcome: 'MAYBE' }));
+describe('an unknown outcome of a step, as from another release,', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('ends the run in UnknownOutcome in %s', async (step) => {
+    const run = await walk(until(step, { outcome: 'MAYBE' }));
 
-      expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
-      expect(run.cause).toContain(ERRORS.UnknownOutcome.advice);
-    },
-  );
+    expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
+    expect(run.cause).toContain(ERRORS.UnknownOutcome.advice);
+  });
 });
 
 describe('a step that crashes', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-    'ends the run where it says that %s has a bug',
+    'ends the run with a cause that names the exception, not its message: %s',
     async (step) => {
       const bug = new SyntaxError('Unexpected token in "Dana Cohen,050-1234567"');
 
@@ -222,7 +216,7 @@ describe('a step that crashes', () => {
     },
   );
 
-  test('is invoked again when the platform refused the call, and the run goes on', async () => {
+  test('is invoked again if the platform refused the call, and the run continues', async () => {
     const refused = new PlatformError('Lambda.TooManyRequestsException');
 
     const run = await walk({ ...HAPPY, CreateExport: [refused, refused, CREATED] }, { drawn: 1 });
@@ -231,7 +225,7 @@ describe('a step that crashes', () => {
     expect(run.seconds).toBe(15 + 30 + 15);
   });
 
-  test('is given up after the last attempt', async () => {
+  test('ends the run after the last attempt', async () => {
     const died = new PlatformError('Runtime.OutOfMemory');
 
     const run = await walk({ ...HAPPY, DownloadFile: [died, died, died] }, { drawn: 1 });
@@ -240,7 +234,7 @@ describe('a step that crashes', () => {
     expect(run.cause).toContain('Runtime.OutOfMemory');
   });
 
-  test('is not invoked again when CreateExport may have made an export', async () => {
+  test('is not invoked again if CreateExport may have made an export', async () => {
     const run = await walk({ ...HAPPY, CreateExport: [new PlatformError('Sandbox.Timedout')] });
 
     expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
@@ -248,13 +242,13 @@ describe('a step that crashes', () => {
   });
 });
 
-test('a wait that is no whole number ends the run as on AWS, where nothing catches it', async () => {
+test('a wait that is not a whole number ends the run uncaught, as on AWS', async () => {
   const run = await walk({ ...HAPPY, CreateExport: [{ outcome: 'CREATED', waitSeconds: 1.5 }] });
 
   expect(run).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
 });
 
-test('a run that writes more than 25,000 entries of history is ended, as on AWS', async () => {
+test('a run with more than 25,000 history entries is ended, as on AWS', async () => {
   const looping: Script = { ...HAPPY, CheckStatus: Array<object>(3000).fill({ outcome: 'PENDING', waitSeconds: 1 }) };
 
   const run = await walk(looping);

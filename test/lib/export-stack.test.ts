@@ -24,7 +24,7 @@ function templateWith(values: Record<string, unknown>) {
 describe('the functions', () => {
   const functions = allOf(synthesise(fullDeployment()), 'AWS::Lambda::Function');
 
-  test('are those of the stored table', async () => {
+  test('equal the stored table', async () => {
     const columns = ['function', 'seconds', 'MB', 'MB of disk', 'environment'];
     const rows = functions.map(([, { Properties }]) => {
       const { FunctionName, Timeout, MemorySize, EphemeralStorage, Environment } = Properties;
@@ -44,7 +44,7 @@ describe('the functions', () => {
   test.each([
     [60, 350],
     [600, 890],
-  ])('leave CreateExport 290 seconds beside an answer that may take %i seconds', (createTimeoutSeconds, seconds) => {
+  ])('CreateExport has 290 seconds more than an answer may take (%i seconds)', (createTimeoutSeconds, seconds) => {
     const { crm } = exampleDeployment();
     const timeouts = allOf(templateWith({ crm: { ...crm, createTimeoutSeconds } }), 'AWS::Lambda::Function')
       .filter(([id]) => id.startsWith('CreateExport'))
@@ -53,7 +53,7 @@ describe('the functions', () => {
     expect(timeouts).toEqual([seconds]);
   });
 
-  test('that stream have the memory that is configured, and room outside of the heap', () => {
+  test('that stream have the configured memory, and leave room outside the heap', () => {
     const other = templateWith({ files: { memoryMB: { download: 1024, publish: 3008 } } });
     const of = (step: string) =>
       all('AWS::Lambda::Function', other).find(([, { Properties }]) => Properties.FunctionName.endsWith(step))?.[1]
@@ -73,7 +73,7 @@ describe('the rules', () => {
     return found[1].Properties;
   };
 
-  test('are those of the stored table', async () => {
+  test('equal the stored table', async () => {
     const columns = ['rule', 'state', 'schedule', 'target', 'input', 'tried', 'undelivered'];
     const rows = all('AWS::Events::Rule').map(([id, { Properties }]) => {
       const { State, ScheduleExpression, EventPattern, Targets } = Properties;
@@ -89,7 +89,7 @@ describe('the rules', () => {
     expect(ruleOf('workflows', late).ScheduleExpression).toBe('cron(4 0 * * ? *)');
   });
 
-  test('of local starts are as many: each fires at every time in UTC that its start can have', () => {
+  test('one rule per entity fires at every UTC time that its local start can have', () => {
     const nightly = { at: '01:50', spreadMinutes: 7 };
     const local = templateWith({ timeZone: 'Asia/Jerusalem', nightly, entities: { meetings: { at: '04:00' } } });
 
@@ -106,7 +106,7 @@ describe('the rules', () => {
     ]);
   });
 
-  test('take a schedule of the entity in place of the night', () => {
+  test('use the schedule of an entity instead of the start of the night', () => {
     const own = templateWith({ entities: { leads: { schedule: 'rate(1 minute)' } } });
 
     expect(ruleOf('leads', own).ScheduleExpression).toBe('rate(1 minute)');
@@ -115,7 +115,7 @@ describe('the rules', () => {
     );
   });
 
-  test('are there but off for an entity that is not enabled', () => {
+  test('are disabled for an entity that is not enabled', () => {
     const off = templateWith({ entities: { meetings: { enabled: false } } });
 
     expect(ruleOf('meetings', off).State).toBe('DISABLED');
@@ -124,7 +124,7 @@ describe('the rules', () => {
 });
 
 describe('the stack', () => {
-  test("has the outputs that the operator's command finds it by", () => {
+  test('has the outputs by which the command finds it', () => {
     expect(Object.keys(json.Outputs).sort()).toEqual([
       'AlarmTopicArn',
       'BucketName',
@@ -140,7 +140,7 @@ describe('the stack', () => {
     template.hasOutput('StateMachineArn', { Value: { Ref: Match.stringLikeRegexp('^ExportRunMachine') } });
   });
 
-  test('tells its configuration in ASCII', () => {
+  test('has its configuration in its metadata, in ASCII', () => {
     const { timeZone } = exampleDeployment();
     const told = { ...exampleDeployment(), zoneOffsets: offsetsNow(timeZone) };
     expect(deployedBy(json.Metadata)).toEqual(deployedOf(told));
@@ -154,26 +154,26 @@ describe('the stack', () => {
 
   test.each([
     ['scopes', { crm: { ...crm, scopes: ['openid'] } }],
-    ['the way in which a client proves who it is', { crm: { ...crm, clientAuthentication: 'post' } }],
-    ['whether null is allowed', { updates: { allowNull: true } }],
+    ['the client authentication', { crm: { ...crm, clientAuthentication: 'post' } }],
+    ['updates.allowNull', { updates: { allowNull: true } }],
     ['a plan', { entities: { leads: { columns: ['id'] } } }],
     ['filters', { entities: { leads: { filters: [{ field: 'a' }] } } }],
     ['hours of freshness', { alarms: { ...alarms, freshnessHours: 168 } }],
-    ['whether alarms mail somebody else', { alarms: { ...alarms, email: ['other@example.com'] } }],
-    ['the address at which alarms are explained', { alarms: { ...alarms, runbookUrl: 'https://runbook.example.com' } }],
-  ])('changes a resource with %s, for metadata alone are no update', (_, changes) => {
+    ['another mail address for alarms', { alarms: { ...alarms, email: ['other@example.com'] } }],
+    ['another address of the runbook', { alarms: { ...alarms, runbookUrl: 'https://runbook.example.com' } }],
+  ])('changes a resource with %s, because CloudFormation ignores changes of metadata alone', (_, changes) => {
     expect(changingIn(changes)).toHaveLength(1);
     expect(changingIn(changes)).not.toEqual(changingIn({}));
   });
 
-  test('has one standard machine, whose name is not that of another deployment', () => {
+  test('has one standard state machine, named after the deployment', () => {
     const { Properties } = only('AWS::StepFunctions::StateMachine')[1];
 
     expect(Properties.StateMachineName).toBe('crm-export-example-ExportRun');
     expect(Properties.StateMachineType ?? 'STANDARD').toBe('STANDARD');
   });
 
-  test('logs every event of the machine without what passes between the states, and traces it', () => {
+  test('logs every event of the machine without execution data, and traces it', () => {
     const { Properties } = only('AWS::StepFunctions::StateMachine')[1];
     const [groupId, group] = only('AWS::Logs::LogGroup', 'ExportRun');
 
@@ -193,7 +193,7 @@ describe('the stack', () => {
     expect(JSON.stringify(json).length).toBeLessThan(500_000);
   });
 
-  test('makes nothing that hangs or is refused in the local cloud', () => {
+  test('creates no resource type that the local cloud hangs on or refuses', () => {
     const refused = [
       'AWS::CloudWatch::CompositeAlarm',
       'AWS::Logs::QueryDefinition',

@@ -14,7 +14,7 @@ const ALL_READ_AND_ENTER = 0o555;
  * The CDK CLI packs file modes unchanged, and the name of an asset does not depend on them. So an unreadable file, once
  * deployed, stays unreadable. On Lambda the code belongs to another user than the one that runs it.
  */
-describe('synthesised under umask 077', () => {
+describe('a synthesis under umask 077', () => {
   const folder = folderForAll();
   const outdir = join(folder, 'out');
   let assets: string[] = [];
@@ -27,7 +27,7 @@ describe('synthesised under umask 077', () => {
     assets = readdirSync(outdir).filter((name) => name.startsWith('asset.'));
   });
 
-  test('the deployment that is named is there, each of its functions and the layer an asset, without a complaint', () => {
+  test('writes the named deployment with an asset for each function and the layer, without warnings', () => {
     expect(said.filter((line) => !line.startsWith('Bundling asset '))).toEqual([
       expect.stringMatching(/^The deployment example exports leads \(2 columns\), .* employers\.$/),
     ]);
@@ -36,7 +36,7 @@ describe('synthesised under umask 077', () => {
     expect(assets).toHaveLength(functions.length + 1);
   });
 
-  test('everybody can read each file of each asset, and enter each folder', () => {
+  test('makes every file and folder of the assets readable by all users', () => {
     const closed = assets.flatMap((asset) => everythingIn(join(outdir, asset)).filter(isClosed));
 
     expect(closed).toEqual([]);

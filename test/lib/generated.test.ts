@@ -11,7 +11,7 @@ import { definitionOf } from '../../scripts/template.ts';
 import { exportRun, statesOfType } from './support/definition.ts';
 
 describe('the committed files', () => {
-  test('are told apart from what would be generated', async () => {
+  test('are compared with the generated text, and each difference is reported', async () => {
     const file = 'config/schema.json';
     expect(await difference(file, () => '{}')).toBe(`${file} differs from what is generated: npm run generate`);
     expect(await difference('docs/absent.json', () => '{}')).toBe('docs/absent.json is missing: npm run generate');
@@ -28,7 +28,7 @@ describe('the schema for editors', () => {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
   const schema = z.fromJSONSchema(read('config/schema.json'));
 
-  test.each(['config/example.json', 'config/local.json'])('accepts %s, which names it', (file) => {
+  test.each(['config/example.json', 'config/local.json'])('accepts %s, which refers to it', (file) => {
     expect(read(file).$schema).toBe('./schema.json');
     expect(existsSync('config/schema.json')).toBe(true);
     expect(schema.safeParse(read(file)).error?.issues).toBeUndefined();
@@ -37,8 +37,8 @@ describe('the schema for editors', () => {
   test.each([
     ['an unknown key', { retention: 3 }],
     ['an unknown entity', { entities: { lead: {} } }],
-    ['a start that is no time', { nightly: { at: '25:00' } }],
-  ])('marks %s', (_, change) => {
+    ['an invalid start time', { nightly: { at: '25:00' } }],
+  ])('refuses %s', (_, change) => {
     expect(schema.safeParse({ ...read('config/example.json'), ...change }).success).toBe(false);
   });
 });
@@ -59,7 +59,7 @@ describe('the state diagram', () => {
     }
   });
 
-  test('folds the choices away and draws every other state', () => {
+  test('draws every state except the choices', () => {
     const drawn = new Set(arrows.flatMap((arrow) => arrow.replace(/: .*/, '').split(' --> ')));
 
     const choices = statesOfType(definition, 'Choice');

@@ -78,7 +78,7 @@ test.each(worlds)('a run with the most waits ends far below the limit when %s', 
 
   const tries = end === 'StorageUnavailable' ? LATE.tries : 0;
   expect(run.error).toBe(end);
-  expect(run.seconds, 'at its deadline, after its last looks').toBe(
+  expect(run.seconds, 'at its deadline, after its last tries').toBe(
     worst.polling.deadlineSeconds + tries * LATE.waitSeconds,
   );
   expect(run.events).toBeLessThanOrEqual(mostEvents(worst.waits + tries));
@@ -91,7 +91,7 @@ test('the configuration refuses a deadline of more than 500 of the largest waits
   expect(() => deploymentWith({ firstWaitSeconds: 1, largestWaitSeconds: 3600, deadlineSeconds: 86_401 })).toThrow();
 });
 
-test('Retry-After: 1 does not shorten waits, so a server cannot make a run poll thousands of times', () => {
+test('Retry-After: 1 does not shorten waits, so that a server cannot make a run poll thousands of times', () => {
   for (const polling of allowed.filter((_, index) => index % 100 === 0)) {
     expect(mostWaits(polling, 1)).toBeLessThanOrEqual(mostWaits(polling));
   }
@@ -99,7 +99,7 @@ test('Retry-After: 1 does not shorten waits, so a server cannot make a run poll 
 
 const bound = mostEvents(worst.waits);
 
-test(`a run writes at most ${bound} history entries, whatever its steps return, unless the platform fails`, async () => {
+test(`a run writes at most ${bound} history entries for any answers of its steps, unless the platform fails`, async () => {
   const pingPong: World = { crm: service({ status: 'PROCESSED' }), transfer: neverReady };
 
   const run = await execute(definition, realSteps(pingPong, deploymentWith(worst.polling)), {
@@ -113,7 +113,7 @@ test(`a run writes at most ${bound} history entries, whatever its steps return, 
 describe('a file so slow that every invocation runs out of time', () => {
   const slow: World = { crm: service({ status: 'PROCESSED' }), transfer: async () => ({ done: false, resume: null }) };
 
-  test('ends in DownloadUnfinished after 40 of them, far below the limit', async () => {
+  test('ends in DownloadUnfinished after 40 invocations, far below the limit', async () => {
     const run = await execute(definition, realSteps(slow, deploymentWith(worst.polling)), {
       input: { entity: 'leads' },
     });
@@ -123,7 +123,7 @@ describe('a file so slow that every invocation runs out of time', () => {
     expect(run.events).toBeLessThan(1000);
   });
 
-  test('ends an hour before the machine times out, even if the download began at the deadline', () => {
+  test('ends an hour before the machine times out, even if the download begins at the deadline', () => {
     const afterDeadline = (definition.TimeoutSeconds ?? 0) - exampleDeployment().polling.deadlineSeconds;
 
     expect(MOST.invocations * (timeoutOf('DownloadFile') + 1)).toBeLessThan(afterDeadline - 3600);
@@ -137,7 +137,7 @@ test.each([
   ['PublishFile', 'WaitBeforePublish', LATE.tries],
   ['WriteTable', 'WaitBeforeTable', LATE.tries],
   ['WriteChanges', 'WaitBeforeChanges', LATE.tries],
-])('%s may repeat after the deadline as often as it may, and adds little', (step, wait, times) => {
+])('all repeats of %s after the deadline stay far below the limit', (step, wait, times) => {
   const added = [wait, step, `After${step}`].reduce((sum, id) => sum + eventsOf(stateOf(withFeeds, id)), 0);
 
   expect(added, 'one limit covers the waits of all states').toBeLessThanOrEqual(
@@ -146,7 +146,7 @@ test.each([
   expect(bound + times * added).toBeLessThan(FAR_BELOW);
 });
 
-describe('with all platform retries used for every task of a day', () => {
+describe('with all platform retries used in every task for a day', () => {
   const polling = largestAllowed(Math.ceil(86_400 / LARGEST_DEADLINE_IN_WAITS));
   // A day has thousands of random delays, so the mean counts: half of the largest.
   const drawn = 0.5;
@@ -193,12 +193,12 @@ describe('a child of customer updates', () => {
   const seconds = machine.TimeoutSeconds ?? Number.NaN;
   const state = (id: string) => stateOf(child, id);
 
-  test('stays below the limit until the machine times out, whatever errors the platform returns', () => {
+  test('stays below the limit until the machine times out, for any errors of the platform', () => {
     const loop = ['WaitBeforeApply', 'ApplyChunk', 'AfterApplyChunk'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
     const end = ['ChunkFailed', 'ChunkUnfinished'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
     const soonest = Math.min(...retriers.flatMap(delaysOf));
 
-    for (const { JitterStrategy } of retriers) expect(JitterStrategy, 'none is shortened').toBe('NONE');
+    for (const { JitterStrategy } of retriers) expect(JitterStrategy, 'no wait is shortened').toBe('NONE');
     const retries = Math.floor(seconds / soonest) * EVENTS.attempt;
     expect(EVENTS.execution + (MOST_ROUNDS + 1) * loop + end + retries).toBeLessThan(MOST_EVENTS);
   });

@@ -25,14 +25,14 @@ function rowsOf(value: unknown, path: string): string[][] {
   );
 }
 
-test('resources that hold data are those of the stored table', async () => {
+test('the resources that hold data equal the stored table', async () => {
   const rows = Object.entries(json.Resources).flatMap(([id, { Type, Properties = {}, ...policies }]) =>
     HOLDING_DATA.test(Type) ? rowsOf({ ...policies, ...Properties }, '').map((row) => [id, ...row]) : [],
   );
   await expect(`${textTable(['resource', 'property', 'value'], rows)}\n`).toMatchFileSnapshot(SCREEN);
 });
 
-test('every log group has the key of the deployment, goes with the stack and forgets as configured', () => {
+test('every log group has the key of the deployment and its retention, and is deleted with the stack', () => {
   const groups = Object.entries(json.Resources).filter(([, { Type }]) => Type === 'AWS::Logs::LogGroup');
   const [keyId] = oneOf(json, 'AWS::KMS::Key');
   const rows = groups.map(([id, { Properties, DeletionPolicy }]) => [
@@ -41,13 +41,13 @@ test('every log group has the key of the deployment, goes with the stack and for
   expect(rows).toEqual(groups.map(([id]) => [id, `${keyId}.Arn`, 3, 'Delete']));
 });
 
-test('the buckets keep their policies, which refuse plain HTTP', () => {
+test('the buckets keep their policies when the stack is destroyed', () => {
   const policies = allOf(json, 'AWS::S3::BucketPolicy').map(([, policy]) => policy.DeletionPolicy);
 
   expect(policies).toEqual(['RetainExceptOnCreate', 'RetainExceptOnCreate']);
 });
 
-test('the output names all that stays when the stack is destroyed', () => {
+test('the output KeptOnDestroy names every resource that stays when the stack is destroyed', () => {
   const kept = Object.entries(json.Resources).filter(
     ([, { Type, DeletionPolicy = '' }]) => DeletionPolicy.startsWith('Retain') && !Type.endsWith('Policy'),
   );

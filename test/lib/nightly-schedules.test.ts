@@ -3,7 +3,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { updatingDeployment } from '../../scripts/deployments.ts';
 import { warningsOf } from './support/warnings.ts';
 
-test('synthesis warns where exports are gone before the next start, of each entity that has a night', () => {
+test('synthesis warns if retentionDays is too short for checks between two starts of an entity', () => {
   const others = Object.fromEntries(
     ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, { enabled: false }]),
   );
@@ -17,7 +17,7 @@ test('synthesis warns where exports are gone before the next start, of each enti
   expect(warningsOf(updatingDeployment({ retentionDays: 2, entities: others }))).toEqual([]);
 });
 
-test('synthesis warns of a night that spans local midnight: no date would have all of it', () => {
+test('synthesis warns of a night that spans local midnight, because its runs have two dates', () => {
   const night = (at: string) => updatingDeployment({ timeZone: 'Asia/Jerusalem', nightly: { at, spreadMinutes: 7 } });
 
   expect(warningsOf(night('23:50'), 'spans midnight')).toEqual([expect.stringContaining('midnight in Asia/Jerusalem')]);

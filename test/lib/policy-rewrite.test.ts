@@ -22,7 +22,7 @@ function policiesWith(asked: string | undefined, now = new Date('2026-11-23T19:2
   return { Resources, policies };
 }
 
-test('one Sid is changed in each policy of bucket, key, queues, topic and roles, and nothing else', () => {
+test('-c rewrite=policies changes only one Sid in each policy of bucket, key, queues, topic and roles', () => {
   const plain = policiesWith(undefined);
   const { Resources, policies } = policiesWith('policies');
 
@@ -36,13 +36,13 @@ test('one Sid is changed in each policy of bucket, key, queues, topic and roles,
   expect(Resources).toEqual(plain.Resources);
 });
 
-test('each deployment that is asked to writes them anew', () => {
+test('-c rewrite=policies writes the policies again with the time of each deployment', () => {
   const later = policiesWith('policies', new Date('2026-11-23T19:25:08Z'));
 
   for (const [, statements] of later.policies) expect(statements[0].Sid).toBe('Rewritten20261123192508');
 });
 
-test('anything else to rewrite is refused in one sentence', () => {
+test('-c rewrite refuses anything but "policies"', () => {
   expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow(
     '-c rewrite=rules: only policies can be rewritten: -c rewrite=policies',
   );

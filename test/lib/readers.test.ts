@@ -37,7 +37,7 @@ test('readers change the policies of bucket and key, and no other resource', () 
   ]);
 });
 
-test('readers of tables read feeds where there are any, and a stack without feeds does not name them', () => {
+test('readers of tables may read feeds, and a stack without feeds does not name them', () => {
   const patterns = (deployment: Deployment, reader: Reader) =>
     JSON.stringify(
       oneOf(synthesise({ ...deployment, readers: [reader] }), 'AWS::S3::BucketPolicy', 'ExportsBucket'),
@@ -51,12 +51,12 @@ test('readers of tables read feeds where there are any, and a stack without feed
   expect(patterns(feedDeployment(), { ...ALL, of: ['files'] })).toEqual([]);
 });
 
-test('readers of tables alone let no function tag anything', () => {
+test('readers of only tables give no function the right to tag', () => {
   expect(JSON.stringify(resourcesOf(ALL))).toContain('s3:PutObjectTagging');
   expect(JSON.stringify(resourcesOf({ ...ALL, of: ['tables'] }))).not.toContain('s3:PutObjectTagging');
 });
 
-test('no statement names a role as its principal: one that is missing would end the deployment', () => {
+test('no statement names a role as its principal, because a missing role would fail the deployment', () => {
   const role = 'arn:aws:iam::444455556666:role/analyst';
   const statements = resourcesOf({ ...ALL, principal: role })
     .filter(([, { Type }]) => /Key$|BucketPolicy$/.test(Type))
@@ -70,7 +70,7 @@ test('no statement names a role as its principal: one that is missing would end 
   }
 });
 
-describe('policies that AWS would refuse for their size', () => {
+describe('policies that are too large for AWS', () => {
   const roles = (count: number) =>
     Array.from({ length: count }, (_, index): Reader => {
       return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
@@ -81,7 +81,7 @@ describe('policies that AWS would refuse for their size', () => {
     refuseLargePolicies(new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
   };
 
-  test('are refused at synthesis, with the number', () => {
+  test('are refused at synthesis, with their size', () => {
     expect(() => refusedFor(...roles(30))).not.toThrow();
     const many = roles(80);
     expect(() => refusedFor(...many)).toThrow(ConfigurationError);
@@ -91,7 +91,7 @@ describe('policies that AWS would refuse for their size', () => {
   });
 });
 
-test('roles that read the same share their statements', () => {
+test('roles with the same rights share their statements', () => {
   const other = { ...ALL, principal: 'arn:aws:iam::777788889999:role/analyst' };
   const third = { ...ALL, principal: 'arn:aws:iam::777788889999:role/loader' };
   const sids = (...readers: Reader[]) =>

@@ -76,7 +76,7 @@ describe('a run that is killed and retried', () => {
     { step: 'DownloadFile', nth: 1, when: 'after' },
     { step: 'PublishFile', nth: 1, when: 'before' },
     { step: 'PublishFile', nth: 1, when: 'after' },
-  ])('$when the work of $step (invocation $nth) has cost one POST in the end', async (kill) => {
+  ])('killed $when the work of $step (invocation $nth) requests one export in total', async (kill) => {
     const { steps, requested, manifestOf } = await place();
 
     const adopt = await killed(steps, 'run-1', kill);
@@ -87,7 +87,7 @@ describe('a run that is killed and retried', () => {
     expect(manifestOf('run-2')).toMatchObject({ run: { date: '2026-01-01', adopted: 'run-1' } });
   });
 
-  test('again and again has cost one POST, whatever was killed', async () => {
+  test('after each of several kills requests one export in total', async () => {
     const { steps, requested, manifestOf } = await place();
     const kills: StepName[] = ['CheckStatus', 'CreateExport', 'DownloadFile', 'PublishFile'];
 
@@ -103,7 +103,7 @@ describe('a run that is killed and retried', () => {
     expect(manifestOf('run-9').run.adopted).toBe('run-3');
   });
 
-  test('before its POST makes the first one', async () => {
+  test('before its request makes the first one', async () => {
     const { steps, requested, manifestOf } = await place();
 
     const adopt = await killed(steps, 'run-1', { step: 'CreateExport', nth: 1, when: 'before' });
@@ -113,7 +113,7 @@ describe('a run that is killed and retried', () => {
     expect(manifestOf('run-2').run.adopted).toBeNull();
   });
 
-  test('makes a second POST where the CRM knows its export no more', async () => {
+  test('requests a second export if the CRM no longer knows the first', async () => {
     const { sandbox, steps, requested, manifestOf } = await place();
     const adopt = await killed(steps, 'run-1', { step: 'CheckStatus', nth: 1, when: 'after' });
     sandbox.faults.add({ path: 'status', calls: [1], answer: { status: 404 } });

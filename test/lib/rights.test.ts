@@ -61,18 +61,18 @@ function rightsIn({ Resources }: Template): string[][] {
     .toSorted((one, other) => one.join(' ').localeCompare(other.join(' '), 'en'));
 }
 
-test('the rights are those of the stored table', async () => {
+test('the rights equal the stored table', async () => {
   const columns = ['who', 'effect', 'on', 'actions', 'if', 'policy'];
   await expect(`${textTable(columns, rightsIn(json))}\n`).toMatchFileSnapshot(SCREEN);
 });
 
-test('a deployment without options has no right that the full one lacks', () => {
+test('a deployment without options has only rights that the full one has', () => {
   const all = new Set(rightsIn(json).map((row) => row.join(' ')));
 
   expect(rightsIn(synthesise()).filter((row) => !all.has(row.join(' ')))).toEqual([]);
 });
 
-test('a function has the same rights in a deployment without options, but for those of an option', () => {
+test('without options a function has the same rights, except those of an option', () => {
   const rightsOf = (template: Template) =>
     rightsIn(template)
       .filter(([who = '']) => /^(CreateExport|CheckStatus|DownloadFile|PublishFile|RecordNight|Mail\w+)Role$/.test(who))
@@ -83,10 +83,10 @@ test('a function has the same rights in a deployment without options, but for th
   expect(rightsOf(synthesise())).toEqual(rightsOf(json).filter((row) => !ofOption.test(row)));
 });
 
-describe('every identity', () => {
+describe('the policies of all roles', () => {
   const statements = allOf(json, 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
 
-  test('of a deployment without options is given no resource with a wildcard', () => {
+  test('name resources without wildcards in a deployment without options', () => {
     const plain = allOf(synthesise(), 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
     const named = plain.filter(({ Resource }) => Resource !== '*');
 
@@ -94,7 +94,7 @@ describe('every identity', () => {
     for (const { Resource } of named) expect(listed(Resource).map(resolved).join()).not.toContain('*');
   });
 
-  test('is given named actions on named resources; an action that knows no resources stands alone', () => {
+  test('have named actions on named resources, or only actions that support no resources', () => {
     const unnamed = /^(xray:(Put|Get)|logs:.*(LogDelivery|LogDeliveries|ResourcePolic|DescribeLogGroups))/;
     for (const statement of statements) {
       expect(statement).not.toHaveProperty('NotAction');
@@ -105,7 +105,7 @@ describe('every identity', () => {
     }
   });
 
-  test('has its own role, without managed and inline policies', () => {
+  test('belong to one function each, without managed or inline policies', () => {
     const roles = allOf(json, 'AWS::Lambda::Function').map(([, { Properties }]) => resolved(Properties.Role));
 
     expect(new Set(roles).size).toBe(roles.length);

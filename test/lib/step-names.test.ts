@@ -8,7 +8,7 @@ const workflow = globSync('lib/workflow/*.ts')
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 
-test('every folder of lambdas belongs to a function in core/step/steps.ts', () => {
+test('every folder of lambdas/ belongs to a function in core/step/steps.ts', () => {
   expect(readdirSync('lambdas').sort()).toEqual(ALL_FUNCTIONS.map(folderOf).sort());
 });
 
@@ -18,7 +18,7 @@ describe.each(Object.keys(ALL_STEPS) as AnyStepName[])('%s', (step) => {
   const wrapper = step in UPDATE_STEPS ? 'asBatchStep' : 'asStep';
   const textOf = (file: string) => readFileSync(file, 'utf8');
 
-  test('is a function of this name in its folder', () => {
+  test('is an exported function in its folder', () => {
     expect(textOf(`lambdas/${folder}/${folder}.ts`)).toContain(`export async function ${name}(`);
   });
 
@@ -28,7 +28,7 @@ describe.each(Object.keys(ALL_STEPS) as AnyStepName[])('%s', (step) => {
     );
   });
 
-  test('is a construct', () => {
+  test('is created in lib/workflow', () => {
     expect(workflow).toMatch(new RegExp(`\\bstep\\(\\s*'${step}',`));
   });
 

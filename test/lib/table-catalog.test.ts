@@ -64,7 +64,7 @@ function columnsOf(leads: unknown): Record<string, string> {
 }
 
 describe('the catalog', () => {
-  test('is a database of the deployment with a table for each entity that has one, in names that Athena supports', () => {
+  test('has a database, and a table for each entity with tables, in names that Athena supports', () => {
     const tables = { columns: { id: 'text' } };
     const catalog = catalogOf({ leads: { tables }, 'agent-numbers': { tables }, contacts: {} });
 
@@ -72,7 +72,7 @@ describe('the catalog', () => {
     expect(catalog.tables.map(({ Name }) => Name).toSorted()).toEqual(['agent_numbers', 'leads']);
   });
 
-  test('has the names and types of the columns that are in a file of the table', async () => {
+  test('has the names and types of the columns in a file of the table', async () => {
     const dir = await tempDir();
     await putTable(join(dir, 'leads.parquet'), { content: `${NAMES}\n`, settings: SETTINGS, hashKey: 'key' });
     const duckdb = await openDuckDb(dir);
@@ -88,7 +88,7 @@ describe('the catalog', () => {
     expect(expected).toHaveLength(NAMES.length - 1);
   });
 
-  test('knows the columns that the settings of a table name where all are requested, and says that there may be others', () => {
+  test('has the columns that table settings name if all are requested, and warns of further ones', () => {
     const leads = { columns: 'all', tables: SETTINGS };
 
     expect(Object.keys(columnsOf(leads))).toEqual([
@@ -107,20 +107,20 @@ describe('the catalog', () => {
     );
   });
 
-  test('says nothing of an entity whose columns are listed', () => {
+  test('does not warn about an entity whose columns are listed', () => {
     const { stack } = catalogOf({ leads: { columns: NAMES, tables: SETTINGS } });
 
     expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
   });
 
-  test('has no table where no column is named, for Athena knows none without columns', () => {
+  test('has no table without a known column, and warns of it', () => {
     const catalog = catalogOf({ leads: { columns: 'all', tables: {} } });
 
     expect(catalog.tables).toEqual([]);
     Annotations.fromStack(catalog.stack).hasWarning('*', Match.stringLikeRegexp('no table of leads'));
   });
 
-  test('refuses columns that would have one name, as a mistake of the configuration', () => {
+  test('refuses columns that get the same name with ConfigInvalid', () => {
     const leads = { tables: { columns: { Name: 'text', name: 'text' } } };
 
     expect(() => catalogOf({ leads })).toThrow(
@@ -135,7 +135,7 @@ describe('the catalog', () => {
 describe('the stack', () => {
   const stackOf = (entities: Record<string, unknown>) => synthesise(exampleDeployment({ entities }));
 
-  test('has a catalog only where an entity has a table', () => {
+  test('has a catalog only if an entity has tables', () => {
     const typesOf = (template: ReturnType<typeof synthesise>) =>
       Object.values(template.Resources).flatMap(({ Type }) => (Type.startsWith('AWS::Glue::') ? [Type] : []));
 
@@ -143,7 +143,7 @@ describe('the stack', () => {
     expect(typesOf(stackOf({ leads: { tables: SETTINGS } }))).toEqual(['AWS::Glue::Database', 'AWS::Glue::Table']);
   });
 
-  test('gives nobody a right on it', () => {
+  test('gives no right on the catalog', () => {
     const template = JSON.stringify(stackOf({ leads: { tables: SETTINGS } }));
 
     expect(template).toContain('"s3:GetObject"');
@@ -154,7 +154,7 @@ describe('the stack', () => {
 describe('partitions', () => {
   const tableOf = (version: number) => catalogOf({ leads: { tables: { columns: { id: 'text' }, version } } }).tables[0];
 
-  test.each([1, 2])('of version %i are where the tables of a date are written', (version) => {
+  test.each([1, 2])('of version %i match the keys under which tables are written', (version) => {
     const { Parameters, StorageDescriptor } = tableOf(version);
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is Athena's.
     const folder = resolved(Parameters['storage.location.template']).replace('${date}', '2026-11-22');
@@ -165,7 +165,7 @@ describe('partitions', () => {
     expect(folder).toBe(`${resolved(StorageDescriptor.Location)}date=2026-11-22/`);
   });
 
-  test('are projected from the first date that an export may have to the day on which it begins in any time zone', () => {
+  test('are projected from the first valid date of an export to tomorrow', () => {
     const { Parameters } = tableOf(1);
     const [first, last] = Parameters['projection.date.range'].split(',');
 
@@ -174,7 +174,7 @@ describe('partitions', () => {
   });
 });
 
-test('a table of changes exists only with a feed', () => {
+test('a table of changes exists only if the entity has a feed', () => {
   const leads = { columns: NAMES, tables: SETTINGS };
 
   expect(catalogOf({ leads }).tables.map(({ Name }) => Name)).toEqual(['leads']);

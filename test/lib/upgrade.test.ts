@@ -33,7 +33,7 @@ function earlierTemplate(): Template {
   }
 }
 
-test('every resource of it stays, but for versions of functions, alarms, the dashboard and the mark of the configuration', () => {
+test('every resource of the last release stays, except versions, alarms, dashboard and wait handles', () => {
   const gone = Object.entries(EARLIER.Resources).filter(([id, { Type }]) => NOW.Resources[id]?.Type !== Type);
 
   const types = new Set(gone.map(([, { Type }]) => Type));
@@ -54,7 +54,7 @@ const CHANGED_IN_PLACE: Record<string, string[]> = {
   'AWS::StepFunctions::StateMachine': ['DefinitionString'],
 };
 
-test.each(Object.entries(CHANGED_IN_PLACE))('no %s is replaced, and none loses its protection', (type, inPlace) => {
+test.each(Object.entries(CHANGED_IN_PLACE))('no %s is replaced, or loses its deletion policy', (type, inPlace) => {
   const resources = Object.entries(EARLIER.Resources).filter(([, { Type }]) => Type === type);
 
   expect(resources.length).toBeGreaterThan(0);

@@ -39,20 +39,20 @@ function metricsIn(widgets: Widget[]) {
 }
 
 describe('the dashboard', () => {
-  test('reads more metrics than a free one may, as its setting and docs/cost.md say', () => {
+  test('reads 68 metrics, more than a free dashboard may', () => {
     const plain = bodyOf(synthesise(exampleDeployment({ dashboard: true })));
 
     expect(metricsIn(plain.widgets).length).toBe(68);
   });
 
-  test('is named after the deployment, and found by an output', () => {
+  test('is named after the deployment, and its name is an output', () => {
     const [, { Properties }] = oneOf(json, 'AWS::CloudWatch::Dashboard');
 
     expect(Properties.DashboardName).toBe('crm-export-example');
     expect(json.Outputs.DashboardName?.Value).toBe('crm-export-example');
   });
 
-  test('is not there unless the configuration asks for it, and nothing else is missing', () => {
+  test('exists only if the configuration asks for it, and changes no other resource', () => {
     const without = synthesise(fullDeployment({ dashboard: undefined }));
     const types = ({ Resources }: Template) => Object.values(Resources).map(({ Type }) => Type);
 
@@ -60,11 +60,11 @@ describe('the dashboard', () => {
     expect(without.Outputs.DashboardName).toBeUndefined();
   });
 
-  test('shows two weeks, in the periods that it names', () => {
+  test('shows two weeks, with the periods of its widgets', () => {
     expect(body).toMatchObject({ start: '-P14D', periodOverride: 'inherit' });
   });
 
-  test('answers first: a light for the night, and for what no night waits for; one for everything else', () => {
+  test('begins with one light for the alarms of nights and one for all other alarms', () => {
     const [title, nights, others] = body.widgets;
     const arns = (type: string) =>
       allOf(json, 'AWS::CloudWatch::Alarm')
@@ -85,13 +85,13 @@ describe('the dashboard', () => {
   });
 
   test.each(ENTITIES)(
-    'has a row for %s: the age, size and length of its last export, and how its runs ended',
+    'has a row for %s with age, size and duration of its last export, and the outcomes of its runs',
     (entity) => {
       const row = body.widgets.filter((widget) => titleOf(widget)?.startsWith(`${entity}: `));
       const [age, figures, outcomes] = row.map((widget) => JSON.stringify(widget));
-      expect(row.map(titleOf).at(-1), 'where the rest is').toContain('in Export runs');
+      expect(row.map(titleOf).at(-1), 'names the widget with the other outcomes').toContain('in Export runs');
 
-      expect(new Set(row.map(({ y }) => y)).size, 'they stand beside each other').toBe(1);
+      expect(new Set(row.map(({ y }) => y)).size, 'they are in one row').toBe(1);
       expect(row.reduce((sum, { width }) => sum + width, 0)).toBe(24);
       expect(age).toContain(`"RunsEnded","entity","${entity}","outcome","PUBLISHED"`);
       for (const name of ['FileRows', 'FileBytes', 'RunDuration'])
@@ -104,7 +104,7 @@ describe('the dashboard', () => {
     },
   );
 
-  test('goes on with functions, tokens and the queue', () => {
+  test('continues with runs, functions, tokens, undelivered starts and files', () => {
     const titles = body.widgets.map(titleOf).slice(3 + 3 * ENTITIES.length);
 
     expect(titles).toEqual([
@@ -119,7 +119,7 @@ describe('the dashboard', () => {
     ]);
   });
 
-  test('reads metrics that exist, under the dimensions that they are counted by', () => {
+  test('reads existing metrics with their dimensions, and shows every metric of the deployment', () => {
     const read = metricsIn(body.widgets);
 
     for (const { namespace, name, dimensions } of read) {
@@ -131,7 +131,6 @@ describe('the dashboard', () => {
       }
     }
     const shown = new Set(read.map(({ name }) => name));
-    for (const name of Object.keys(METRICS))
-      expect(shown, 'a metric that nobody sees is not worth its price').toContain(name);
+    for (const name of Object.keys(METRICS)) expect(shown, 'every metric is on the dashboard').toContain(name);
   });
 });

@@ -30,19 +30,19 @@ describe('the rule on ended executions', () => {
   const { detail, ...others } = failed.Properties.EventPattern;
   const pattern = { ...others, detail: { ...detail, stateMachineArn: detail.stateMachineArn.map(resolved) } };
 
-  test.each(['FAILED', 'TIMED_OUT'])('takes %s of both machines', (status) => {
+  test.each(['FAILED', 'TIMED_OUT'])('matches %s of both machines', (status) => {
     for (const machine of ['ExportRun', 'CustomerUpdates'])
       expect(matchesPattern(pattern, event(status, machineOf(machine)))).toBe(true);
   });
 
-  test.each(['RUNNING', 'SUCCEEDED', 'ABORTED'])('does not take %s, and nothing of another machine', (status) => {
+  test.each(['RUNNING', 'SUCCEEDED', 'ABORTED'])('does not match %s, or any end of another machine', (status) => {
     expect(matchesPattern(pattern, event(status, machineOf('ExportRun')))).toBe(false);
     expect(matchesPattern(pattern, event('FAILED', 'another'))).toBe(false);
     // The children of a map have another machine ARN.
     expect(matchesPattern(pattern, event('FAILED', `${machineOf('CustomerUpdates')}/ApplyChunks`))).toBe(false);
   });
 
-  test('invokes the function, and sends to the queue of undelivered starts what it cannot deliver', () => {
+  test('invokes the function, and sends undelivered events to the queue of undelivered starts', () => {
     const [target, ...more] = failed.Properties.Targets;
 
     expect(more).toEqual([]);
@@ -51,13 +51,13 @@ describe('the rule on ended executions', () => {
   });
 });
 
-test('an end that cannot be mailed lies in the queue of undelivered starts', () => {
+test('a failed invocation of MailFailedRuns goes to the queue of undelivered starts', () => {
   const [, { Properties }] = oneOf(json, 'AWS::Lambda::Function', 'MailFailedRuns');
 
   expect(resolved(Properties.DeadLetterConfig.TargetArn)).toBe(`${deadLettersId}.Arn`);
 });
 
-test('a function that fails raises an alarm of its own, also while that of undelivered starts is raised', () => {
+test('MailFailedRuns has its own alarm on errors', () => {
   const alarm = Object.values(json.Resources).find(({ Properties }) =>
     String(Properties?.AlarmName).endsWith('-MailsNotSent'),
   )?.Properties;
@@ -66,7 +66,7 @@ test('a function that fails raises an alarm of its own, also while that of undel
   expect(resolved(alarm.Dimensions[0].Value)).toMatch(/MailFailedRuns/);
 });
 
-test('the documented pattern takes every end of an execution, and no start', () => {
+test('the documented pattern matches every end of an execution, and no start', () => {
   const pattern = JSON.parse(documentedExecutionPattern('machine'));
 
   for (const status of ['SUCCEEDED', 'FAILED', 'TIMED_OUT', 'ABORTED'])

@@ -48,20 +48,20 @@ function rowOf([name, alarm]: [string, any]): string[] {
 }
 
 describe('the alarms', () => {
-  test('are those of the stored table', async () => {
+  test('equal the stored table', async () => {
     const columns = ['alarm', 'counts', 'of', 'comes at', 'without data', 'its end is'];
     await expect(`${textTable(columns, [...alarms].toSorted().map(rowOf))}\n`).toMatchFileSnapshot(SCREEN);
     const ofSome = ['NoPublishedExport'];
     expect(new Set([...named.map((name) => name.split('-')[0]), ...ofSome])).toEqual(new Set(Object.keys(ALARMS)));
   });
 
-  test('watch nothing of customer updates and tables where there are none', () => {
+  test('do not include customer updates or tables if the deployment has none', () => {
     const without = [...alarmsOf(synthesise()).keys()];
 
     expect(without.filter((name) => /CustomerUpdates|ApplyChunk|Table/.test(name))).toEqual([]);
   });
 
-  test.each(named)('%s is a plain one, reads a metric that exists, and none that is counted otherwise', (name) => {
+  test.each(named)('%s reads an existing metric with its dimensions, without metric math', (name) => {
     const { Metrics, Namespace, MetricName, Dimensions = [] } = alarms.get(name);
     const dimensions = (Dimensions as Dimension[]).map(({ Name }) => Name);
 
@@ -76,7 +76,7 @@ describe('the alarms', () => {
     }
   });
 
-  test.each(named)('%s says what happened, where its entry in the runbook is, and goes to the topic', (name) => {
+  test.each(named)('%s describes what happened, links its entry in the runbook, and notifies the topic', (name) => {
     const { AlarmDescription, AlarmActions, ActionsEnabled } = alarms.get(name);
     const id = name.split('-')[0] ?? '';
 
@@ -90,7 +90,7 @@ describe('the alarms', () => {
     expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
   });
 
-  test('link the runbook where the configuration says that it is', () => {
+  test('link the configured runbook', () => {
     const runbookUrl = 'https://wiki.example.com/runbook';
 
     expect(alarmWith({ alarms: { runbookUrl } }, 'UndeliveredStarts')?.AlarmDescription).toContain(
@@ -99,15 +99,15 @@ describe('the alarms', () => {
   });
 });
 
-describe('the alarm of the night', () => {
-  test('is there whatever entities have', () => {
+describe('the alarm NightIncomplete', () => {
+  test('exists even if all entities are disabled', () => {
     const off = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
 
     expect(alarmWith({ entities: off }, 'NightIncomplete')).toBeDefined();
   });
 });
 
-describe('the alarm of an entity that no night waits for, or that has hours of its own', () => {
+describe('the alarm NoPublishedExport of an entity with rate(…) or with its own hours', () => {
   const RATE = { schedule: 'rate(1 day)' };
   const hours = (values: Record<string, unknown>) =>
     Object.fromEntries(
@@ -117,7 +117,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
     );
   const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
 
-  test('comes after so many hours without a publication; hours without a number count too; it tells its end', () => {
+  test('alarms after 31 hours without a publication, also without data, and mails when it ends', () => {
     const alarm = alarmWith({ entities: { leads: RATE } }, 'NoPublishedExport-leads');
     expect(alarm).toMatchObject({
       Namespace: 'crm-export-example',
@@ -137,7 +137,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
     });
   });
 
-  test('is there for no other entity, and for none that is switched off', () => {
+  test('exists only for those entities, and not for disabled ones', () => {
     const entities = {
       leads: RATE,
       contacts: { schedule: 'cron(0 1,13 * * ? *)' },
@@ -151,7 +151,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
   });
 
   test.each([1, 168])(
-    'comes after %i hours where the configuration says so, which CloudWatch can look back',
+    'alarms after the configured %i hours, within the seven days that CloudWatch evaluates',
     (freshnessHours) => {
       const values = { alarms: { freshnessHours }, entities: { leads: RATE } };
       const alarm = alarmWith(values, 'NoPublishedExport-leads');
@@ -161,7 +161,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
     },
   );
 
-  test('allows each entity its own deadline, where nobody says otherwise', () => {
+  test('depends on the deadline of each entity if no hours are configured', () => {
     const entities = {
       leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
       contacts: { ...RATE, polling: { deadlineSeconds: 36_001 } },
@@ -171,13 +171,13 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
     expect(hours({ polling, entities, alarms: {} })).toEqual({ leads: 49, contacts: 36, meetings: 26 });
   });
 
-  test('takes the word of a person: of the entity before that of the deployment', () => {
+  test('uses the hours of the entity before those of the deployment', () => {
     const entities = { leads: { freshnessHours: 100 }, contacts: RATE };
 
     expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toEqual({ leads: 100, contacts: 40 });
   });
 
-  test('warns at synthesis of hours that a good night may take', () => {
+  test('warns at synthesis if the hours are shorter than a good night may take', () => {
     const values = { polling: { ...polling, deadlineSeconds: 21_600 }, alarms: { freshnessHours: 30 } };
     const warned = (entities: Record<string, unknown>) =>
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
@@ -186,7 +186,7 @@ describe('the alarm of an entity that no night waits for, or that has hours of i
       expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* at least 31 hours/),
     ]);
     expect(warned({ leads: { freshnessHours: 32 }, contacts: {} })).toEqual([]);
-    expect(warned({ leads: {}, contacts: {} }), 'where nobody has the alarm').toEqual([
+    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual([
       expect.stringMatching(/^alarms\.freshnessHours has no effect/),
     ]);
   });
@@ -199,18 +199,18 @@ function off(...but: string[]) {
   );
 }
 
-describe('the topic', () => {
+describe('the alarm topic', () => {
   const [policyId] = oneOf(json, 'AWS::SNS::TopicPolicy');
 
-  test('has its policy before any alarm is made: one that comes earlier is mailed to nobody', () => {
+  test('has its policy before any alarm is created, so that no early alarm is lost', () => {
     for (const [id, alarm] of allOf(json, 'AWS::CloudWatch::Alarm')) expect(alarm.DependsOn, id).toContain(policyId);
   });
 
-  test('is found by an output', () => {
+  test('is an output', () => {
     expect(json.Outputs.AlarmTopicArn?.Value).toEqual({ Ref: topicId });
   });
 
-  test('mails every address of the configuration, whatever their order', () => {
+  test('mails every configured address, in any order', () => {
     const subscriptions = (email: string[]) =>
       Object.fromEntries(
         allOf(synthesise(updatingDeployment({ alarms: { email } })), 'AWS::SNS::Subscription').map(
@@ -223,7 +223,7 @@ describe('the topic', () => {
       ['email', 'night@example.com', topicId],
       ['email', 'ops+crm@example.com', topicId],
     ]);
-    expect(subscriptions(['ops+crm@example.com', 'night@example.com']), 'nobody has to confirm again').toEqual(both);
-    expect(subscriptions([]), 'an address is not needed').toEqual({});
+    expect(subscriptions(['ops+crm@example.com', 'night@example.com']), 'subscriptions do not change').toEqual(both);
+    expect(subscriptions([]), 'an address is optional').toEqual({});
   });
 });

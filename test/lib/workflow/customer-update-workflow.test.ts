@@ -16,18 +16,18 @@ const map = stateOf(definition, 'ApplyChunks');
 if (!map.ItemProcessor) throw new Error('the map has no children');
 const child: Definition = map.ItemProcessor;
 const levels: [name: string, level: Definition][] = [
-  ['the batch', definition],
-  ['its child', child],
+  ['the machine of the batch', definition],
+  ['the machine of a chunk', child],
 ];
 /** The largest possible chunk number. */
 const MOST_CHUNKS = chunkSchema.shape.chunk.maxValue ?? Number.NaN;
 const levelOf = (step: UpdateStepName) => (step === 'ApplyChunk' ? child : definition);
 
-test('the definition is the stored one', async () => {
+test('the definition equals the stored one', async () => {
   await expect(`${JSON.stringify(definition, undefined, 2)}\n`).toMatchFileSnapshot(SCREEN);
 });
 
-test('the validator of the Amazon States Language accepts it', () => {
+test('the definition is accepted by the validator of the Amazon States Language', () => {
   const { isValid, errorsText } = validate(structuredClone(definition)); // the validator changes its argument
 
   expect(errorsText('\n')).toBe('');
@@ -43,7 +43,7 @@ describe.each(levels)('%s', (_, level) => {
   });
 });
 
-test('the names of states are unique in the whole machine', () => {
+test('the names of states are unique over both levels', () => {
   const names = levels.flatMap(([, level]) => Object.keys(level.States));
 
   expect(new Set(names).size).toBe(names.length);
@@ -61,7 +61,7 @@ describe.each(Object.keys(UPDATE_STEPS) as UpdateStepName[])('the step %s', (id)
   });
 });
 
-test('a chunk waits two hours for its turn, and its retries come so late that they cannot fill a history', () => {
+test('a throttled chunk waits two hours, and its retries are too far apart to fill the history', () => {
   const delays = (stateOf(child, 'ApplyChunk').Retry ?? []).map(delaysOf);
 
   expect(delays).toEqual([
@@ -73,12 +73,12 @@ test('a chunk waits two hours for its turn, and its retries come so late that th
 });
 
 describe('the map', () => {
-  test('starts as many children at once as the configuration says', () => {
+  test('starts the configured number of children at once', () => {
     const three = updatingDeployment({ updates: { concurrency: 3 } });
     expect(definitionOf(synthesise(three), 'CustomerUpdates').States.ApplyChunks?.MaxConcurrency).toBe(3);
   });
 
-  test('discards the answers, which stay far below 256 KB before that: AWS counts them all the same', async () => {
+  test('discards the answers, which stay far below the 256 KB that AWS allows', async () => {
     const state = { chunk: { chunk: MOST_CHUNKS } };
     const longest = 'x'.repeat(250);
     const ends: Invoke[] = [
@@ -98,7 +98,7 @@ describe('the map', () => {
     }
   });
 
-  test('gives its children what every one of them reads', () => {
+  test('gives each child the fields that it reads', () => {
     expect(Object.keys(map.ItemSelector ?? {}).sort()).toEqual([
       'batch.$',
       'chunk.$',
@@ -112,7 +112,7 @@ describe('the map', () => {
     );
   });
 
-  test('writes few entries into the history of the batch, however many chunks there are', () => {
+  test('writes fewer than 1,000 entries into the history of the batch for any number of chunks', () => {
     const entries = Object.values(definition.States).reduce((sum, state) => sum + eventsOf(state), 0);
     // A loop is a wait, a task and a choice: 46 loops of each kind, and the map's own start and end.
     expect(entries + 2 * 46 * 9 + 4).toBeLessThan(1000);

@@ -21,7 +21,7 @@ test('customer updates exist only if the configuration asks for them', () => {
   expect(JSON.stringify(without)).not.toMatch(/CustomerUpdates|UpdatesStateMachineArn/);
 });
 
-test('the machine is a standard one, found by an output', () => {
+test('the machine CustomerUpdates is a standard one, and an output names it', () => {
   const [id, { Properties }] = oneOf(json, 'AWS::StepFunctions::StateMachine', 'CustomerUpdates');
 
   expect(Properties.StateMachineName).toBe('crm-export-example-CustomerUpdates');

@@ -38,7 +38,7 @@ const ENDS = [...SUCCESSES, 'ChangesCrashed', 'RunFailed', 'StepCrashed', 'Table
 
 // docs/design/export-run.md has the next state for each outcome; `generated.test.ts` compares it.
 describe('the definition as a whole', () => {
-  test('is the stored one', async () => {
+  test('equals the stored one', async () => {
     await expect(`${JSON.stringify(definition, undefined, 2)}\n`).toMatchFileSnapshot(SCREEN);
   });
 
@@ -55,7 +55,7 @@ describe('the definition as a whole', () => {
     expect([...reached].sort()).toEqual(Object.keys(definition.States).sort());
   });
 
-  test('ends nowhere but in successes and four failures', () => {
+  test('ends only in successes and five failures', () => {
     const ends = states.filter(([, { Type }]) => Type === 'Succeed' || Type === 'Fail').map(([id]) => id);
 
     expect(ends.sort()).toEqual([...ENDS].sort());
@@ -80,7 +80,7 @@ describe('the definition as a whole', () => {
     }
   });
 
-  test('keeps to what AWS and every local engine understand alike', () => {
+  test('uses only fields that AWS and every local engine interpret alike', () => {
     const known = new Set([
       ...['Type', 'Comment', 'Next', 'Default', 'Choices', 'Variable', 'StringEquals', 'IsPresent'],
       ...['Resource', 'Parameters'],
@@ -98,7 +98,7 @@ describe('the definition as a whole', () => {
     }
   });
 
-  test('reads only what every answer carries, because an absent path ends a run on AWS where nothing catches it', () => {
+  test('reads only fields that every answer has, because an absent path ends a run uncaught on AWS', () => {
     const paths = states.filter(([id]) => id !== 'BeginRun').flatMap(([, value]) => pathsIn(value));
 
     expect([...new Set(paths)].sort()).toEqual(
@@ -122,7 +122,7 @@ describe('the definition as a whole', () => {
     );
   });
 
-  test('is stopped by the platform only half a day after the longest deadline of any entity', () => {
+  test('times out half a day after the longest deadline of any entity', () => {
     const deployment = exampleDeployment({ entities: { meetings: { polling: { deadlineSeconds: 50_000 } } } });
 
     const { TimeoutSeconds } = definitionOf(synthesise(deployment));
@@ -138,14 +138,14 @@ describe.each(steps)('the step %s', (id) => {
   const task = state(id);
   const choice = state(`After${id}`);
 
-  test('has a branch for every outcome, and no branch for anything else', () => {
+  test('has a branch for every outcome, and no other branch', () => {
     expect(task.Next).toBe(`After${id}`);
     expect(choice.Type).toBe('Choice');
     expect(choice.Choices?.every(({ Variable }) => Variable === '$.outcome')).toBe(true);
     expect(choice.Choices?.map(({ StringEquals }) => StringEquals).sort()).toEqual([...STEPS[id].outcomes].sort());
   });
 
-  test('makes its waiting outcome wait before itself', () => {
+  test('waits before itself on its waiting outcome', () => {
     const waiting = choice.Choices?.find(({ StringEquals }) => StringEquals === STEPS[id].waiting);
     const wait = state(waiting?.Next ?? '');
 
@@ -153,7 +153,7 @@ describe.each(steps)('the step %s', (id) => {
     expect(wait.Next).toBe(id);
   });
 
-  test('retries names of the platform only, with an end, each in one retrier', () => {
+  test('retries each platform error in one retrier, with a limit', () => {
     const names = task.Retry?.flatMap(({ ErrorEquals }) => ErrorEquals) ?? [];
 
     expect(new Set(names).size).toBe(names.length);
@@ -162,7 +162,7 @@ describe.each(steps)('the step %s', (id) => {
     for (const { MaxAttempts } of task.Retry ?? []) expect(MaxAttempts).toBeGreaterThan(0);
   });
 
-  test('waits out throttled invocations for half an hour, apart from all else, and no jitter shortens it', () => {
+  test('retries throttled invocations for at least half an hour, separately and without jitter', () => {
     const [throttled, ...others] = task.Retry ?? [];
 
     expect(throttled).toMatchObject({ ErrorEquals: NOT_INVOKED, JitterStrategy: 'NONE' });
@@ -172,7 +172,7 @@ describe.each(steps)('the step %s', (id) => {
     for (const { JitterStrategy } of others) expect(JitterStrategy).toBe('FULL');
   });
 
-  test('waits no longer for the platform than the comment in step-task.ts says', () => {
+  test('waits for the platform as long as the comment in step-task.ts says', () => {
     const expected = [
       [15, 30, 60, 120, 240, 300, 300, 300, 300, 300],
       [2, 4, 8, 16, 32, 60],
@@ -184,7 +184,7 @@ describe.each(steps)('the step %s', (id) => {
   });
 });
 
-test('CreateExport is invoked again only when its function was not invoked, for each run leaves an export', () => {
+test('CreateExport is invoked again only if its function did not run, because each run may make an export', () => {
   expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual(NOT_INVOKED);
 });
 
@@ -195,7 +195,7 @@ test('every run that has begun is recorded in its night', () => {
 });
 
 test.each(['StepCrashed', 'TableNotWritten', 'ChangesNotWritten'] as const)(
-  'the advice of %s has no character that States.Format would interpret',
+  'the advice of %s has no character that States.Format interprets',
   (name) => {
     expect(ERRORS[name].advice).not.toMatch(/['{}\\]/);
   },
@@ -204,7 +204,7 @@ test.each(['StepCrashed', 'TableNotWritten', 'ChangesNotWritten'] as const)(
 describe('without tables', () => {
   const without = exportRun();
 
-  test('no state is about them, and a run whose publication asks for one ends as published', () => {
+  test('no state is about tables, and TABLE_DUE leads to the end of a published run', () => {
     expect(Object.keys(without.States).filter((id) => id.includes('Table'))).toEqual([]);
     const due = without.States.AfterPublishFile?.Choices?.find(({ StringEquals }) => StringEquals === 'TABLE_DUE');
     expect(due?.Next).toBe('RecordNight');

@@ -7,7 +7,7 @@ const withMemory = (megabytes: number) => {
   return exampleDeployment({ files, tableMemoryMB: megabytes });
 };
 
-test('memory that a new account refuses is warned of at synthesis, with the setting', () => {
+test('synthesis warns of memory that a new account refuses, with the setting', () => {
   expect(warningsOf(withMemory(3008))).toEqual([]);
   expect(warningsOf(withMemory(3009))).toEqual([
     expect.stringMatching(/^files\.memoryMB\.download is 3009: .* or set 3008 at most\./),
@@ -15,7 +15,7 @@ test('memory that a new account refuses is warned of at synthesis, with the sett
   ]);
 });
 
-test('the memory of WriteTable counts where there are tables', () => {
+test('synthesis warns of the memory of WriteTable if an entity has tables', () => {
   const deployment = { ...tableDeployment(), tableMemoryMB: 10_240 };
 
   expect(warningsOf(deployment)).toEqual([expect.stringMatching(/^tableMemoryMB is 10240: /)]);

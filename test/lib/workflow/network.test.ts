@@ -20,7 +20,7 @@ const CALLING = ['ApplyChunk', 'CheckStatus', 'CreateExport', 'DownloadFile'];
 /** The functions in the subnets, by step name. */
 const inSubnets = allOf(within, 'AWS::Lambda::Function').filter(([, { Properties }]) => Properties.VpcConfig);
 
-test('exactly the functions that read the grant, and so call the CRM or the file host, are in the subnets', () => {
+test('exactly the functions that read the grant are in the subnets', () => {
   const readers = allOf(within, 'AWS::IAM::Policy').filter(([, policy]) =>
     statementsOf(policy).some(({ Action }) => [Action].flat().includes('secretsmanager:PutSecretValue')),
   );
@@ -33,7 +33,7 @@ test('exactly the functions that read the grant, and so call the CRM or the file
   }
 });
 
-test('nothing else differs: no resource comes or goes, and without the setting there is nothing of it', () => {
+test('no other resource differs, and without the setting the template has no network', () => {
   // Both templates without the parts that a network may change, and without digests of code and configuration.
   const rest = ({ Resources }: typeof within) => {
     const text = JSON.stringify(Resources, (key, value) => (['VpcConfig', 'S3Key'].includes(key) ? undefined : value));
@@ -55,8 +55,8 @@ test('nothing else differs: no resource comes or goes, and without the setting t
   expect(Object.values(within.Resources).filter(({ Type }) => Type.startsWith('AWS::EC2'))).toEqual([]);
 });
 
-describe('each of these functions', () => {
-  test.each(inSubnets)('%s waits for the rights by which Lambda makes its interfaces', (_, { DependsOn = [] }) => {
+describe('each function in the subnets', () => {
+  test.each(inSubnets)('%s depends on the rights to create its network interfaces', (_, { DependsOn = [] }) => {
     const policies = DependsOn.map((id) => within.Resources[id]).filter((one) => one?.Type === 'AWS::IAM::Policy');
     const allowed = policies.flatMap((policy) => (policy ? statementsOf(policy) : [])).filter(isAllowed);
 
@@ -68,7 +68,7 @@ describe('each of these functions', () => {
     ).toEqual(INTERFACES);
   });
 
-  test.each(inSubnets)('%s is denied these rights in its own code', (_, { Properties, DependsOn = [] }) => {
+  test.each(inSubnets)('%s is denied these rights for its own code', (_, { Properties, DependsOn = [] }) => {
     const policies = DependsOn.map((id) => within.Resources[id]).filter((one) => one?.Type === 'AWS::IAM::Policy');
     const denied = policies.flatMap((policy) => (policy ? statementsOf(policy) : [])).filter((one) => !isAllowed(one));
 
@@ -84,12 +84,12 @@ describe('each of these functions', () => {
   }
 });
 
-describe('the rule that CloudFormation keeps before it creates anything', () => {
+describe('the rule that CloudFormation checks before it creates resources', () => {
   const [[parameter, { Type, Default }] = ['', { Type: '', Default: '' }]] = Object.entries(
     within.Parameters ?? {},
   ).filter(([id]) => id.startsWith('Network'));
 
-  test('is that every subnet is in the VPC', () => {
+  test('requires that every subnet is in the VPC', () => {
     expect({ Type, Default }).toEqual({ Type: 'List<AWS::EC2::Subnet::Id>', Default: NETWORK.subnetIds.join(',') });
     expect(within.Rules?.NetworkSubnetsInVpc).toEqual({
       Assertions: [
@@ -101,7 +101,7 @@ describe('the rule that CloudFormation keeps before it creates anything', () => 
     });
   });
 
-  test('looks at the subnets of this deployment, not at those of the one before', () => {
+  test('checks the subnets of this deployment, not those of the previous one', () => {
     const [subnet = ''] = NETWORK.subnetIds;
     const other = synthesise(fullDeployment({ network: { ...NETWORK, subnetIds: [subnet] } }));
 

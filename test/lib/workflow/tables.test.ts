@@ -8,16 +8,16 @@ const plain = synthesise();
 const tables = synthesise(tableDeployment());
 const hashing = synthesise(tableDeployment({ hash: ['idNumber'] }));
 
-test('nothing of it is there unless an entity has tables', () => {
+test('a deployment without tables has no function, resource or output for them', () => {
   expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(6);
   expect(Object.keys(plain.Resources).filter((id) => /^(WriteTable|Tables)/.test(id))).toEqual([]);
   expect(Object.keys(plain.Outputs).filter((id) => id.startsWith('Table'))).toEqual([]);
 });
 
 test.each([
-  ['tables alone', tables],
-  ['neither', plain],
-])('with %s, nothing of feeds is there but the rule that ends what was left of them', (_, template) => {
+  ['only tables', tables],
+  ['neither tables nor feeds', plain],
+])('with %s, the only part for feeds is the rule that expires old ones', (_, template) => {
   const named = (one: typeof template) =>
     Object.entries({ ...one.Resources, ...one.Outputs }).filter(([, part]) =>
       /changes\/|WriteChanges|_changes/.test(JSON.stringify(part)),
@@ -35,7 +35,7 @@ test.each([
   expect(named(synthesise(feedDeployment())).length).toBeGreaterThan(5);
 });
 
-test('WriteTable has the memory that the configuration gives it', () => {
+test('WriteTable has the configured memory', () => {
   const deployment = exampleDeployment({ entities: { leads: { columns: ['id'], tables: {} } }, tableMemoryMB: 3008 });
 
   const [, { Properties }] = oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable');
