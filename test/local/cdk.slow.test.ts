@@ -26,7 +26,7 @@ async function synthesis(how: string, withinSeconds = 60) {
   return { error, log: await readFile(logFile, 'utf8') };
 }
 
-test('an app that refuses its configuration, fails or hangs is reported as such', async () => {
+test('reports an app that refuses its configuration, fails or hangs', async () => {
   expect((await synthesis('ConfigInvalid')).error).toMatchObject({
     name: 'ConfigInvalid',
     message: 'ConfigInvalid: "how" is wrong',
@@ -62,7 +62,7 @@ const BUSY = `exports.handler = async (event) => {
   await new Promise((resolve) => setTimeout(resolve, 100_000));
 };`;
 
-test('a busy function ends with MiniStack, although MiniStack was killed', async () => {
+test('a busy function ends with MiniStack, even if MiniStack was killed', async () => {
   const record = await tempRecord(CACHE);
   const ministack = await startMinistack({ ...(await ensureMinistack({ record })), record, nodeBin: NODE_BIN });
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };

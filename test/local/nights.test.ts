@@ -23,7 +23,7 @@ function shown(runs: FinishedRun[], keep = false): string {
   return raw();
 }
 
-test('a summary shows every run, each warning once, the first lines of a file, and where readers start', () => {
+test('the summary shows every run, each warning once, the first lines of a file, and where readers start', () => {
   const ended = { status: 'FAILED', outcome: 'failed', error: 'ExportFailed', cause: 'Start the run again.' } as const;
   const lost = { key: null, manifestKey: null, bytes: null, rows: null };
   const text = shown([
@@ -45,13 +45,13 @@ test('a summary shows every run, each warning once, the first lines of a file, a
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
 });
 
-test('a start with --keep prints no hint to use --keep', () => {
+test('with --keep, the summary does not suggest --keep', () => {
   const runs = [published('leads', 'id\n')];
   expect(shown(runs)).toContain('npm start -- --keep');
   expect(shown(runs, true)).not.toContain('--keep');
 });
 
-test('control characters of a file do not reach the terminal', () => {
+test('the summary prints no control characters of a file', () => {
   const nasty = '\ufeffid,\u001b[2J\u001b]0;title\u0007name\u009b31m\tx\r\n1,\u0000\u0008\u007fשלום\n';
   const text = shown([published('leads', nasty)]);
   expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\ufeff]/u);
@@ -66,7 +66,7 @@ const RUNNING = {
 const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
 const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
 
-test.each(commands)('--keep prints a command that exists: %s', async (line) => {
+test.each(commands)('--keep prints a command that can be parsed: %s', async (line) => {
   const [name = '', ...args] = line.split(' ');
   const program = await createProgram(LOADERS);
   let parsed = false;
@@ -79,7 +79,7 @@ test.each(commands)('--keep prints a command that exists: %s', async (line) => {
   expect(parsed).toBe(true);
 });
 
-test('--keep prints a fault that the sandbox accepts, and only with the sandbox', () => {
+test('--keep prints a fault that the sandbox accepts, but not without the sandbox', () => {
   const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(lines.join('\n')) ?? [];
   expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
   expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();

@@ -14,11 +14,11 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
-test('without options all seven entities are exported, once', () => {
+test('without options, all seven entities are exported once', () => {
   expect(parseOptions([], {})).toEqual({ ...OFF, entities: ENTITIES });
 });
 
-test('every option is read', () => {
+test('reads every option', () => {
   const args = ['--keep', '--json', '--endpoint-url', 'http://localhost:4566/', '--poll-seconds', '7', '--updates'];
   expect(parseOptions([...args, ...crm, '--port', '8400', '--file-host', 'files.example'], secret)).toEqual({
     ...OFF,
@@ -45,23 +45,28 @@ const redirect = (uri: string) => [...crm, '--redirect-uri', uri];
 test.for<[string, string[], NodeJS.ProcessEnv, RegExp]>([
   ['an unknown entity', ['--entity', 'contact'], {}, /no entity "contact" \(did you mean "contacts"\?\); there are /],
   ['an unknown option', ['--jsn'], {}, /unknown option '--jsn'.*--json/s],
-  ['waits of no length', ['--poll-seconds', '0'], {}, /Whole seconds from 1 to 3600/],
+  ['a poll interval of 0', ['--poll-seconds', '0'], {}, /Whole seconds from 1 to 3600/],
   ['two redirect addresses', ['--port', '1', ...redirect('http://localhost:2/')], {}, /cannot be used with option/],
   ['a file as an address', ['--crm-url', 'file:///etc/passwd'], {}, /An address begins with http/],
-  ['a cloud elsewhere', ['--endpoint-url', 'http://127.0.0.1.evil.example'], {}, /loopback/],
+  ['a cloud on another host', ['--endpoint-url', 'http://127.0.0.1.evil.example'], {}, /loopback/],
   ['a CRM without its secret', crm, {}, /: the environment variable CRM_CLIENT_SECRET is missing\.$/],
-  ['half a CRM', crm.slice(0, 2), secret, /: --auth-url, --client-id is missing\.$/],
+  ['an incomplete CRM', crm.slice(0, 2), secret, /: --auth-url, --client-id is missing\.$/],
   [
     'an address that the configuration refuses',
     ['--crm-url', 'https://crm.example', ...crm.slice(2)],
     secret,
     /baseUrl/,
   ],
-  ['a redirect address elsewhere', redirect('https://crm.example/back'), secret, /an http address of this machine/],
-  ['half a redirect address', redirect('back'), secret, /must be an absolute address/],
+  [
+    'a redirect address on another host',
+    redirect('https://crm.example/back'),
+    secret,
+    /an http address of this machine/,
+  ],
+  ['a relative redirect address', redirect('back'), secret, /must be an absolute address/],
   ['a port without a CRM', ['--port', '8400'], {}, /add --crm-url/],
   ['a second night without meetings', ['--second-night', '--entity', 'leads'], {}, /--entity meetings/],
   ['a second night of another CRM', ['--second-night', ...crm], secret, /leave out --crm-url/],
-])('%s is refused', ([, args, env, sentence]) => {
+])('refuses %s', ([, args, env, sentence]) => {
   expect(() => parseOptions(args, env)).toThrow(sentence);
 });

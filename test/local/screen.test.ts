@@ -5,7 +5,7 @@ import { terminal } from './support/terminal.ts';
 
 const withoutTimes = (lines: string[]) => lines.map((line) => line.replace(/\d+\.\d s/, 'N s'));
 
-test('without a terminal every step is one plain line with its result', async () => {
+test('without a terminal, each step is one plain line with its result', async () => {
   const { stream, raw } = terminal(false);
   const screen = createScreen(stream);
   expect(
@@ -19,7 +19,7 @@ test('without a terminal every step is one plain line with its result', async ()
   expect(withoutTimes(raw().split('\n'))).toEqual(['✓ First N s gave 7', '  within', '✓ Second N s', '']);
 });
 
-test('on a terminal a line during a step is written whole between two showings of the step', async () => {
+test('on a terminal, a line during a step is printed above the step', async () => {
   const { stream, raw } = terminal(true);
   const screen = createScreen(stream);
   await screen.step('Authorization', async () => screen.line('Open: http://127.0.0.1/authorize?x=1'));

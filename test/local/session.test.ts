@@ -22,7 +22,7 @@ async function started(args: string[] = [], { fileHosts, ...settings }: Settings
   return (await writeConfiguration(dir, options, crm, cloud, from)).deployment;
 }
 
-test('the deployed configuration is config/local.json with the addresses of the CRM in use', async () => {
+test('the deployed configuration is config/local.json with the addresses of the CRM', async () => {
   const base = readConfiguration('local', undefined, endpoint).deployment;
   const addresses = { baseUrl: crm.url, authUrl: crm.authUrl };
   expect(await started(OTHER_CRM)).toEqual({ ...base, $schema: undefined, crm: { ...base.crm, ...addresses } });
@@ -31,7 +31,7 @@ test('the deployed configuration is config/local.json with the addresses of the 
 
 const OPTIONS = ['', '--tables', '--second-night', '--tables --second-night', '--updates', '--poll-seconds 7'];
 
-test.for(OPTIONS)('settings of the file remain with the options "%s"', async (options) => {
+test.for(OPTIONS)('settings of the file are kept with the options "%s"', async (options) => {
   const columns = { except: ['idNumber'] };
   const own = { columns, tables: { hash: ['phone'] }, changes: { key: 'customerNumber' } };
   const { entities } = await started(options.split(' ').filter(Boolean), { entities: { customers: own } });
@@ -40,17 +40,17 @@ test.for(OPTIONS)('settings of the file remain with the options "%s"', async (op
 
 test.each([
   ['the sandbox', [], {}, true],
-  ['the sandbox, where the file says no', [], { customerUpdates: false }, false],
-  ['the sandbox with --updates, where the file says no', ['--updates'], { customerUpdates: false }, true],
+  ['the sandbox with customerUpdates false in the file', [], { customerUpdates: false }, false],
+  ['the sandbox with --updates and customerUpdates false in the file', ['--updates'], { customerUpdates: false }, true],
   ['another CRM', OTHER_CRM, {}, false],
-  ['another CRM, where the file says yes', OTHER_CRM, { customerUpdates: true }, true],
+  ['another CRM with customerUpdates true in the file', OTHER_CRM, { customerUpdates: true }, true],
   ['another CRM with --updates', [...OTHER_CRM, '--updates'], {}, true],
-])('customer updates of %s', async (_, args, settings, expected) => {
+])('customer updates are on or off as expected for %s', async (_, args, settings, expected) => {
   const { customerUpdates, crm } = await started(args, settings);
   expect([customerUpdates, crm.scopes.includes('customers:update')]).toEqual([expected, expected]);
 });
 
-test('options add tables, and a feed of customers for the second night', async () => {
+test('--tables adds tables, and --second-night a feed of customers', async () => {
   const some = ['--tables', '--entity', 'leads', '--entity', 'meetings'];
   const { leads, meetings, customers } = (await started(some)).entities;
   expect([leads.tables, meetings.tables, customers.tables]).toEqual(

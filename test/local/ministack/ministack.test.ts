@@ -13,7 +13,7 @@ async function start(options: Partial<MinistackCommand> = {}) {
   return startMinistack({ ...real, nodeBin: NODE_BIN, record, ...options });
 }
 
-test('MiniStack listens on loopback, with settings of its own, and stops without a trace', async () => {
+test('MiniStack listens on loopback with its own settings, and leaves no process or file behind', async () => {
   const before = await readdir(homedir());
   const { endpoint, env, pid, stop } = await start();
 
@@ -31,7 +31,7 @@ test('MiniStack listens on loopback, with settings of its own, and stops without
   expect(await readdir(homedir())).toEqual(before);
 });
 
-test('a MiniStack that does not start is reported with its log', async () => {
+test('reports a MiniStack that does not start, with its log', async () => {
   const error: unknown = await start({ command: 'sh', args: ['-c', 'echo broken; exit 3'] }).catch((why) => why);
   expect(error).toMatchObject({ name: 'EnvironmentError', message: expect.stringContaining('did not start') });
   const { logFile } = error instanceof Object && 'logFile' in error ? error : { logFile: '' };

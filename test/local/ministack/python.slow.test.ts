@@ -18,9 +18,9 @@ echo 'The virtual environment was not created successfully because ensurepip is 
 test.each([
   ['no Python', {}, {}, /No Python was found.* Install Python 3.10/],
   ['a Python that is too old', { python: answerVersion('2.7.18') }, {}, /Python 2\.7\.18 \(.*python\) is too old/],
-  ['a PYTHON that is none', {}, { PYTHON: '/nowhere/python' }, /PYTHON names \/nowhere\/python/],
+  ['a PYTHON that does not exist', {}, { PYTHON: '/nowhere/python' }, /PYTHON names \/nowhere\/python/],
   ['a Python without venv', { python3: DEBIAN }, {}, /no venv module.*apt install python3\.11-venv/],
-])('a machine with %s is told what to install', async (_, pythons, env, sentence) => {
+])('a machine with %s gets an error that says what to install', async (_, pythons, env, sentence) => {
   const bin = await tempDir();
   for (const [name, body] of Object.entries(pythons)) await script(join(bin, name), body);
   const installed = ensureMinistack({ record: await tempRecord(), env: { PATH: bin, ...env } });
@@ -58,7 +58,7 @@ test.each([
     { PIP_NO_INDEX: '1', PIP_FIND_LINKS: 'LINKS' },
     'other than the pinned',
   ],
-])('a package index that %s is reported with the log of pip', async (_, pip, sentence) => {
+])('reports a package index that %s, with the log of pip', async (_, pip, sentence) => {
   const dir = await tempDir();
   await writeFile(join(dir, 'botocore-1.43.106-py3-none-any.whl'), 'something else');
   const PYTHON = join(dir, 'python3');
@@ -84,7 +84,7 @@ async function machine() {
   return { env, cacheDir, homes, timesMade: async () => (await readFile(log, 'utf8')).trim().split('\n').length };
 }
 
-test('the installation happens once', async () => {
+test('installs only once', async () => {
   const { env, cacheDir, timesMade } = await machine();
   const record = await tempRecord(cacheDir);
   const first = await ensureMinistack({ record, env });
@@ -92,7 +92,7 @@ test('the installation happens once', async () => {
   expect(await timesMade()).toBe(1);
 });
 
-test('two starts at once get one and the same installation', async () => {
+test('two simultaneous starts get the same installation', async () => {
   const { env, cacheDir, homes } = await machine();
   const records = [await tempRecord(cacheDir), await tempRecord(cacheDir)];
   const [one, two] = await Promise.all(records.map((record) => ensureMinistack({ record, env })));
@@ -100,7 +100,7 @@ test('two starts at once get one and the same installation', async () => {
   expect(await homes()).toEqual([dirname(dirname(one?.command ?? '')).slice(cacheDir.length + 1)]);
 });
 
-test('an aborted installation leaves no half-made environment', async () => {
+test('leaves no half-made environment if the installation is aborted', async () => {
   const { env, cacheDir, homes } = await machine();
   const record = await tempRecord(cacheDir);
   const signal = AbortSignal.abort(new Error('enough'));
@@ -111,7 +111,7 @@ test('an aborted installation leaves no half-made environment', async () => {
 const PINNED = /^([\w.-]+==[\w.]+)( ; [\w.'<>=! ]+)?(\s+--hash=sha256:[\da-f]{64})+$/;
 const FILES = ['local/ministack', 'test', 'test/long/support/feeds'];
 
-test('requirements are pinned by version and hash, and those of the tests change none of the local cloud', async () => {
+test('pins requirements by version and hash, and those of the tests agree with those of the local cloud', async () => {
   const [local = [], tests = []] = await Promise.all(
     FILES.map(async (folder) => {
       const text = await readFile(join(PROJECT, folder, 'requirements.txt'), 'utf8');

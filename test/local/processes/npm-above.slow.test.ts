@@ -32,7 +32,7 @@ test.for([
   ['SIGKILL', ''],
   ['SIGTERM', ''],
   ['SIGKILL', '; true'],
-] as const)('when npm alone gets %s (shell: "%s"), all that was started ends', async ([signal, more]) => {
+] as const)('if only npm gets %s (shell: "%s"), every process of the start ends', async ([signal, more]) => {
   const { pid, npm, spawned, sleeper, runs } = await npmStart(more);
   expect(npm).toBe(spawned);
   expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
@@ -43,7 +43,7 @@ test.for([
   expect(await runs()).toEqual([]);
 });
 
-test('what outlives its npm all the same is ended by the next start, and what has its npm is not', async () => {
+test('a process that outlives its npm is ended by the next start, and one whose npm lives is not', async () => {
   const { pid, npm, sleeper, cacheDir, runs } = await npmStart();
   expect(await endLeftovers(cacheDir)).toEqual([]);
   expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
@@ -58,7 +58,7 @@ test('what outlives its npm all the same is ended by the next start, and what ha
   expect(await runs()).toEqual([]);
 });
 
-test('without npm nothing is watched, nor is what npm has run and what starts this by itself', () => {
+test('finds no npm to watch without npm, or if npm runs another script', () => {
   expect(npmAbove({})).toBeUndefined();
   // Here that is the process which runs the tests.
   expect(npmAbove({ npm_lifecycle_event: 'test' })).toBeUndefined();

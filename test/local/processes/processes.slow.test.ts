@@ -19,7 +19,7 @@ async function lastNumber(logFile: string): Promise<number> {
   return read();
 }
 
-test('a command runs to its end; its output is passed on line by line and logged', async () => {
+test('a command runs to its end, and its output is passed on by line and logged', async () => {
   const seen: string[] = [];
   const options = await shell('echo one; echo two >&2; printf three; exit 4');
   const result = await runCommand({ ...options, onLine: (line) => seen.push(line) });
@@ -29,7 +29,7 @@ test('a command runs to its end; its output is passed on line by line and logged
   expect((await readFile(options.logFile, 'utf8')).replace('two\n', '')).toBe('one\nthree');
 });
 
-test('an aborted command ends with all that it started, and throws the reason', async () => {
+test('an aborted command ends with its child processes, and throws the reason', async () => {
   const options = await shell('sleep 1000 & echo $!; wait');
   const abort = new AbortController();
   const onLine = () => abort.abort(new Error('enough'));
@@ -45,7 +45,7 @@ test('a command that does not exist is reported', async () => {
   });
 });
 
-test('members of the group are ended after their leader has gone', async () => {
+test('processes of the group are ended after their leader has exited', async () => {
   const options = await shell('sleep 1000 & echo $!');
   const running = await startProcess(options);
   await running.exited;
@@ -55,7 +55,7 @@ test('members of the group are ended after their leader has gone', async () => {
   expect(isAlive(left)).toBe(false);
 });
 
-test('a process that ignores SIGTERM is killed after the grace', async () => {
+test('a process that ignores SIGTERM is killed after the grace period', async () => {
   const options = await shell('trap "" TERM; echo ready; while :; do sleep 1; done');
   const running = await startProcess(options);
   await eventually(async () => (await lastLines(options.logFile, 1))[0] === 'ready');
@@ -63,7 +63,7 @@ test('a process that ignores SIGTERM is killed after the grace', async () => {
   expect(await running.exited).toMatchObject({ signal: 'SIGKILL' });
 });
 
-test('ps and /proc describe a process alike', () => {
+test('ps and /proc describe a process in the same way', () => {
   const { startedAt, ...mine } = fromPs().find(({ pid }) => pid === process.pid) ?? { startedAt: '' };
   expect(startedAt).toMatch(/\d\d:\d\d:\d\d \d{4}$/);
   expect(processEntry(process.pid)).toMatchObject({ ...mine, name: expect.any(String) });

@@ -36,8 +36,8 @@ async function killHard(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-describe('what a killed start left behind', () => {
-  test('is ended by the next start, and only that', async () => {
+describe('after a start was killed, the next one', () => {
+  test('ends its processes, and no others', async () => {
     const cacheDir = await tempDir();
     const [killed, living] = await Promise.all([starter(cacheDir), starter(cacheDir)]);
     const unrelated = ownChild('sleep', ['1000']).pid ?? 0;
@@ -56,7 +56,7 @@ describe('what a killed start left behind', () => {
     expect(living.pids.map(isAlive)).toEqual([false, false, false]);
   });
 
-  test('a process that was given a recorded number since is left alone', async () => {
+  test('does not end another process that now has a recorded id', async () => {
     const cacheDir = await tempDir();
     const unrelated = ownChild('sleep', ['1000']).pid ?? 0;
     const gone = { pid: 2 ** 22 + 1, startedAt: 'long ago' };
@@ -70,7 +70,7 @@ describe('what a killed start left behind', () => {
     expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
   });
 
-  test('an unreadable record is removed, a directory that is not ours is not', async () => {
+  test('removes unreadable records, but no directory that another program made', async () => {
     const cacheDir = await tempDir();
     const foreign = await tempDir();
     const gone = { pid: 2 ** 22 + 1, startedAt: '' };
@@ -86,8 +86,8 @@ describe('what a killed start left behind', () => {
   });
 });
 
-describe('a start that ends by itself', () => {
-  test('stops what it started and leaves nothing', async () => {
+describe('a start that ends normally', () => {
+  test('stops its processes and leaves no files', async () => {
     const record = await tempRecord();
     const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
     const logFile = join(record.workDir, 'sleeper.log');
@@ -98,7 +98,7 @@ describe('a start that ends by itself', () => {
     expect(existsSync(record.tmpDir)).toBe(false);
   });
 
-  test('can keep its logs until the next start', async () => {
+  test('can keep its logs until the record is closed again', async () => {
     const cacheDir = await tempDir();
     const record = await openRunRecord(cacheDir);
     await record.close({ keepWorkDir: true });
