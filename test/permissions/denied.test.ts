@@ -113,8 +113,8 @@ async function allowed(requests: (Request | ServiceRequest)[]): Promise<string[]
   return requests.filter((_, index) => decisions.requests[index] === 'Allow').map(text);
 }
 
-describe('what a role does not need', () => {
-  test('is refused to every role alike', async () => {
+describe('a right that a role does not need', () => {
+  test('is refused to every role', async () => {
     const requests = Object.keys(policies.roles).flatMap((role) =>
       NEVER.map(([action, resource, context]) => request(role, action, resource, context)),
     );
@@ -122,7 +122,7 @@ describe('what a role does not need', () => {
     expect(await allowed(requests)).toEqual([]);
   });
 
-  test('is refused to the functions that others are not', async () => {
+  test('is refused to a function if only other functions need it', async () => {
     const requests = OTHERS.flatMap(([of, action, resource, context]) =>
       of.map((step) => request(roleOfStep(names, step), action, resource, context)),
     );
@@ -130,7 +130,7 @@ describe('what a role does not need', () => {
     expect(await allowed(requests)).toEqual([]);
   });
 
-  test('is refused, and what is needed is not: each by the same conditions', async () => {
+  test('is granted if the role needs it, under the same conditions', async () => {
     const needed = [
       ...ofUpdates.map((step) => request(roleOfStep(names, step), 's3:ListBucket', bucket, below('updates/batch/'))),
       ...withTokens.flatMap((step) =>
@@ -152,13 +152,13 @@ describe('the policy of the bucket', () => {
   const algorithm = (value: string) => ({ 's3:x-amz-server-side-encryption': value });
   const keyId = (value: string) => ({ 's3:x-amz-server-side-encryption-aws-kms-key-id': value });
 
-  test('takes a file without a word of encryption, and with the key of the deployment', async () => {
+  test('accepts a file without encryption headers, and one with the key of the deployment', async () => {
     const requests = [put({}), put({ ...algorithm('aws:kms'), ...keyId(key) })];
 
     expect(await allowed(requests)).toHaveLength(requests.length);
   });
 
-  test('refuses plain http, an old TLS, and every other key or way of encrypting', async () => {
+  test('refuses plain http, old TLS, and any other key or encryption', async () => {
     const refused: Record<string, string>[] = [
       { 'aws:securetransport': 'false' },
       { 's3:tlsversion': '1.1' },
@@ -188,7 +188,7 @@ describe('the policy of the key', () => {
 
   beforeAll(() => expect(policies.resources).toHaveProperty([key]));
 
-  test('lets alarms publish, rules send and log groups be written', async () => {
+  test('lets alarms publish, rules send and CloudWatch Logs write log groups', async () => {
     const ours = alarm(ACCOUNT, 'crm-export-example-ExecutionsAborted');
     const requests = [
       ...['Decrypt', 'GenerateDataKey'].map((action) => use('cloudwatch.amazonaws.com', action, ours)),
@@ -201,7 +201,7 @@ describe('the policy of the key', () => {
     expect(await allowed(requests)).toHaveLength(requests.length);
   });
 
-  test('lets them do nothing for others, and other services nothing at all', async () => {
+  test('refuses other alarms, other log groups and other services', async () => {
     const requests = [
       use('cloudwatch.amazonaws.com', 'Decrypt', alarm('999999999999', 'crm-export-example-ExecutionsAborted')),
       use('cloudwatch.amazonaws.com', 'Decrypt', alarm(ACCOUNT, 'another-alarm')),

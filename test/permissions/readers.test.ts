@@ -129,15 +129,15 @@ async function allowed(who: Who, whats: What[]): Promise<What[]> {
 }
 
 describe.each(READS)('%s', (_, who, reads) => {
-  test('reads what it is to read, by the policy that its account is given', async () => {
+  test('may read its objects with the policy printed for its account', async () => {
     expect(await allowed(who, reads)).toEqual(reads);
   });
 
-  test('reads nothing else, whatever its own account allows', async () => {
+  test('may read no other object, even if its account allows everything', async () => {
     expect(await allowed(all(who), NEVER)).toEqual([]);
   });
 
-  test('reads nothing without a policy of its own account, nor by plain http', async () => {
+  test('may read no object without a policy of its account, or over plain http', async () => {
     expect(await allowed({ ...who, policy: { Statement: [] } }, reads)).toEqual([]);
     const plain = reads
       .filter(([action]) => action.startsWith('s3:'))
@@ -146,7 +146,7 @@ describe.each(READS)('%s', (_, who, reads) => {
   });
 });
 
-test('each statement counts: without it, something is refused that it is there for', async () => {
+test('without any one statement for readers, some request of a reader is refused', async () => {
   const sids = Object.values(policies.resources).flatMap(({ Statement }) =>
     Statement.flatMap(({ Sid = '' }) => (/^Readers\d/.test(Sid) ? [Sid] : [])),
   );
@@ -162,7 +162,7 @@ test('each statement counts: without it, something is refused that it is there f
 });
 
 test.each(['published/entity=*/*', 'tables/entity=*/*', 'tables/v*/entity=*/*', 'changes/entity=*/date=*'])(
-  'each pattern of keys counts: without %s, an account that reads tables is refused an object and a list',
+  'without the key pattern %s, an account that reads tables is refused an object and a list',
   async (pattern) => {
     const below = pattern
       .replace('v*', 'v2')
@@ -181,7 +181,7 @@ test.each(['published/entity=*/*', 'tables/entity=*/*', 'tables/v*/entity=*/*', 
   },
 );
 
-test('nobody else reads: other roles and accounts, and those outside of the organization', async () => {
+test('other roles and accounts, and principals outside the organization, may read no object', async () => {
   const others: Who[] = [
     { ...analyst, principal: roleIn('777788889999', 'analyst') },
     { ...analyst, principal: roleIn('777788889999', 'data/analyst-2') },
@@ -197,7 +197,7 @@ test('nobody else reads: other roles and accounts, and those outside of the orga
   expect(requests.filter((_, index) => decisions[index] === 'Allow')).toEqual([]);
 });
 
-test('in the account itself, the organization gives nothing to those whose own policy does not', async () => {
+test('a role of the own account gets no right through the organization', async () => {
   const insider: Who = { ...member, principal: roleOfStep(names, 'CheckStatus'), policy: { Statement: [] } };
 
   expect(await allowed(insider, [...OF_POINTERS, ...OF_FILES])).toEqual([]);

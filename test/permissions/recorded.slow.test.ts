@@ -9,16 +9,16 @@ beforeAll(async () => {
   recorded = await compareRecorded();
 });
 
-test('the slow end-to-end tests of this run left calls', () => {
+test('the slow end-to-end tests of this run recorded calls', () => {
   expect(recorded.functions).not.toEqual([]);
 });
 
 describe('the rights of every role', () => {
-  test('allow everything that was done', () => {
+  test('allow every recorded call', () => {
     expect(recorded.refused).toEqual([]);
   });
 
-  test('are not excused as unused where a slow test uses them', () => {
+  test('have no excuse as unused if a slow test uses them', () => {
     expect(recorded.usedDespiteExcuse).toEqual([]);
   });
 });

@@ -10,20 +10,20 @@ beforeAll(async () => {
   recorded = await compareRecorded();
 });
 
-test('the end-to-end tests of this run left calls of every function', () => {
+test('the end-to-end tests of this run recorded calls of every function', () => {
   expect(recorded.functions.toSorted()).toEqual(ALL_FUNCTIONS.toSorted());
 });
 
 describe('the rights of every role', () => {
-  test('allow everything that was done', () => {
+  test('allow every recorded call', () => {
     expect(recorded.refused).toEqual([]);
   });
 
-  test('are each used by something that was done, or have a reason', () => {
+  test('are each used by a recorded call, or have a reason', () => {
     expect(recorded.idleWithoutReason).toEqual([]);
   });
 
-  test('are excused only where they exist and nothing uses them', () => {
+  test('have an excuse only if they exist and no call uses them', () => {
     expect(recorded.needless).toEqual([]);
   });
 });
