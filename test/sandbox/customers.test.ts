@@ -30,7 +30,7 @@ function examples({ type, codes }: DocumentedField): { good: unknown[]; bad: unk
 const FIELDS = documentedFields();
 const ID = idAt('customers', 3);
 
-test('every field takes what the document allows, and null, but for the flag that steers the update', async () => {
+test('every field accepts its documented values, and every field except updateRelated accepts null', async () => {
   const api = apiOf(await sandboxFor());
   const good = (field: (typeof FIELDS)[number]) => [
     ...(field.name === 'updateRelated' ? [] : [null]),
@@ -44,7 +44,7 @@ test('every field takes what the document allows, and null, but for the flag tha
   }
 });
 
-test('every field refuses what the document does not allow, with 422 and its name', async () => {
+test('every field refuses undocumented values with 422 and its name', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
   for (const field of FIELDS) {
@@ -57,7 +57,7 @@ test('every field refuses what the document does not allow, with 422 and its nam
   expect(sandbox.ledger.calls({ kind: 'update' }).some(({ applied }) => applied)).toBe(false);
 });
 
-test('an update changes the record, so that the next export has it', async () => {
+test('an update changes the record in the next export', async () => {
   const sandbox = await sandboxFor();
   const answer = await apiOf(sandbox)('PATCH', `/customers/${ID}`, {
     city: 'אילת',
@@ -70,7 +70,7 @@ test('an update changes the record, so that the next export has it', async () =>
   expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ applied: true, status: 200 }]);
 });
 
-test('a removed customer is in no export; a customer that does not exist cannot be updated', async () => {
+test('a removed customer is in no export, and an unknown customer cannot be updated', async () => {
   const sandbox = await sandboxFor({ rows: 4 });
   sandbox.records.remove('customers', 1);
   const file = await fetch(await exportedFile(sandbox, 'customers', { columns: ['id'] }));

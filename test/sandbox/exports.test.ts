@@ -8,7 +8,7 @@ const CANARY = 'CANARY-7f3a';
 const rowsIn = (text: string | Uint8Array) => z.array(z.array(z.string())).parse(parse(Buffer.from(text)));
 const rowsAt = async (url: string) => rowsIn((await rawGet(url)).bytes);
 
-test.each(ENTITIES)('the file of %s has the requested header, every record, and all that is hard', async (entity) => {
+test.each(ENTITIES)('the file of %s has the requested header, all records, and hard characters', async (entity) => {
   const sandbox = await sandboxFor({ rows: 25 });
   const [header, ...rows] = await rowsAt(await exportedFile(sandbox, entity));
   expect(header).toEqual(await fieldNamesOf(apiOf(sandbox), entity));
@@ -17,7 +17,7 @@ test.each(ENTITIES)('the file of %s has the requested header, every record, and 
     expect(rows.flat().some((cell) => hard.test(cell))).toBe(true);
 });
 
-test('the canary is in every cell, in refusals and in the signature of the address', async () => {
+test('the canary is in every cell, in refusals and in the signature of the link, but not in the ledger', async () => {
   const sandbox = await sandboxFor({ canary: CANARY, rows: 9 });
   const url = await exportedFile(sandbox);
   expect(new URL(url).searchParams.get('signature')).toContain(CANARY);
@@ -32,7 +32,7 @@ test('the canary is in every cell, in refusals and in the signature of the addre
   expect(JSON.stringify(sandbox.ledger.calls())).not.toContain(CANARY);
 });
 
-test('sorts and filters are applied; an unknown operator passes all', async () => {
+test('sorts and filters are applied, and an unknown operator matches every record', async () => {
   const sandbox = await sandboxFor({ rows: 200 });
   const scores = async (request: object) => {
     const url = await exportedFile(sandbox, 'leads', { columns: ['score'], ...request });
@@ -54,7 +54,7 @@ test.each([
   expect((await apiOf(await sandboxFor())('POST', '/leads/exports', request)).status).toBe(400);
 });
 
-test('a job is initiated, then processing, then processed, and its file is refused with 409 until then', async () => {
+test('a job is INITIATED, PROCESSING, then PROCESSED, and its file is refused with 409 before that', async () => {
   const sandbox = await sandboxFor({ jobChecks: 3 });
   const api = apiOf(sandbox);
   const path = `/employers/exports/${await createExport(api, 'employers', { columns: ['id'] })}`;
@@ -64,7 +64,7 @@ test('a job is initiated, then processing, then processed, and its file is refus
   }
 });
 
-test('a file address expires, and cannot be changed', async () => {
+test('a link to a file expires, and is refused if changed', async () => {
   const sandbox = await sandboxFor({ urlSeconds: 60 });
   const api = apiOf(sandbox);
   const [id, other] = [
@@ -80,7 +80,7 @@ test('a file address expires, and cannot be changed', async () => {
   expect(await (await fetch(url)).text()).toContain('<Code>RequestExpired</Code>');
 });
 
-test('a request for a file with a credential is refused and a violation', async () => {
+test('a request for a file with credentials is refused, and recorded as a violation', async () => {
   const sandbox = await sandboxFor();
   const url = await exportedFile(sandbox);
   for (const name of ['Authorization', 'Cookie']) expect((await rawGet(url, { [name]: 'x' })).status).toBe(400);
@@ -90,7 +90,7 @@ test('a request for a file with a credential is refused and a violation', async 
 test.each([
   ['from records', {}, 0],
   ['generated while it is sent', { bytes: { leads: 1_000_000 } }, 1_000_000],
-])('a file %s has whole lines and stable ranges', async (_, options, about) => {
+])('a file %s has complete rows and stable ranges', async (_, options, about) => {
   const url = await exportedFile(await sandboxFor(options));
   const { bytes: all, headers } = await rawGet(url);
   const size = all.length;

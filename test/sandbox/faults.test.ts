@@ -8,7 +8,7 @@ import { apiOf, exportedFile, rawGet, refresh, sandboxFor } from './client.ts';
 
 const LEADS = ['POST', '/leads/exports', { columns: ['id'] }] as const;
 
-test('a fault hits the named calls, counted for each entity, until it is removed', async () => {
+test('a fault affects the given calls, counted by entity, until it is removed', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
   const answer = { status: 429, headers: { 'Retry-After': '2' }, body: { slow: 'down' } };
@@ -26,7 +26,7 @@ test('a fault hits the named calls, counted for each entity, until it is removed
   expect((await api(...LEADS)).status).toBe(201);
 });
 
-test('updates of named customers are hit, each counted separately', async () => {
+test('a fault affects updates of the given customers, counted by customer', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
   const ids = [0, 1].map((index) => idAt('customers', index));
@@ -37,7 +37,7 @@ test('updates of named customers are hit, each counted separately', async () => 
   expect(statuses).toEqual([409, 200, 200, 200]);
 });
 
-test('a request can be carried out although its answer is another, or is lost', async () => {
+test('a fault can apply a request and still answer an error or lose the answer', async () => {
   const sandbox = await sandboxFor();
   sandbox.faults.add({ path: 'update', done: true, answer: { status: 502, body: '<h1>Bad Gateway</h1>' } });
   const answer = await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 0)}`, { city: 'Haifa' });
@@ -53,7 +53,7 @@ test('a request can be carried out although its answer is another, or is lost', 
 });
 
 test.each<Partial<FaultInput>>([{ stallAfter: 5 }, { delaySeconds: 1000 }])(
-  'an answer with %j does not hold the end of the sandbox',
+  'an answer with %j does not delay the end of the sandbox',
   async (effect) => {
     const sandbox = await sandboxFor();
     sandbox.faults.add({ path: 'token', ...effect });
@@ -65,7 +65,7 @@ test.each<Partial<FaultInput>>([{ stallAfter: 5 }, { delaySeconds: 1000 }])(
   },
 );
 
-test('a file is cut, is another one, or has another ETag', async () => {
+test('a file can be cut, replaced, or get another ETag', async () => {
   const sandbox = await sandboxFor({ rows: 200 });
   const url = await exportedFile(sandbox);
   const { bytes: all, headers } = await rawGet(url);
@@ -90,13 +90,13 @@ test.each([
   ['customers of another call', { path: 'create', customers: [idAt('customers', 1)] }, 'has no effect at create'],
   ['an unknown effect', { path: 'status', explode: true }, 'explode'],
   ['a reset after a file', { path: 'file', reset: 'after' }, 'hangUp'],
-])('%s is no fault', async (_, fault, named) => {
+])('%s is refused as a fault', async (_, fault, named) => {
   const { faults } = await sandboxFor();
   // @ts-expect-error a typed caller cannot write it
   expect(() => faults.add(fault)).toThrow(named);
 });
 
-test('the ledger has each call with what it was about, and no token', async () => {
+test('the ledger records each call with its entity and export, and no token', async () => {
   const sandbox = await sandboxFor();
   const { refreshToken } = sandbox.issueTokens();
   const { body } = await refresh(sandbox, refreshToken);
@@ -118,7 +118,7 @@ test('the ledger has each call with what it was about, and no token', async () =
     expect(text).not.toContain(secret);
 });
 
-test('faults and ledger are controlled over HTTP, and not by a web page', async () => {
+test('faults and ledger are controlled over HTTP, but not by a web page', async () => {
   const sandbox = await sandboxFor();
   const control = (method: string, path: string, body?: string, type = 'application/json') =>
     fetch(`${sandbox.url}/_sandbox/${path}`, { method, headers: { 'Content-Type': type }, ...(body && { body }) });
@@ -146,7 +146,7 @@ function serve(...args: string[]) {
   return { child, text };
 }
 
-test('npm run sandbox says where it listens and stops on SIGTERM', async () => {
+test('npm run sandbox prints its addresses and stops on SIGTERM', async () => {
   const { child, text } = serve('--port', '0', '--client-id', 'me');
   await once(child.stdout, 'data');
   const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '';
@@ -157,7 +157,7 @@ test('npm run sandbox says where it listens and stops on SIGTERM', async () => {
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
-test('npm run sandbox with a wrong option or on a taken port ends with one sentence', async () => {
+test('npm run sandbox reports a wrong option or a taken port, and exits', async () => {
   const wrong = serve('--rows', 'many');
   const taken = serve('--port', new URL((await sandboxFor()).url).port);
   // Either process may end first.

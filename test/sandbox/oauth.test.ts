@@ -6,7 +6,7 @@ async function accepts(sandbox: Sandbox, accessToken: string): Promise<boolean> 
   return (await apiOf(sandbox, accessToken)('GET', '/leads/fields')).ok;
 }
 
-test('Allow sends the browser back with a code, the state and the issuer; the code gives the scopes', async () => {
+test('Allow redirects with code, state and issuer, and the code gives the scopes', async () => {
   const sandbox = await sandboxFor({ accessTokenSeconds: 120 });
   const { origin, pathname, searchParams } = await press(sandbox, 'allow');
   expect(`${origin}${pathname}`).toBe(CALLBACK);
@@ -15,7 +15,7 @@ test('Allow sends the browser back with a code, the state and the issuer; the co
   expect({ status, ...body }).toMatchObject({ status: 200, expires_in: 120, scope: 'openid global:export' });
 });
 
-test('the markup of the consent page takes no text of the request', async () => {
+test('the consent page escapes texts of the request', async () => {
   const text = await (await fetch(authorizeUrl(await sandboxFor({ clientId: '<b>"me"' })))).text();
   expect(text).toContain('&lt;b&gt;&quot;me&quot;');
 });
@@ -26,7 +26,7 @@ test.each([
   [{ code_challenge_method: 'plain' }, 302],
   [{ client_id: 'somebody' }, 400],
   [{ redirect_uri: 'https://crm.example/callback' }, 400],
-] as [Record<string, string>, number][])('an authorization request with %j is answered %i', async (change, status) => {
+] as [Record<string, string>, number][])('an authorization request with %j gets %i', async (change, status) => {
   const answer = await fetch(authorizeUrl(await sandboxFor(), change), { redirect: 'manual' });
   expect([answer.status, answer.headers.has('location')]).toEqual([status, status === 302]);
 });
@@ -35,12 +35,12 @@ test.each<Record<string, string>>([
   { code_verifier: 'x'.repeat(43) },
   { redirect_uri: 'http://127.0.0.1:9/other' },
   { code: 'unknown' },
-])('an exchange that does not fit its consent is an invalid grant: %j', async (change) => {
+])('an exchange that does not match its consent is an invalid grant: %j', async (change) => {
   const sandbox = await sandboxFor();
   expect((await exchange(sandbox, await consentCode(sandbox), change)).body.error).toBe('invalid_grant');
 });
 
-test('a code that is used twice revokes what it gave and is a violation', async () => {
+test('a code that is used twice revokes its tokens, and is recorded as a violation', async () => {
   const sandbox = await sandboxFor();
   const code = await consentCode(sandbox);
   const { body } = await exchange(sandbox, code);
@@ -49,7 +49,7 @@ test('a code that is used twice revokes what it gave and is a violation', async 
   expect(sandbox.ledger.violations()).toMatchObject([{ kind: 'token', reuse: true }]);
 });
 
-test('strict: a refresh keeps the former access token; a second use of a refresh token revokes all', async () => {
+test('with strict rotation, a refresh keeps the old access token, and reusing a refresh token revokes all', async () => {
   const sandbox = await sandboxFor();
   const first = sandbox.issueTokens();
   const { body: second } = await refresh(sandbox, first.refreshToken);
@@ -64,7 +64,7 @@ test.each([
   [{ graceSeconds: 10 }, 9, 200],
   [{ graceSeconds: 10 }, 11, 400],
   ['none', 1000, 200],
-] as const)('rotation %j: a second use after %i seconds is answered %i', async (rotation, seconds, status) => {
+] as const)('with rotation %j, a second use after %i seconds gets %i', async (rotation, seconds, status) => {
   const sandbox = await sandboxFor({ rotation });
   const { refreshToken } = sandbox.issueTokens();
   await refresh(sandbox, refreshToken);
@@ -72,7 +72,7 @@ test.each([
   expect((await refresh(sandbox, refreshToken)).status).toBe(status);
 });
 
-test('a refresh may narrow the scopes and never widen them; a missing scope is named', async () => {
+test('a refresh may narrow the scopes but not widen them, and a missing scope is named', async () => {
   const sandbox = await sandboxFor();
   const { refreshToken } = sandbox.issueTokens({ scopes: ['openid', 'global:export'] });
   expect((await refresh(sandbox, refreshToken, { scope: 'customers:update' })).body.error).toBe('invalid_scope');
@@ -98,7 +98,7 @@ test.each([
   ['post', {}, ENCODED, false],
   ['none', { client_id: CLIENT.clientId }, {}, true],
   ['basic', { client_id: CLIENT.clientId }, {}, false],
-] as const)('where %s is accepted, %j with %j passes: %s', async (way, form, headers, passes) => {
+] as const)('with client authentication "%s", %j with %j is accepted: %s', async (way, form, headers, passes) => {
   const sandbox = await sandboxFor({ ...CLIENT, clientAuthentication: [way] });
   const { refreshToken } = sandbox.issueTokens();
   const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, ...form });
