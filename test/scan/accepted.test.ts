@@ -11,7 +11,7 @@ const accepted: Accepted = {
 };
 
 describe('accepted findings', () => {
-  test('cover a type of resources, or those whose ids begin alike', () => {
+  test('cover a type of resource, or resources whose ids have a common prefix', () => {
     expect(compare([finding], [accepted])).toEqual([]);
     expect(compare([finding], [{ ...accepted, resources: ['AWS::Lambda::Function.CheckStatus'] }])).toEqual([]);
   });
@@ -26,7 +26,7 @@ describe('accepted findings', () => {
     expect(compare([{ ...finding, check: 'E3002' }], [{ ...accepted, check: 'E3002' }])).toHaveLength(2);
   });
 
-  test('that are not found any more are reported, each resource of them', () => {
+  test('that are no longer found are reported for each resource', () => {
     const more = { ...accepted, resources: [...accepted.resources, 'AWS::S3::Bucket'] };
     const gone = 'scripts/scan/accepted.ts: nothing is found for CKV_1 AWS::S3::Bucket any more';
     expect(compare([finding], [more])).toEqual([gone]);
@@ -34,7 +34,7 @@ describe('accepted findings', () => {
 });
 
 describe('advisories', () => {
-  test('of high and critical severity are reported, others are not', () => {
+  test('of high and critical severity are reported, and no others', () => {
     const vulnerabilities = {
       a: { severity: 'high', range: '<2.0.0' },
       b: { severity: 'critical', range: '*' },
@@ -44,7 +44,7 @@ describe('advisories', () => {
     expect(readAudit(JSON.stringify({ vulnerabilities }))).toEqual({ problems: ['a <2.0.0: high', 'b *: critical'] });
   });
 
-  test('that the registry does not give are not taken for none', () => {
+  test('that the registry refuses are reported as refused, not as an empty list', () => {
     expect(readAudit('{"message":"405 Method Not Allowed","statusCode":405}')).toEqual({
       refused: '405 Method Not Allowed',
     });

@@ -14,7 +14,7 @@ function problemsOf(entry: Partial<LockedPackage>, more: Partial<Manifest> = {},
   return findPackageProblems({ packages }, { dependencies: {}, devDependencies: {}, allowScripts: {}, ...more });
 }
 
-test('takes every package from the registry, by its hash, at one version, and runs listed install scripts only', () => {
+test('each package has one version, comes from the registry with a hash, and runs only allowed scripts', () => {
   expect(findPackageProblems(readLockfile(), readManifest())).toEqual([]);
   expect(readManifest().allowScripts).toEqual({ esbuild: true, node: true });
 });
@@ -32,7 +32,7 @@ test.each<[what: string, entry: Partial<LockedPackage>, problem: string]>([
   expect(problemsOf(entry)).toEqual([expect.stringContaining(problem)]);
 });
 
-test.each(['^1.0.0', '~1.0.0', 'latest', '*', 'github:a/a'])('a package that is requested as %s is reported', (b) => {
+test.each(['^1.0.0', '~1.0.0', 'latest', '*', 'github:a/a'])('a package requested as %s is reported', (b) => {
   expect(problemsOf({}, { devDependencies: { b } })).toEqual([`b is requested as ${b}, not as one version`]);
 });
 
@@ -47,7 +47,7 @@ test.each(['GPL-3.0-only', 'AGPL-3.0', 'MIT AND GPL-3.0-only', 'UNLICENSED', '',
   },
 );
 
-test('a licence is accepted by an exception for this package, in development only', () => {
+test('a licence is accepted by an exception for one package, in development only', () => {
   const license = 'MPL-2.0';
 
   expect(problemsOf({ license, dev: true }, {}, 'node_modules/lightningcss')).toEqual([]);

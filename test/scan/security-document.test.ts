@@ -11,14 +11,14 @@ function rowsOf(heading: string): string[][] {
 }
 
 describe('docs/security.md', () => {
-  test('proves each threat by a test', () => {
+  test('names a test for each threat', () => {
     const rows = rowsOf('Threats');
 
     expect(rows.length).toBeGreaterThan(30);
     expect(rows.filter(([, protection = '']) => !/`test\/[\w./-]+\.test\.ts`/.test(protection))).toEqual([]);
   });
 
-  test('names files of the project that exist', () => {
+  test('names only files that exist', () => {
     const files = [...document.matchAll(/`((?:test|lib|scripts|local|scan|docs)\/[\w./-]+\.\w+)`/g)].map(
       ([, file]) => file ?? '',
     );

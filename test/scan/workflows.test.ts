@@ -10,7 +10,7 @@ function jobsOf(text: string): string[] {
   return jobs.split(/^ {2}(?=[\w-]+:$)/m).filter((job) => job.trim() !== '');
 }
 
-test('there is a workflow, and its file has the name that the build server looks for', () => {
+test('there is a workflow, and every workflow file ends in .yml', () => {
   expect(files.length).toBeGreaterThan(0);
   expect(files.filter((file) => !file.endsWith('.yml'))).toEqual([]);
 });
@@ -18,14 +18,14 @@ test('there is a workflow, and its file has the name that the build server looks
 describe.each(files)('%s', (file) => {
   const text = textOf(file);
 
-  test('pins every action by its whole commit, and says which version that is', () => {
+  test('pins every action by its full commit hash, with its version', () => {
     const uses = text.split('\n').filter((line) => /\buses:/.test(line));
 
     expect(uses.length).toBeGreaterThan(0);
     expect(uses.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
   });
 
-  test('gives nothing by default, and each job that runs code of the project the right to read only', () => {
+  test('has no permissions by default, and jobs that run code of the project may only read', () => {
     expect(text).toMatch(/^permissions: \{\}$/m);
     for (const job of jobsOf(text)) {
       const may = /^ {4}permissions:\n {6}contents: (read|write)(?: #.*)?\n {4}\S/m.exec(job)?.[1];
@@ -34,32 +34,32 @@ describe.each(files)('%s', (file) => {
     expect(text.match(/: write\b|write-all/g) ?? []).toHaveLength(file.endsWith('release.yml') ? 1 : 0);
   });
 
-  test('stops what a later push made superfluous, but for a release, and what does not end', () => {
+  test('cancels runs that a later push replaced, except a release, and limits the time of every job', () => {
     const release = file.endsWith('release.yml');
     expect(/^concurrency:\n(?: {2}.*\n)* {2}cancel-in-progress: (\w+)$/m.exec(text)?.[1]).toBe(String(!release));
     for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}timeout-minutes: \d+$/m);
   });
 
-  test('leaves no token of the repository behind for later steps', () => {
+  test('does not keep the repository token for later steps', () => {
     const checkouts = text.split('uses: actions/checkout@').slice(1);
 
     for (const checkout of checkouts) expect(checkout.split(/^ {6}- /m)[0]).toContain('persist-credentials: false');
   });
 
-  test('holds no secrets, is started by no stranger with more than his own rights, and runs no text from outside', () => {
+  test('uses no secrets or privileged triggers, and puts no expression into a script', () => {
     expect(text).not.toMatch(/\bsecrets\./);
     expect(text).not.toMatch(/pull_request_target|workflow_run/);
     expect(text.split('\n').filter((line) => /run:.*\$\{\{/.test(line))).toEqual([]);
   });
 });
 
-test('main gets what .ci/run does, each night on Linux of both kinds and on macOS', () => {
+test('ci.yml runs .ci/run, and lists Linux on x64 and arm64, and macOS', () => {
   const [check = ''] = jobsOf(textOf('.github/workflows/ci.yml'));
 
   expect(check).toMatch(/^ {6}- run: \.ci\/run$/m);
   expect(check).toContain(`'["ubuntu-24.04", "ubuntu-24.04-arm", "macos-15"]'`);
 });
 
-test('a release is made from no cache, which another run could have filled', () => {
+test('release.yml uses no cache, which another run could have filled', () => {
   expect(textOf('.github/workflows/release.yml')).not.toMatch(/^ +cache: /m);
 });

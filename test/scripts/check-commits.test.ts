@@ -3,7 +3,7 @@ import { subjectProblems } from '../../scripts/check-commits.ts';
 
 const longest = `feat(cli): ${'a'.repeat(61)}`;
 
-test.each([longest, 'fix: read the last page', 'build(deps)!: drop Node 20'])('"%s" is a subject', (subject) => {
+test.each([longest, 'fix: read the last page', 'build(deps)!: drop Node 20'])('"%s" is accepted', (subject) => {
   expect(subjectProblems(subject)).toEqual([]);
 });
 
@@ -13,10 +13,10 @@ test.each([
   'fix:read the last page',
   'fix(CLI): read the last page',
   'wip',
-])('"%s" does not have the form of a subject', (subject) => {
+])('"%s" is refused, because it does not have the form of a subject', (subject) => {
   expect(subjectProblems(subject)).toEqual([expect.stringContaining('does not have the form "type(scope): summary"')]);
 });
 
-test('a subject has at most 72 characters', () => {
+test('a subject with more than 72 characters is refused', () => {
   expect(subjectProblems(`${longest}a`)).toEqual(['has 73 characters, at most 72 are allowed']);
 });

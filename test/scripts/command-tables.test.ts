@@ -48,14 +48,14 @@ const called = new Map(
 );
 const listed = new Set(COMMAND_RIGHTS.map(({ action }) => action));
 
-test('init needs no account, and imports nothing of AWS', () => {
+test('init imports no client of AWS', () => {
   const texts = [...closure('cli/access/init.ts')].map((file) => readFileSync(file, 'utf8'));
 
   expect(texts.length).toBeGreaterThan(10);
   expect(texts.filter((text) => /^import (?!type )[^;]*? from '@aws-sdk\//m.test(text))).toEqual([]);
 });
 
-test('every command but init and completion has rights, and no other', async () => {
+test('every command except init and completion has rights, and no other command is listed', async () => {
   const names = (await createProgram(LOADERS)).commands.map((command) => command.name());
   const withRights = COMMAND_RIGHTS.flatMap(({ commands }) => commands.map((command) => command.split(' ')[0]));
 
@@ -63,7 +63,7 @@ test('every command but init and completion has rights, and no other', async () 
   expect([...called.keys()].toSorted()).toEqual([...new Set([...withRights, 'init'])].toSorted());
 });
 
-test('every call of AWS that a command makes has a right in the table', () => {
+test('every AWS call of a command has a right in the table', () => {
   const calls = new Set([...called.values()].flatMap((actions) => [...actions]));
 
   const without = ['cloudformation:DescribeStacks', ...OF_LOCAL_CLOUDS];
