@@ -47,7 +47,7 @@ async function invoked(environment: Record<string, string>) {
   return { out, err };
 }
 
-test('at log level DEBUG no line has more than at INFO: no event, token, answer or variable', async () => {
+test('at log level DEBUG, no log line has more fields than at INFO, or contains a secret', async () => {
   const { out, err } = await invoked(DEBUG);
 
   expect(`${out}${err}`).not.toContain(CANARY);
@@ -64,7 +64,7 @@ test('at log level DEBUG no line has more than at INFO: no event, token, answer 
   expect(metricsIn(lines.find((line) => '_aws' in line)).map(({ name }) => name)).toContain('RunsEnded');
 });
 
-test('in the development mode of the logger nothing more is reported either, and the metrics stay', async () => {
+test('in the development mode of the logger, no secret is logged and the metrics are still written', async () => {
   const { out, err } = await invoked({ ...DEBUG, POWERTOOLS_DEV: 'true' });
 
   expect(`${out}${err}`).not.toContain(CANARY);

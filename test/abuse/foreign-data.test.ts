@@ -25,21 +25,18 @@ const ANSWERS: [string, Reply][] = [
     { status, ...problem },
   ]),
   ['an error in HTML', { status: 500, headers: { 'content-type': 'text/html' }, text: `<h1>${sentence}</h1>` }],
-  ['a type of content', { status: 500, headers: { 'content-type': `text/html; for="${EMAIL}"` }, text: sentence }],
-  ['a time to wait', { status: 429, headers: { 'retry-after': `${EMAIL} ${PHONE}` } }],
+  ['a content type', { status: 500, headers: { 'content-type': `text/html; for="${EMAIL}"` }, text: sentence }],
+  ['a Retry-After header', { status: 429, headers: { 'retry-after': `${EMAIL} ${PHONE}` } }],
   ['a redirect', { status: 302, headers: { location: `https://crm.example.com/login?user=${EMAIL}` } }],
   ['a record instead of a status', { json: RECORD }],
   ['a status that is a record', { json: { status: sentence, id: EXPORT_ID } }],
   ['keys that are data', { json: { [EMAIL]: RECORD, [PHONE]: RECORD } }],
-  [
-    'half of a JSON text',
-    { headers: { 'content-type': 'application/json' }, text: `{"id":"${EMAIL}","phone":"${PHONE}` },
-  ],
-  ['a text in place of JSON', { text: sentence }],
+  ['truncated JSON', { headers: { 'content-type': 'application/json' }, text: `{"id":"${EMAIL}","phone":"${PHONE}` }],
+  ['text instead of JSON', { text: sentence }],
 ];
 
 describe('data of another customer', () => {
-  test.each(ANSWERS)('in %s gets into no answer, error, log or metric', async (_, reply) => {
+  test.each(ANSWERS)('in %s does not appear in an answer, error, log or metric', async (_, reply) => {
     const request = `GET /leads/exports/${EXPORT_ID}`;
     const again = typeof reply === 'object' && reply.status === 401 ? 2 : 1;
     const { url, seen } = await serverFor(...Array.from({ length: again }, (): [string, Reply] => [request, reply]));

@@ -34,8 +34,8 @@ const INSIDE = [
   'file:///proc/self/environ',
 ];
 
-describe('the CRM returns a link', () => {
-  test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is reported', async (address) => {
+describe('a download link from the CRM', () => {
+  test.each(INSIDE)('to %s is rejected without a request, and is in no error or log', async (address) => {
     const deps = testDeps({ deployment: production });
     const link = asked({ url: `${address}?${CANARY}` });
     const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abortUpload };
@@ -50,8 +50,8 @@ describe('the CRM returns a link', () => {
   });
 });
 
-describe('redirects lead from an allowed host', () => {
-  test.each(INSIDE)('over two allowed hops to %s: the last one is refused', (address) => {
+describe('a redirect from an allowed host', () => {
+  test.each(INSIDE)('to %s is refused after two allowed hops', (address) => {
     const first = checkAddress(`https://${FILES}/a?${CANARY}`, POLICY);
     const second = checkAddress('/b', POLICY, first, 1);
     const third = checkAddress(`https://${FILES}/c`, POLICY, second, 2);
@@ -61,7 +61,7 @@ describe('redirects lead from an allowed host', () => {
     );
   });
 
-  test('back to its own name, which means loopback by now: no connection is made', async () => {
+  test('to a host name that now resolves to loopback opens no connection', async () => {
     let connections = 0;
     const server = createServer().on('connection', () => {
       connections += 1;

@@ -17,7 +17,7 @@ async function afterThreeRefreshes() {
   return { world, old };
 }
 
-test('the label is moved back to an old version: its token is not presented again, and the newest grant goes on', async () => {
+test('after the label moves back to an old version, clients do not spend it again but use the newest grant', async () => {
   const { world, old } = await afterThreeRefreshes();
   world.secrets.place(FIRST_VERSION, old);
 
@@ -27,7 +27,7 @@ test('the label is moved back to an old version: its token is not presented agai
   expect(world.endpoint).toMatchObject({ calls: 4, reuses: 0 });
 });
 
-test('the ledger lets nobody spend the old version, though every later one was deleted', async () => {
+test('the ledger refuses to spend an old version even if all later versions are deleted', async () => {
   const { world, old } = await afterThreeRefreshes();
   world.secrets.versions.clear();
   world.secrets.place(FIRST_VERSION, old);
@@ -38,7 +38,7 @@ test('the ledger lets nobody spend the old version, though every later one was d
   expect(world.endpoint).toMatchObject({ calls: 3, reuses: 0 });
 });
 
-test('an old grant that is stored again under a new name is presented once, and then everybody says what to do', async () => {
+test('an old grant stored as a new version is spent once, and all clients fail with ReauthorizationRequired', async () => {
   const { world, old } = await afterThreeRefreshes();
   world.secrets.place(randomUUID(), old);
 

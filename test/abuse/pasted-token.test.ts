@@ -57,7 +57,7 @@ async function start(input: unknown) {
   return { answer, ...seen };
 }
 
-describe.each(TOKENS)('%s that is pasted', (_, token) => {
+describe.each(TOKENS)('%s pasted into the input of an execution', (_, token) => {
   test.each(REFUSED)('as %s ends the run, and is in no error, log or metric', async (_place, inputWith) => {
     const { answer, text, lines } = await start(inputWith(token));
 
@@ -67,7 +67,7 @@ describe.each(TOKENS)('%s that is pasted', (_, token) => {
     expect(lines).toContainEqual(expect.objectContaining({ RunsEnded: 1, outcome: answer?.failure?.error }));
   });
 
-  test.each(TAKEN)('as %s is in no log', async (_place, inputWith) => {
+  test.each(TAKEN)('as %s is accepted, and does not appear in a log', async (_place, inputWith) => {
     const { answer, text, lines } = await start(inputWith(token));
 
     expect(answer?.outcome).toBe('CREATED');
