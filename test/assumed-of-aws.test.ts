@@ -79,28 +79,28 @@ function resourcesOf({ States }: Definition): string[] {
   });
 }
 
-describe('what is assumed of AWS', () => {
+describe('docs/design/aws-assumptions.md', () => {
   const all = used();
 
-  test('has a row for every resource type, every call and every integration of the machines', () => {
+  test('has a row for every resource type, call and integration that the product uses', () => {
     const lacking = [...all].filter(([what]) => !named.has(what));
 
     expect(lacking.map(([what, where]) => `${what} (${where}) has no row in ${FILE}`)).toEqual([]);
   });
 
-  test('has no row for what the product does not ask of AWS', () => {
+  test('has no row for a call, type or integration that the product does not use', () => {
     expect([...named].filter((what) => !all.has(what)).map((what) => `${what} is used no more: ${FILE}`)).toEqual([]);
   });
 
-  test('says in every row of which call, type or integration the fact is', () => {
+  test('names a call, resource type or integration in every row', () => {
     expect(lines(rows.filter(({ of }) => of.length === 0))).toEqual([]);
   });
 
-  test('has a source in every row, or says that it is assumed', () => {
+  test('has a source in every row, or says that the fact is assumed', () => {
     expect(lines(rows.filter(({ source }) => !/\]\(https:\/\/|\]\[|^assumed/.test(source)))).toEqual([]);
   });
 
-  test('names recordings by a link that is there', () => {
+  test('links every recording, and has no unused link', () => {
     const targets = new Set(
       [...document.matchAll(/^\[([^\]]+)\]: https:\/\/github\.com\/.*\.snapshot\.json$/gm)].map(([, name]) => name),
     );
@@ -110,14 +110,14 @@ describe('what is assumed of AWS', () => {
     expect([...targets].filter((name) => !links.includes(name))).toEqual([]);
   });
 
-  test('names checks and tests that exist, one at least in every row', () => {
+  test('names only checks and tests that exist, and at least one in every row', () => {
     const unknown = rows.flatMap(({ shown }) => shown.filter((one) => !CHECKS.has(one) && !existsSync(one)));
 
     expect(unknown).toEqual([]);
     expect(lines(rows.filter(({ shown }) => shown.length === 0))).toEqual([]);
   });
 
-  test('is settled by a check of verify, or says why none can, wherever it rests on more than recordings', () => {
+  test('names a check of verify for every fact without a recording, or says why there is no check', () => {
     const open = rows.filter((row) => !isRecorded(row) && !row.shown.some((one) => one.startsWith('verify ')));
 
     expect(lines(open.filter(({ last }) => !/\bNo check: \S/.test(last)))).toEqual([]);

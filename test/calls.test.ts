@@ -54,7 +54,7 @@ describe('pages', () => {
 
   const codeOf = (text: string) => [...text.matchAll(/^```\w*\n[\s\S]*?^```|`[^`\n]+`/gm)].map(([code]) => code);
 
-  test.each(pages)('%s shows calls of commands and options that exist', (page) => {
+  test.each(pages)('%s shows only calls with commands and options that exist', (page) => {
     const code = codeOf(textOf(page));
     const spans = code.filter((each) => !each.startsWith('```')).map((each) => each.slice(1, -1));
     const short = spans.filter((span) => /^[a-z][a-z-]* (?:--[a-z]|[A-Z]{3})/.test(span) && !OTHER_PROGRAMS.test(span));
@@ -64,7 +64,7 @@ describe('pages', () => {
   });
 });
 
-describe('help', () => {
+describe('the help', () => {
   const helpOf = (command: Command): string => {
     let text = '';
     command.configureOutput({ writeOut: (part) => (text += part) });
@@ -73,7 +73,7 @@ describe('help', () => {
   };
 
   test.each(commands.map((command) => [command.name(), command] as const))(
-    'of %s names commands and options that exist',
+    'of %s names only commands and options that exist',
     (_, command) => {
       const help = helpOf(command).replaceAll(/npx\s+--no\s+--\s+/g, '');
       const known = optionsOf(command);
@@ -113,14 +113,14 @@ describe('messages', () => {
     );
   }
 
-  test('show calls of commands and options that exist', () => {
+  test('show only calls with commands and options that exist', () => {
     const calls = messages.flatMap(([, text]) => [...wholeCalls(text), ...madeCalls(text)]);
 
     expect(calls.length).toBeGreaterThan(50);
     expect(problemsOf(calls)).toEqual([]);
   });
 
-  test('name options that exist', () => {
+  test('name only options that exist', () => {
     const known = new Set([...commands.flatMap(optionsOf), ...OTHER_OPTIONS]);
     const flags = messages
       .filter(([file]) => /^(?:cli|core|lambdas)\//.test(file))

@@ -32,7 +32,7 @@ function fieldsOf(schema: z.core.JSONSchema.BaseSchema, path = ''): string[] {
 describe('docs/configuration.md', () => {
   const rows = [...readFileSync('docs/configuration.md', 'utf8').matchAll(/^\| `([^`]+)` \| .* \| (.*) \|$/gm)];
 
-  it('has a row for every field of the configuration, and none for a field that does not exist', () => {
+  it('has a row for every field of the configuration, and for no other field', () => {
     const schema = z.toJSONSchema(deploymentSchema, { io: 'input' });
     const perEntity = z.toJSONSchema(deploymentSchema.in.shape.entities, { io: 'input' });
     const plan = typeof perEntity.additionalProperties === 'object' ? perEntity.additionalProperties : {};
@@ -43,7 +43,7 @@ describe('docs/configuration.md', () => {
     );
   });
 
-  it('says of each field what it means', () => {
+  it('explains each field in a sentence', () => {
     expect(rows.filter(([, , meaning]) => !meaning?.endsWith('.')).map(([, field]) => field)).toEqual([]);
   });
 });
@@ -70,15 +70,15 @@ describe('the event patterns of docs/reading.md', () => {
   it.each([
     ['a file', event('runs/entity=leads/run=a/leads.csv')],
     ['a night', event(nightKey('2026-11-20'))],
-    ['a night that is complete', event(complete)],
+    ['a complete night', event(complete)],
     ['a manifest', event('runs/entity=leads/run=a/_manifest.json')],
-    ['a pointer that is deleted', event('published/entity=leads/latest.json', { type: 'Object Deleted' })],
+    ['the deletion of a pointer', event('published/entity=leads/latest.json', { type: 'Object Deleted' })],
     ['a pointer in another bucket', event('published/entity=leads/latest.json', { bucket: 'others' })],
   ])('does not match %s', (_, other) => {
     expect(matchesPattern(pattern, other)).toBe(false);
   });
 
-  it('of feeds matches the record of a feed, behind which all of it is there, and nothing else', () => {
+  it('for feeds match only the record of a feed', () => {
     const feeds: unknown = JSON.parse(documentedFeedPattern('exports'));
     const to = { date: '2026-11-20', run: 'leads/night=1' };
     const record = event(recordKey('leads', to));
@@ -94,7 +94,7 @@ describe('the event patterns of docs/reading.md', () => {
     expect(others.filter((other) => matchesPattern(feeds, other))).toEqual([]);
   });
 
-  it('of the night matches a night that is complete, and nothing else', () => {
+  it('for nights match only a complete night', () => {
     const others = [nightKey('2026-11-20'), 'published/entity=leads/latest.json'].map((key) => event(key));
 
     expect(matchesPattern(nights, event(complete))).toBe(true);
@@ -108,11 +108,11 @@ describe('docs/runbook.md', () => {
   const entries = runbookEntries();
   const commands = allCommands(readFileSync('docs/runbook.md', 'utf8'));
 
-  it('names the deployment once, before the first command', () => {
+  it('sets the deployment once, in its first command', () => {
     expect(commands[0]).toBe('export CRM_EXPORT_DEPLOYMENT=NAME');
   });
 
-  it('has one entry for every alarm, every error name and every other end, and none for anything else', () => {
+  it('has one entry for every alarm, every error and every other end, and no further entry', () => {
     const names = new Set([...Object.keys(ALARMS), ...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS)]);
     expect(entries.map(({ id }) => id).toSorted()).toEqual([...names].toSorted());
   });
@@ -122,14 +122,14 @@ describe('docs/runbook.md', () => {
     expect(text).toContain('**Fix.**');
   });
 
-  it.each(entries)('says it in $id with at most 60 words, besides the commands', ({ text }) => {
+  it.each(entries)('has at most 60 words in $id, not counting commands', ({ text }) => {
     const words = text.replaceAll(/^```sh\n[\s\S]*?^```/gm, '').split(/\s+/);
 
     expect(words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length).toBeLessThanOrEqual(60);
   });
 
   it.each([...new Set(commands)].filter((command) => command.startsWith('npx --no -- crm-export ')))(
-    'tells nobody to type what the command does not know: %s',
+    'has only commands that can be parsed: %s',
     async (line) => {
       vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
       const args = line.replace('ENTITY', 'leads').split(' ').slice(4);
@@ -149,7 +149,7 @@ describe('docs/runbook.md', () => {
 
 // The name is free in the registry: without --no, npx would install whatever somebody publishes under it. Without --, npx takes
 // the first option for itself.
-it('no document and no message spells the call of the command in another way', () => {
+it('every document and message calls the command as "npx --no -- crm-export"', () => {
   const files = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md', '{cli,core,lambdas,lib,local,scripts}/**/*.ts']);
   const wrong = files.flatMap((file) => {
     // What earlier releases had stays in the changelog.
@@ -162,10 +162,10 @@ it('no document and no message spells the call of the command in another way', (
   expect(wrong).toEqual([]);
 });
 
-describe('links between the documents', () => {
+describe('links between documents', () => {
   const documents = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md']);
 
-  it.each(documents)('all lead to a file and a heading from %s', (file) => {
+  it.each(documents)('lead to an existing file and heading from %s', (file) => {
     const links = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
     const broken = links.filter(([, path, anchor]) => {
       const target = path ? normalize(join(dirname(file), path)) : file;
@@ -175,7 +175,7 @@ describe('links between the documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
-  it('name documents that exist, also from the code', () => {
+  it('in the code name documents that exist', () => {
     const sources = globSync('{bin,lib,lambdas,core,transfer,cli,sandbox,local,bench,scripts}/**/*.{ts,json}');
     const broken = sources.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/docs\/(?:[a-z\d-]+\/)*[a-z\d-]+(?:\.md|\.json)?/g)]

@@ -13,7 +13,7 @@ function namesIn(file: string): number {
   return ENTITIES.filter((entity) => new RegExp(`(?<![\\w-])${entity}(?![\\w-])`).test(text)).length;
 }
 
-test('the recipe for a new entity names every place with a list of entities', () => {
+test('docs/new-entity.md names every file with a list of entities', () => {
   const [, places = ''] = readFileSync('docs/new-entity.md', 'utf8').split('\n## Places\n');
   const named = [...places.matchAll(/^\d+\. `([^`]+)`/gm)].slice(0, 3).map(([, file]) => file);
   const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' });

@@ -97,7 +97,7 @@ const runsOf = (what: string) =>
   numberIn(rowsOf(COST, 'What the runs cost, a month').find(([name]) => name?.replaceAll('*', '') === what)?.[2]);
 
 describe('docs/design/scale.md', () => {
-  it('counts what a deployment takes of each quota, the one that ends first on top', () => {
+  it('says how much of each quota a deployment uses, and names the two quotas that end first', () => {
     for (const { takes, fit, plain, full, limit, name } of resources()) {
       const both = plain !== full;
       const expected = { takes: both ? `${plain}; ${full} with all` : `${plain}`, fit: `**${whole(limit / plain)}**` };
@@ -113,7 +113,7 @@ describe('docs/design/scale.md', () => {
 });
 
 describe('docs/cost.md', () => {
-  it('counts what stands, and multiplies it', () => {
+  it('says what deployments cost standing still, for 1, 100 and 5,000', () => {
     const rows = rowsOf(COST, 'What deployments cost standing still, a month');
     const sums = (sum: number) => [1, 100, 5000].map((times) => dollars(sum * times));
 
@@ -123,7 +123,7 @@ describe('docs/cost.md', () => {
     ]);
   });
 
-  it('counts apart what settings add', () => {
+  it('says what each setting adds', () => {
     const rows = rowsOf(COST, 'Setting');
 
     expect(rows.map(([what, , adds]) => [what, adds])).toEqual(besides().map(([what, sum]) => [what, dollars(sum)]));
@@ -140,7 +140,7 @@ describe('docs/cost.md', () => {
     expect(COST).toContain(`disk of ${whole(disk.Size)} MB costs a cent for ${whole(0.01 / dollarsAnHour)} hours`);
   });
 
-  it('has the sums on top', () => {
+  it('begins with the sums', () => {
     const [, alarms] = standing()[0] ?? [];
     const costs = [total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
 

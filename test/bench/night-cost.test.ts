@@ -15,7 +15,7 @@ const dollarsOf = (usage: Partial<Usage>, what: string) =>
   costOfRuns({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0 }).find((line) => line.what === what)
     ?.dollars;
 
-it('takes what seven runs used times 30.4 nights and the price of each', () => {
+it('multiplies the usage of seven runs by 30.4 nights and by the price of each unit', () => {
   expect(dollarsOf({ transitions: 1000 }, 'Step Functions')).toBeCloseTo(7 * 0.025 * 30.4);
   expect(dollarsOf({ gbSeconds: 10, invocations: 1e6 }, 'Lambda')).toBeCloseTo(7 * (10 * 0.0000133334 + 0.2) * 30.4);
   expect(dollarsOf({ storeRequests: 1000 }, 'S3')).toBeCloseTo(7 * 0.005 * 30.4);
