@@ -21,7 +21,7 @@ const PAGE = `document.querySelector('main h1') && JSON.stringify({
 const press = (decision: string) => `document.querySelector('button[value=${decision}]')?.click() ?? true`;
 const there = (decision: string) => `document.querySelector('button[value=${decision}]')?.innerText`;
 
-describe.skipIf(!hasChromium())('in a real browser', () => {
+describe.skipIf(!hasChromium())('authorize in a real browser', () => {
   const cloud = inject('cloud');
   let browser: Browser;
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
     return JSON.parse(String(await browser.value(PAGE)));
   }
 
-  test('a person who presses Allow is told so on an accessible page without data, and the grant is stored', async () => {
+  test('Allow shows an accessible page without data, and stores the grant', async () => {
     const { sandbox, places, options } = await setting();
     const page = Promise.withResolvers<Record<string, unknown>>();
 
@@ -78,7 +78,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
-  test('a person who presses Deny is sent back to the terminal, where the reason stands', async () => {
+  test('Deny shows that the authorization was refused, ends in access_denied and stores nothing', async () => {
     const { places, options } = await setting();
     const page = Promise.withResolvers<Record<string, unknown>>();
 
@@ -94,7 +94,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
     expect(await places.tokensText()).toBe('');
   });
 
-  test('a browser that is sent to localhost arrives there', async () => {
+  test('a redirect URI on localhost reaches the command', async () => {
     const { places, options } = await setting();
     const redirectUri = 'http://localhost:0/come/back';
 

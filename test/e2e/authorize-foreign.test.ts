@@ -97,7 +97,7 @@ async function refreshAt(issuer: string, refreshToken: string) {
   return { status: response.status, body: await response.json() };
 }
 
-test('a person logs in and consents there, the grant is stored, rotates, and an old refresh token is refused', async () => {
+test('stores a grant of oidc-provider, refreshes it, and replaces it after an old token was reused', async () => {
   const issuer = await foreignServer();
   const crm = crmAt(issuer);
   const places = await makePlaces(cloud.endpoint);
@@ -132,7 +132,7 @@ test('a person logs in and consents there, the grant is stored, rotates, and an 
   expect(await places.tokens()).toMatchObject({ accessToken: refreshed.accessToken });
 });
 
-test('a redirect URI on localhost and credentials in the form are taken as registered', async () => {
+test('accepts a registered redirect URI on localhost, and sends credentials in the form', async () => {
   const crm = crmAt(await foreignServer('client_secret_post'), 'post');
   const places = await makePlaces(cloud.endpoint);
 
@@ -146,7 +146,7 @@ test('a redirect URI on localhost and credentials in the form are taken as regis
   expect((await places.tokens()).refreshToken).toBeTruthy();
 });
 
-test('a client that authenticates otherwise than agreed is told what to change', async () => {
+test('a client with the wrong kind of authentication gets the setting to change', async () => {
   const crm = crmAt(await foreignServer(), 'basic_raw');
   const places = await makePlaces(cloud.endpoint);
 
@@ -161,7 +161,7 @@ test('a client that authenticates otherwise than agreed is told what to change',
   expect(await places.tokensText()).toBe('');
 });
 
-test('scopes that the CRM leaves out are named', async () => {
+test('lists the requested scopes that the CRM did not grant', async () => {
   const issuer = await foreignServer();
   const { crm } = deployment({ crm: { authUrl: issuer, scopes: ['openid', 'global:everything'] } });
   const places = await makePlaces(cloud.endpoint);

@@ -44,7 +44,7 @@ function quickClock(onSleep: (time: number) => unknown = () => undefined) {
 const put = (places: GrantPlaces, SecretString: string) =>
   places.secrets.send(new PutSecretValueCommand({ SecretId: places.TokensSecretId, SecretString }));
 
-test('over a dead token set it is stored at once, and fifty functions are served without a refresh', async () => {
+test('replaces a dead token set at once, and fifty functions use the grant without a refresh', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(
@@ -65,7 +65,7 @@ test('over a dead token set it is stored at once, and fifty functions are served
   expect(sandbox.ledger.calls({ kind: 'token' })).toHaveLength(calls);
 });
 
-test('a refresh that is under way is waited for, and the new grant has the last word', async () => {
+test('waits for a running refresh, and then stores the new grant as the newest', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const first = await storeGrant(grantOf(sandbox, -10), { store, ledger });
@@ -86,7 +86,7 @@ test('a refresh that is under way is waited for, and the new grant has the last 
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('a live claim is waited out by a clock of its own, whatever the deadline says', async () => {
+test('waits as long as a claim lasts by its own clock, for any deadline in the ledger', async () => {
   for (const holdersClock of [-300_000, 0, 300_000]) {
     const { sandbox, places } = await setting();
     const { store, ledger } = places;
@@ -102,7 +102,7 @@ test('a live claim is waited out by a clock of its own, whatever the deadline sa
   }
 });
 
-test('a claim that changes hands is waited for again, and one that is given back is taken at once', async () => {
+test('waits again if the claim changes hands, and not at all if it was given back', async () => {
   const { sandbox, places } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });
@@ -125,7 +125,7 @@ test('a claim that changes hands is waited for again, and one that is given back
   expect(quick.time()).toBe(0);
 });
 
-test('a command that is killed under its claim leaves a grant that functions refresh, once the claim has run out', async () => {
+test('a command killed while it holds the claim leaves a grant that a function can refresh later', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });
@@ -142,7 +142,7 @@ test('a command that is killed under its claim leaves a grant that functions ref
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('two first authorizations at once are stored one after the other', async () => {
+test('stores two first authorizations at once one after the other', async () => {
   const { sandbox, places } = await setting();
   const { store, ledger } = places;
   const grants = [grantOf(sandbox), grantOf(sandbox)];
@@ -155,7 +155,7 @@ test('two first authorizations at once are stored one after the other', async ()
   expect(await places.tokens()).toEqual(last?.tokens);
 });
 
-test('a value that nobody can read is followed, whoever wrote it', async () => {
+test('stores a grant after an unreadable value', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   await put(places, 'not what it should be');
@@ -173,7 +173,7 @@ test('a value that nobody can read is followed, whoever wrote it', async () => {
   expect(await functionAt(places, crm)()).toMatchObject({ accessToken: tokens.accessToken });
 });
 
-test('a label that is stale or gone does not hide what is stored', async () => {
+test('stores a grant as the successor of the stored one even if the label is missing', async () => {
   const { sandbox, places } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(grantOf(sandbox), { store, ledger });

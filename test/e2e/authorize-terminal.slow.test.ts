@@ -83,7 +83,7 @@ async function browser() {
   return { PATH: `${dir}:${process.env.PATH}`, args };
 }
 
-test('secret and address are requested and never shown, and the outcome holds no token', async () => {
+test('asks for secret and address without showing them, and prints no token', async () => {
   const sandbox = await startSandbox({ clientSecret: 'a-s3cret-of-the-client' });
   onTestFinished(sandbox.close);
   const { PATH, args } = await browser();
@@ -113,7 +113,7 @@ test('secret and address are requested and never shown, and the outcome holds no
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('Ctrl-C ends it while it waits', async () => {
+test('Ctrl-C ends the command with exit code 130 while it waits', async () => {
   const sandbox = await startSandbox();
   onTestFinished(sandbox.close);
   const env = { CRM_CLIENT_SECRET: sandbox.clientSecret };
@@ -129,7 +129,7 @@ test('Ctrl-C ends it while it waits', async () => {
   expect(await ended).toBe(130);
 });
 
-test('the commands of the operating page bring back a client whose secret the CRM has changed', async () => {
+test('the commands of docs/operating.md restore a client whose secret the CRM has changed', async () => {
   const sandbox = await startSandbox();
   onTestFinished(sandbox.close);
   const name = await deploy(sandbox.authUrl);
@@ -169,7 +169,7 @@ test('the commands of the operating page bring back a client whose secret the CR
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('Ctrl-C at the question for the secret says that nothing is stored', async () => {
+test('Ctrl-C at the prompt for the secret reports that nothing was stored', async () => {
   const sandbox = await startSandbox();
   onTestFinished(sandbox.close);
   const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
@@ -179,7 +179,7 @@ test('Ctrl-C at the question for the secret says that nothing is stored', async 
   expect(shown()).toContain('Interrupted. Nothing was stored.');
 });
 
-test('the address that is deployed counts', async () => {
+test('uses the deployed address of the CRM', async () => {
   const env = { CRM_CLIENT_SECRET: 'secret' };
   const args = ['--client-id', 'client', '--no-browser'];
   const { type, shows, ended } = await terminal('http://127.0.0.1:1/deployed', args, env);

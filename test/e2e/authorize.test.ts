@@ -48,7 +48,7 @@ function paste() {
 }
 
 describe('a person who consents', () => {
-  test('has client and tokens stored, the first token set under its own name, and is shown no token', async () => {
+  test('stores client and first token set, and prints no token', async () => {
     const { places, clientId, clientSecret, go } = await setting();
     const done = await go();
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
@@ -62,7 +62,7 @@ describe('a person who consents', () => {
       expect(JSON.stringify(done)).not.toContain(text);
   });
 
-  test('is asked for a code with PKCE, a state of its own and a loopback callback, once per authorization', async () => {
+  test('opens an address with PKCE, a new state and a loopback callback for each authorization', async () => {
     const { sandbox, places, go, tokenCalls } = await setting();
     const urls: URL[] = [];
     const onUrl = (url: string) => {
@@ -89,7 +89,7 @@ describe('a person who consents', () => {
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
-  test('can be followed by a refresh, which presents the stored token and stores before it gives out', async () => {
+  test('is followed by a refresh that presents the stored token and stores the new one', async () => {
     const { places, crm, go, tokenCalls } = await setting();
     await go();
     const before = await places.tokens();
@@ -102,13 +102,13 @@ describe('a person who consents', () => {
     expect(tokenCalls()[1]?.tokenFingerprint).toBe(presented);
   });
 
-  test.for(['basic', 'basic_raw', 'post', 'none'] as const)('is served with client authentication %s', async (how) => {
+  test.for(['basic', 'basic_raw', 'post', 'none'] as const)('can use client authentication %s', async (how) => {
     const { places, go } = await setting({ clientAuthentication: [how] }, { clientAuthentication: how });
     await go(how === 'none' ? { clientSecret: undefined } : {});
     expect((await places.tokens()).refreshToken).toBeTruthy();
   });
 
-  test('is heard at the redirect URI as it is registered, also on localhost', async () => {
+  test('is received at the registered redirect URI, also on localhost', async () => {
     const { go, places } = await setting();
     const seen: string[] = [];
     const onUrl = async (url: string, redirectUri: string) => {
@@ -124,7 +124,7 @@ describe('a person who consents', () => {
 });
 
 describe('the client', () => {
-  test('that is stored is used where none is given, and not stored again', async () => {
+  test('is read from its secret if none is given, and not stored again', async () => {
     const { go, places, clientId, clientSecret } = await setting();
     await expect(go({ clientId: undefined })).rejects.toMatchObject({
       exitCode: 2,
@@ -141,7 +141,7 @@ describe('the client', () => {
     expect((await places.tokens()).refreshToken).toBeTruthy();
   });
 
-  test('without a secret is asked for it where somebody can be asked, and else is a matter of usage', async () => {
+  test('needs a secret from the prompt or the environment, else ends with exit code 2', async () => {
     const { go, places, clientId, clientSecret, nothingStored } = await setting();
     await expect(go({ clientSecret: '' })).rejects.toMatchObject({
       exitCode: 2,
@@ -160,7 +160,7 @@ describe('the client', () => {
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
   });
 
-  test('whose secret is wrong is told the other ways to authenticate, and nothing is stored', async () => {
+  test('with a wrong secret ends with the other kinds of authentication, and stores nothing', async () => {
     const { go, nothingStored, tokenCalls } = await setting();
     await expect(go({ clientSecret: 'not-the-secret', configuration: 'config/dev.json' })).rejects.toMatchObject({
       exitCode: 2,
@@ -170,7 +170,7 @@ describe('the client', () => {
     expect(tokenCalls()).toHaveLength(1);
   });
 
-  test('that is stored in a form nobody can read is named, and its value is not', async () => {
+  test('with an unreadable stored value ends with advice, without the value', async () => {
     const { go, places } = await setting();
     const value = { SecretId: places.ClientSecretId, SecretString: 'hunter2' };
     await places.secrets.send(new PutSecretValueCommand(value));
@@ -194,7 +194,7 @@ describe('a client whose secret has changed', () => {
     return { ...place, again, secretNow };
   }
 
-  test('stops refreshes with a sentence that says how to give the new one, and the grant is not lost', async () => {
+  test('ends refreshes with advice to use --new-secret, and the grant works again after that', async () => {
     const { places, crm, again, clientId } = await rotated();
     const { accessToken: rejected } = await places.tokens();
     await expect(functionAt(places, crm)({ rejected })).rejects.toMatchObject({
@@ -213,7 +213,7 @@ describe('a client whose secret has changed', () => {
     ['is the stored one', {}],
     ['came from CRM_CLIENT_SECRET', { clientSecret: 'x' }],
     ['was typed', { newSecret: true, askSecret: async () => 'x' }],
-  ] as const)('is told that a wrong secret %s, and that the earlier grant stays', async ([source, more]) => {
+  ] as const)('reports that a wrong secret %s, and keeps the earlier grant', async ([source, more]) => {
     const { places, again, secretNow, clientSecret } = await rotated();
     const before = await places.tokensText();
     const words = `The secret of the client ${source}: give another in CRM_CLIENT_SECRET`;
@@ -221,7 +221,7 @@ describe('a client whose secret has changed', () => {
     expect([await secretNow(), await places.tokensText()]).toEqual([clientSecret, before]);
   });
 
-  test('is not taken without somebody to ask', async () => {
+  test('needs a prompt for --new-secret', async () => {
     const { again } = await rotated();
     await expect(again({ newSecret: true })).rejects.toMatchObject({
       exitCode: 2,
@@ -233,7 +233,7 @@ describe('a client whose secret has changed', () => {
 describe('a grant with fewer scopes', () => {
   const less = { access_token: 'less', refresh_token: 'r', scope: 'openid', expires_in: 3600, token_type: 'Bearer' };
 
-  test('than the deployment needs is stored over one that works only with --replace', async () => {
+  test('replaces a working grant only with --replace', async () => {
     const { sandbox, go, places } = await setting();
     await go();
     const before = await places.tokens();
@@ -255,7 +255,7 @@ describe('a grant with fewer scopes', () => {
     expect((await places.tokens()).accessToken).toBe('less');
   });
 
-  test('is stored where there is none that works, and where only scopes lack that the CRM never names', async () => {
+  test('replaces a dead grant, and one that lacks only scopes the CRM never names', async () => {
     const { sandbox, go, places, crm } = await setting();
     const answer = (scope: string) =>
       sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 200, body: { ...less, scope } } });
@@ -276,7 +276,7 @@ describe('a grant with fewer scopes', () => {
   });
 });
 
-describe('before anybody is asked', () => {
+describe('before the command asks for consent', () => {
   test.for([
     ['secrets', 'GetSecretValueCommand', 'AccessDeniedException', 'no permission to read'],
     ['secrets', 'PutSecretValueCommand', 'AccessDeniedException', 'no permission to write'],
@@ -285,7 +285,7 @@ describe('before anybody is asked', () => {
     ['secrets', 'PutSecretValueCommand', 'InternalServiceError', 'InternalServiceError'],
     ['dynamo', 'GetItemCommand', 'ResourceNotFoundException', 'npx cdk deploy --revert-drift'],
     ['dynamo', 'UpdateItemCommand', 'AccessDeniedException', 'no permission to use'],
-  ] as const)('%s whose %s answers %s end it, with advice', async ([client, command, name, advice]) => {
+  ] as const)('a failure of %s at %s with %s ends the command with advice', async ([client, command, name, advice]) => {
     for (const authorizedBefore of [false, true]) {
       const { go, places } = await setting();
       if (authorizedBefore) await go();
@@ -300,7 +300,7 @@ describe('before anybody is asked', () => {
     }
   });
 
-  test('what is stored is not changed', async () => {
+  test('the command changes nothing that is stored', async () => {
     const { go, places, crm } = await setting();
     await go();
     const stored = [await places.clientText(), await places.tokensText(), await places.store.currentVersionId()];
@@ -314,8 +314,8 @@ describe('before anybody is asked', () => {
   });
 });
 
-describe('a CRM that does not give what is needed', () => {
-  test('is believed when the person denies, and nothing is stored', async () => {
+describe('a CRM that grants less than needed', () => {
+  test('after a denial, ends in access_denied and stores nothing', async () => {
     const { go, nothingStored } = await setting();
     const onUrl = async (url: string) => fetch(await redirectOf(url, 'deny'));
     await expect(go({ onUrl })).rejects.toMatchObject({
@@ -325,14 +325,14 @@ describe('a CRM that does not give what is needed', () => {
     await nothingStored();
   });
 
-  test('and knows no such scope is told which were requested and where to change them', async () => {
+  test('for an unknown scope, lists the requested ones and the setting', async () => {
     const { go } = await setting({}, { scopes: ['openid', 'everything'] });
     await expect(go({ configuration: 'config/dev.json' })).rejects.toThrow(
       /invalid_scope\. .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
     );
   });
 
-  test('and gives no refresh token is refused with the reason, and nothing is stored', async () => {
+  test('without a refresh token, ends with the reason and stores nothing', async () => {
     const { sandbox, go, nothingStored, tokenCalls } = await setting();
     const body = { access_token: 'only-for-an-hour', token_type: 'Bearer', expires_in: 3600 };
     sandbox.faults.add({ path: 'token', answer: { status: 200, body } });
@@ -342,10 +342,10 @@ describe('a CRM that does not give what is needed', () => {
   });
 
   test.for([
-    ['an answer that is lost', { reset: 'after' }],
-    ['an answer that is no answer', { answer: { status: 200, body: '<html>' } }],
-    ['a server in trouble', { answer: { status: 503 } }],
-  ] as const)('%s: the code is exchanged once', async ([, effect]) => {
+    ['a lost answer', { reset: 'after' }],
+    ['an answer that is not JSON', { answer: { status: 200, body: '<html>' } }],
+    ['a server error', { answer: { status: 503 } }],
+  ] as const)('after %s, does not exchange the code again and stores nothing', async ([, effect]) => {
     const { sandbox, go, nothingStored, tokenCalls } = await setting();
     sandbox.faults.add({ path: 'token', ...effect });
     await expect(go()).rejects.toThrow(/its grant is not stored: authorize again/);
@@ -353,7 +353,7 @@ describe('a CRM that does not give what is needed', () => {
     expect(tokenCalls()).toHaveLength(1);
   });
 
-  test('scopes in its words are not shown, and what is odd is noted', async () => {
+  test('with control characters in its scopes, stores the grant, hides the scopes and adds notes', async () => {
     const { sandbox, go } = await setting();
     const body = { access_token: 'a', refresh_token: 'r', scope: 'openid\u001b[2J\u009b\n', expires_in: 300 };
     sandbox.faults.add({ path: 'token', answer: { status: 200, body } });
@@ -368,8 +368,8 @@ describe('a CRM that does not give what is needed', () => {
   });
 });
 
-describe('what comes after the consent', () => {
-  test('is tried again while it may pass, for the person cannot be asked again lightly', async () => {
+describe('storing after the consent', () => {
+  test('is retried after throttling', async () => {
     const { go, places } = await setting();
     // The first two writes are the permission check.
     failing(places.secrets, 'PutSecretValueCommand', 'ThrottlingException', (_, call) => call === 3 || call === 5);
@@ -381,7 +381,7 @@ describe('what comes after the consent', () => {
   test.for([
     ['the client', 3],
     ['the grant', 4],
-  ] as const)('and cannot be stored (%s) is reported as such, with what to do then', async ([, from]) => {
+  ] as const)('that is denied (%s) reports that the grant is not stored, with advice', async ([, from]) => {
     const { go, places } = await setting();
     failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
     const end = /no permission to write .* The consent was given, but its grant is not stored: authorize again\./;
@@ -393,7 +393,7 @@ describe('what comes after the consent', () => {
     expect(await places.tokensText()).toBe('');
   });
 
-  test('is claimed by the time of AWS, for a function would take over what a slow clock here dates', async () => {
+  test('uses the time of AWS for its claim if the clock here is slow', async () => {
     const { go, places, crm } = await setting();
     await go();
     const before = successorOf(BEFORE_THE_FIRST);
@@ -407,8 +407,8 @@ describe('what comes after the consent', () => {
   });
 });
 
-describe('what ends the wait', () => {
-  test('an interruption, the time, and an address that cannot be shown', async () => {
+describe('the wait ends', () => {
+  test('at an interruption and at the timeout, without storing anything', async () => {
     const { go, nothingStored } = await setting();
     const interrupt = new AbortController();
     const onUrl = () => interrupt.abort(new Error('enough'));
@@ -417,7 +417,7 @@ describe('what ends the wait', () => {
     await nothingStored();
   });
 
-  test('an interruption while a function holds the grant, which stays in use', async () => {
+  test('at an interruption while a function holds the claim, and keeps the grant', async () => {
     const { go, places } = await setting();
     const { versionId } = await go();
     await places.ledger.claim(versionId, 'a function', Date.now());
@@ -433,7 +433,7 @@ describe('what ends the wait', () => {
 });
 
 describe('a person without a browser on this machine', () => {
-  test('pastes the address, after one that belongs elsewhere, and the listener is not needed', async () => {
+  test('can paste the address after one of another authorization, without the listener', async () => {
     const { go, places, sandbox } = await setting();
     const { stream, said, input } = paste();
     const onUrl = async (url: string) => {
@@ -446,7 +446,7 @@ describe('a person without a browser on this machine', () => {
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
-  test('pastes the bare code, while the listener waits too', async () => {
+  test('can paste only the code while the listener waits', async () => {
     const { go, places } = await setting();
     const { stream, said, input } = paste();
     const onUrl = async (url: string) => void stream.write(`${(await redirectOf(url)).searchParams.get('code')}\r\n`);
@@ -455,7 +455,7 @@ describe('a person without a browser on this machine', () => {
     expect(said.join('')).toContain('PKCE still protects');
   });
 
-  test('and one with a browser at once: whatever comes first wins, and it is exchanged once', async () => {
+  test('exchanges the code once if paste and browser answer at the same time', async () => {
     const { go, places, tokenCalls, sandbox } = await setting();
     const { stream, input } = paste();
     const onUrl = async (url: string) => {
@@ -469,7 +469,7 @@ describe('a person without a browser on this machine', () => {
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
-  test('who closes the prompt can still use the browser, unless nothing listens', async () => {
+  test('can still use the browser after closing the prompt, if a listener waits', async () => {
     const { go, places } = await setting();
     const one = paste();
     const two = paste();

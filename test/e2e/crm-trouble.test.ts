@@ -134,29 +134,29 @@ const everything = once(async () => {
   await manifestOf(await system.run('meetings'));
 });
 
-describe.concurrent('a night with trouble at the CRM', () => {
-  it('names the export that the CRM reports as failed', async () => {
+describe.concurrent('a run with an error of the CRM', () => {
+  it('ends in ExportFailed with the export id if the CRM reports FAILED', async () => {
     const report = await failedExport();
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'ExportFailed' });
     expect(report.cause).toContain(report.exportId);
   });
 
-  it('ends on a status word that nobody knows', async () => {
+  it('ends in CrmContractError for an unknown status', async () => {
     const report = await runWith('agent-numbers', [{ path: 'status', calls: [2], status: 'ARCHIVED' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'CrmContractError' });
     expect(report.cause).toContain('"ARCHIVED"');
   });
 
-  it('gives up at the deadline of the run', async () => {
+  it('ends in ExportDeadlineExceeded at its deadline', async () => {
     const report = await runWith('workflows', [{ path: 'status', status: 'PROCESSING' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'ExportDeadlineExceeded' });
     expect(report.seconds).toBeGreaterThan(14);
   });
 
-  it('refreshes a refused token once, stores it before it is used, and goes on', async () => {
+  it('refreshes a refused token once, stores the new one and continues', async () => {
     const { report, before, after, refreshes } = await refusedToken();
 
     await manifestOf(report);
@@ -168,7 +168,7 @@ describe.concurrent('a night with trouble at the CRM', () => {
     await manifestOf(await bursts());
   });
 
-  it('refuses an unknown column before any export is made', async () => {
+  it('ends in ConfigInvalid for an unknown column before it requests an export', async () => {
     const before = system.sandbox.ledger.count({ kind: 'create', entity: 'employers' });
 
     const report = await runWith('employers', [], { columns: ['id', 'nmae'] });
@@ -179,9 +179,9 @@ describe.concurrent('a night with trouble at the CRM', () => {
   });
 });
 
-describe('an input that is no request', () => {
+describe('an invalid input', () => {
   it.each([[{}], [[1, 2]], ['leads'], [7], [null], [{ entity: 'leeds' }], [{ entity: 'leads', colums: [] }]])(
-    'ends %j at once in InvalidInput, with all entities and an example',
+    'ends in InvalidInput for %j, with all entities and an example',
     async (input) => {
       const before = system.sandbox.ledger.count();
 
@@ -200,15 +200,15 @@ describe('an input that is no request', () => {
   );
 });
 
-describe.concurrent('a night with more trouble', () => {
-  it('ends on an export id that is no UUID', async () => {
+describe.concurrent('a run with another error of the CRM', () => {
+  it('ends in CrmContractError if the export id is not a UUID', async () => {
     const report = await runWith('leads', [{ path: 'create', id: '42' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'CrmContractError' });
     expect(report.cause).toContain('keys id');
   });
 
-  it('repeats a request whose answer was lost once, and says so in the manifest', async () => {
+  it('repeats a create request without an answer once, and warns in the manifest', async () => {
     const { report, creates } = await lostAnswer();
 
     const manifest = await manifestOf(report);
@@ -217,13 +217,13 @@ describe.concurrent('a night with more trouble', () => {
     expect(manifest.warnings.join()).toContain('further export');
   });
 
-  it('ends in the name of what stood in the way when the CRM stays down', async () => {
+  it('ends in CrmUnavailable if the CRM stays down', async () => {
     const report = await crmDown();
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'CrmUnavailable' });
   });
 
-  it('goes on with a file that broke off, and costs what its history and its logs say', async () => {
+  it('continues a file that broke off, and its logs show the requests and costs', async () => {
     const calls = () => system.sandbox.ledger.calls({ entity: 'contacts' }).map(({ kind }) => kind);
     const before = calls().length;
 
@@ -245,7 +245,7 @@ describe.concurrent('a night with more trouble', () => {
     expect(costOf(usage)).toBeLessThan(0.001);
   });
 
-  it('waits when the file is not given out yet, and asks again when the link is refused', async () => {
+  it('waits while the file is not given out, and requests a new link after a refused one', async () => {
     await manifestOf(
       await runWith('customers', [
         { path: 'download', calls: [1], answer: { status: 409 } },
@@ -254,7 +254,7 @@ describe.concurrent('a night with more trouble', () => {
     );
   });
 
-  it('waits while the CRM is busy with another export, and while it has no address of the file', async () => {
+  it('waits while the CRM is busy and while it gives an empty address', async () => {
     await manifestOf(
       await runWith('meetings', [
         { path: 'create', calls: [1], answer: { status: 409, body: { error: 'another export is running' } } },
@@ -265,7 +265,7 @@ describe.concurrent('a night with more trouble', () => {
     );
   });
 
-  it('stores no web page in place of a file', async () => {
+  it('ends in FileRejected for a web page, and stores nothing', async () => {
     const report = await runWith('employers', [
       { path: 'file', contentType: 'text/html', body: '<html>sign in</html>' },
     ]);
@@ -274,8 +274,8 @@ describe.concurrent('a night with more trouble', () => {
   });
 });
 
-describe('a night whose tokens live for three seconds', () => {
-  it('refreshes several times while two runs go on, and leaves each token set to be looked for', async () => {
+describe('runs with tokens that live for three seconds', () => {
+  it('refresh several times without reusing a token, and both are published', async () => {
     const { reports, calls, secrets } = await shortLived();
 
     for (const report of reports) await manifestOf(report);
@@ -289,7 +289,7 @@ describe('a night whose tokens live for three seconds', () => {
   });
 
   // CreateExport calls first, so its right to refresh is always used.
-  it('refreshes at the first call of a run, where the token is refused', async () => {
+  it('refresh at the first call of a run if the token is refused', async () => {
     system.sandbox.expireAccessTokens();
     const callsBefore = refreshCalls().length;
 
@@ -299,8 +299,8 @@ describe('a night whose tokens live for three seconds', () => {
   });
 });
 
-describe('what stays out of sight', () => {
-  it('finds no token, secret, signature or record in any history, log, error or metadata', async () => {
+describe('secrets and records', () => {
+  it('appear in no history, log, error or metadata', async () => {
     await everything();
     const { metadata, files } = await objects(system.target);
     const ledger = await ledgerItems(system.target);
@@ -328,10 +328,10 @@ describe('what stays out of sight', () => {
   });
 });
 
-describe('columns that the CRM lists otherwise than before', () => {
+describe('changed columns of the CRM', () => {
   const requested = () => system.sandbox.ledger.count({ kind: 'create', entity: 'employers' });
 
-  it('are requested as they are, and named in the manifest', async () => {
+  it('are requested as listed, and reported in the manifest', async () => {
     const { usual, report, names } = await columnGone();
 
     const manifest = await manifestOf(report);
@@ -341,7 +341,7 @@ describe('columns that the CRM lists otherwise than before', () => {
     expect(manifest.run.request.columns).toEqual(names.slice(0, -1));
   });
 
-  it('stop the run before the POST where the configuration says so, until a person accepts them', async () => {
+  it('stop the run before the POST if the configuration says so, until a person accepts them', async () => {
     const name = (await columnGone()).names.at(-1);
     const before = requested();
 
@@ -356,7 +356,7 @@ describe('columns that the CRM lists otherwise than before', () => {
     expect(next.run.drift?.added).toEqual([]);
   });
 
-  it('and one that is left out, and delivered nevertheless, quarantines the file for good', async () => {
+  it('quarantine the file for good if it has a left-out column', async () => {
     const { execution, run } = await manifestOf(await system.run('employers'));
     const { request } = run;
     expect(request.columns).not.toContain('notes');
@@ -370,8 +370,8 @@ describe('columns that the CRM lists otherwise than before', () => {
   });
 });
 
-describe('what the functions say of themselves', () => {
-  it('emits every metric of the list that runs can emit, each as listed, and no other', async () => {
+describe('metrics and logs of the functions', () => {
+  it('have exactly the listed metrics that runs can emit, each in its listed form', async () => {
     await everything();
     const metrics = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
 
@@ -384,7 +384,7 @@ describe('what the functions say of themselves', () => {
     expect(ends.map(({ value }) => value)).toEqual(Array(ends.length).fill(1));
   });
 
-  it('emits what each alarm on metrics of our own looks at', async () => {
+  it('have every metric that an alarm reads', async () => {
     await everything();
     const emitted = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
     const looked = alarmMetrics(deployedTemplate(system), system.target.stack);
@@ -404,7 +404,7 @@ describe('what the functions say of themselves', () => {
     }
   });
 
-  it('says in every line which step and execution it is of, and which export and entity as soon as there is one', async () => {
+  it('have step and execution in every line, and entity and export once known', async () => {
     await everything();
     // The check of the nights belongs to no execution.
     const lines = (await linesOf(system)).filter(({ step, execution }) => step !== 'RecordNight' || execution);
@@ -424,7 +424,7 @@ describe('what the functions say of themselves', () => {
 });
 
 describe('a file that is stored in parts', () => {
-  it('the next invocation continues an upload, and starts over where the file has changed', async () => {
+  it('continues its upload in the next invocation, and restarts if the file changed', async () => {
     const { settings } = system.sandbox;
     // Three parts of the smallest size.
     settings.bytes = { leads: 24 * MIB };

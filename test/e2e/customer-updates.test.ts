@@ -53,7 +53,7 @@ const WAITED_FOR = [
 const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, refusedWith(409), ...waitedFor]);
 
 describe('a batch', () => {
-  it('is applied line by line, from nothing but the key of its file', async () => {
+  it('is applied line by line from the key of its file', async () => {
     const since = batches.lastCall();
 
     const ended = await batches.apply('all-well', changes(250, CANARY));
@@ -68,7 +68,7 @@ describe('a batch', () => {
     });
   });
 
-  it('of 500 lines tells the truth about each when a tenth of them goes wrong, each in another way', async () => {
+  it('of 500 lines reports the true result of each if every tenth line meets a fault', async () => {
     armFaults(system.sandbox, ALL_FAULTS, 500);
     const since = batches.lastCall();
 
@@ -86,7 +86,7 @@ describe('a batch', () => {
     for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
   });
 
-  it('that is started twice at once is applied once', async () => {
+  it('is applied once if it is started twice at the same time', async () => {
     const since = batches.lastCall();
     const key = await batches.upload('twice', changes(200, CANARY));
 
@@ -101,7 +101,7 @@ describe('a batch', () => {
     for (const sent of batches.callsSince(since).values()) expect(sent).toHaveLength(1);
   });
 
-  it('stops at its threshold, and says of the rest that it was not sent', async () => {
+  it('stops at its threshold, and reports the other lines as NOT_SENT', async () => {
     system.sandbox.faults.add({ path: 'update', answer: { status: 404 } });
     const since = batches.lastCall();
 
@@ -116,7 +116,7 @@ describe('a batch', () => {
     expect(ended.cause).toContain('It was stopped by UpdateStopped: 5 lines were not applied');
   });
 
-  it('that is refused with 403 again and again stops, and names the scope', async () => {
+  it('stops after repeated 403, and names the missing scope', async () => {
     system.sandbox.faults.add({ path: 'update', answer: { status: 403 } });
 
     const ended = await batches.apply('forbidden', changes(300, CANARY));
@@ -129,7 +129,7 @@ describe('a batch', () => {
     expect(ended.cause).toContain('"customers:update"');
   });
 
-  it('is reported in full when functions are killed in the middle', async () => {
+  it('is reported in full if functions are killed in the middle', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
     const arn = await batches.start(await batches.upload('killed', changes(400, CANARY)));
@@ -145,8 +145,8 @@ describe('a batch', () => {
   });
 });
 
-describe('nothing is sent', () => {
-  it('of a file with one wrong line', async () => {
+describe('a batch sends nothing', () => {
+  it('for a file with one wrong line', async () => {
     const since = batches.lastCall();
     const wrong = changes(200, CANARY).replace('"smoker":true', `"smoker":"${CANARY}"`);
 
@@ -165,7 +165,7 @@ describe('nothing is sent', () => {
     ['updates/x/input.jsonl'],
     [{ file: 'updates/../secret' }],
     [{ file: 'updates/absent/input.jsonl' }],
-  ])('for the input %j, and the cause has an example to paste', async (input) => {
+  ])('for the input %j, and gives an example to paste', async (input) => {
     const ended = await batches.ended(await batches.startRaw(input));
 
     expect(ended).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
@@ -202,7 +202,7 @@ describe('the command update', () => {
       .map((calls) => calls.filter(({ applied }) => applied).length)
       .filter((times) => times > 0);
 
-  it('applies a CSV file of 300 customers, each once, and says so', async () => {
+  it('applies a CSV file of 300 customers, each once, and reports it', async () => {
     const since = batches.lastCall();
 
     const { code, stdout, stderr } = await cli('update', await csvOf('all.csv', 300), '--yes', '--json');
@@ -221,7 +221,7 @@ describe('the command update', () => {
     expect(appliedSince(since)).toEqual(Array.from({ length: 300 }, () => 1));
   });
 
-  it('stops at its threshold, is resumed with what was left, and hands out what has to be corrected', async () => {
+  it('stops at its threshold, resumes the unsent lines, and writes a file of the refused ones', async () => {
     // Includes the first four lines, so that the list of problems starts with one of them, whichever chunk is first.
     const refused = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, n) => 10 * n + 25)];
     system.sandbox.faults.add({ path: 'update', calls: refused, answer: { status: 404 } });
@@ -258,7 +258,7 @@ describe('the command update', () => {
     ]);
   });
 
-  it('resumes a batch after which another began only with --over-newer', async () => {
+  it('resumes a batch only with --over-newer if a newer one was started', async () => {
     system.sandbox.faults.add({ path: 'update', answer: { status: 500 } });
     await batches.apply('older', changes(3, CANARY, 450));
     system.sandbox.faults.clear();
@@ -278,7 +278,7 @@ describe('the command update', () => {
     );
   });
 
-  it('resumes a batch right after its execution was stopped, and no customer is sent twice by functions that were still at work', async () => {
+  it('resumes a stopped batch without sending a line that a running function still sends', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });
     const arn = await batches.start(await batches.upload('stopped', changes(120, CANARY)));
@@ -293,8 +293,8 @@ describe('the command update', () => {
   });
 });
 
-describe('what stays out of sight', () => {
-  it('finds no value of a customer in any history, log, error or metadata', async () => {
+describe('values of customers', () => {
+  it('appear in no history, log, error or metadata', async () => {
     const target = { ...system.target, StateMachineArn: system.target.UpdatesStateMachineArn ?? '' };
     const { metadata, files } = await objects(target);
     const children = await batches.childHistories();
@@ -311,8 +311,8 @@ describe('what stays out of sight', () => {
   });
 });
 
-describe('an export beside the batches', () => {
-  it('refreshes a token that is refused where the link of its file is requested', async () => {
+describe('an export in a deployment with updates', () => {
+  it('refreshes a token that is refused when the link of its file is requested', async () => {
     const { faults, ledger } = system.sandbox;
     faults.add({ path: 'download', calls: [1], answer: { status: 401 } });
     const before = ledger.count({ kind: 'token' });

@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.close());
 
-it('says which secret is no JSON, and never its value', async () => {
+it('a run ends in ConfigInvalid if the secret of the grant is not JSON, without its value', async () => {
   await putTokens(system, 'not-json-but-secret');
   // Warm functions read the secret again only when the CRM refuses their token.
   system.sandbox.expireAccessTokens();
@@ -27,7 +27,7 @@ it('says which secret is no JSON, and never its value', async () => {
   expect(report.cause).not.toContain('not-json-but-secret');
 });
 
-it('says that the bucket is gone', async () => {
+it('a run ends in StorageDenied if the bucket does not exist', async () => {
   await bucketTools(system.target).remove();
 
   const report = await system.run('employers');
@@ -35,7 +35,7 @@ it('says that the bucket is gone', async () => {
   expect(report).toMatchObject({ status: 'FAILED', error: 'StorageDenied' });
 });
 
-it('deploys again after a destroy, with a bucket of its own', async () => {
+it('a deployment after a destroy has a new bucket and publishes', async () => {
   const before = system.target;
 
   await system.destroy();

@@ -114,7 +114,7 @@ const BEFORE = [
   'grant-stored',
 ];
 
-it('says of a deployment that was just authorized that no function has refreshed the grant, and refreshes nothing', async () => {
+it('warns after an authorization that no function has refreshed the grant, and refreshes nothing', async () => {
   await rememberSecrets(system, secretsSeen);
   const before = await storedTokens(system);
 
@@ -130,7 +130,7 @@ it('says of a deployment that was just authorized that no function has refreshed
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('finds nothing wrong once a function has refreshed it, and changes nothing', async () => {
+it('reports that all checks hold once a function has refreshed the grant, and changes nothing', async () => {
   await store({ functionStoredAt: new Date().toISOString() });
   const before = await storedTokens(system);
 
@@ -142,7 +142,7 @@ it('finds nothing wrong once a function has refreshed it, and changes nothing', 
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('says it in one line per check to a person', async () => {
+it('prints one line for each check', async () => {
   const { code, stdout, stderr } = await typed();
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -151,7 +151,7 @@ it('says it in one line per check to a person', async () => {
   expect(lines.at(-1)).toBe('A nightly run would work.');
 });
 
-it('refreshes once when it is asked to, and reports rotation, life and latency', async () => {
+it('--refresh refreshes once, and reports rotation, lifetime and latency', async () => {
   const before = await storedTokens(system);
   system.sandbox.ledger.clear();
 
@@ -168,7 +168,7 @@ it('refreshes once when it is asked to, and reports rotation, life and latency',
   expect(verdicts).toMatchObject({ refresh: 'holds', service: 'holds' });
 });
 
-it('dates its claim by the time of AWS, for a slow clock here would let a function take the claim over', async () => {
+it('--refresh uses the time of AWS for its claim if the clock here is slow', async () => {
   const file = join(dir, 'slow.json');
   const { baseUrl, authUrl } = system.sandbox;
   await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl } }));
@@ -186,7 +186,7 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(5000);
 });
 
-it('calls a stale access token no fault, and does not refresh it unasked', async () => {
+it('warns of a stale access token, and does not refresh it without --refresh', async () => {
   await store({ obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' });
   system.sandbox.ledger.clear();
 
@@ -203,7 +203,7 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
-it('refreshes nothing where the token of an untried grant has ended, though it is asked to, and names the run that does', async () => {
+it('--refresh does not refresh an expired token of an untried grant, and names the run that does', async () => {
   await store({
     ...{ functionStoredAt: null, obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' },
   });
@@ -218,7 +218,7 @@ it('refreshes nothing where the token of an untried grant has ended, though it i
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
-it('fails where the CRM refuses a token that lives, and does not refresh it unasked either', async () => {
+it('fails if the CRM refuses a valid token, and does not refresh it without --refresh', async () => {
   await store();
   system.sandbox.expireAccessTokens();
   system.sandbox.ledger.clear();
@@ -232,7 +232,7 @@ it('fails where the CRM refuses a token that lives, and does not refresh it unas
   expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, verdicts: { service: 'holds' } });
 });
 
-it('says once that the CRM is down', async () => {
+it('reports once that the CRM is down', async () => {
   const port = await freePort();
 
   await deployElsewhere('away', { baseUrl: `http://127.0.0.1:${port}/api/v1` });
@@ -243,7 +243,7 @@ it('says once that the CRM is down', async () => {
   expect(ids.filter((id) => id.startsWith('columns.'))).toEqual([]);
 });
 
-it('says that the token endpoint is down, or refuses the client, and leaves the grant unspent', async () => {
+it('reports that the token endpoint is down or refuses the client, and keeps the grant', async () => {
   await store();
   const before = await storedTokens(system);
   const authUrl = `http://127.0.0.1:${await freePort()}/auth`;
@@ -261,7 +261,7 @@ it('says that the token endpoint is down, or refuses the client, and leaves the 
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('says that the grant is dead: at the refresh that finds it out, and ever after without asking the CRM', async () => {
+it('reports a dead grant at the refresh, and later without a request to the CRM', async () => {
   await store({ refreshToken: 'rt_worth-nothing-at-all' });
 
   const first = await checked({ args: ['--refresh'] });
@@ -280,7 +280,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
 });
 
-it('names a grant that nobody can read, and one that is not there, with the command that mends it', async () => {
+it('reports an unreadable and a missing grant, with the command to repair it', async () => {
   await putTokens(system, 'not-json-but-a-canary');
   secretsSeen.add('not-json-but-a-canary');
   const broken = await checked({ args: ['--refresh'] });
@@ -293,7 +293,7 @@ it('names a grant that nobody can read, and one that is not there, with the comm
   expect(missing.at('grant')?.found).toContain('has no value yet (to store both: npx --no -- crm-export authorize');
 });
 
-it('has shown no token and no secret in all of this', () => {
+it('has printed no token and no secret in any of these tests', () => {
   expect(secretsSeen.size).toBeGreaterThan(5);
   expect(written.length).toBeGreaterThan(15);
   const all = written.join('\n');

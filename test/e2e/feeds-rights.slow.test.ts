@@ -94,7 +94,7 @@ function taken(statement: Statement): Statement[] {
 
 const nameOf = ({ executionArn }: NamedRun) => executionArn.split(':').at(-1) ?? '';
 
-test('a night and the next run of it write table, feed and marker under the roles of their functions', async () => {
+test('two runs of a date write tables, feeds and the record of the night with the rights of their roles', async () => {
   const first = await system.run('leads', { date: DATE });
   system.sandbox.settings.rows = 32;
   const second = await system.run('leads', { date: DATE });
@@ -111,7 +111,7 @@ test('a night and the next run of it write table, feed and marker under the role
   expect(night.entities.leads.feed.key).toContain(nameOf(second));
 });
 
-test('without a right of WriteChanges the run ends in ChangesNotWritten; with it, the next one tells what is left', async () => {
+test('ends in ChangesNotWritten without a right of WriteChanges, and with it writes one feed', async () => {
   // On AWS, the right to list tells an absent key from a forbidden one. The local cloud does not need it.
   const given = policy.Statement.filter(
     ({ Action, ...one }) => Action !== 's3:ListBucket' && ofAll(one).some(isWriteChanges),

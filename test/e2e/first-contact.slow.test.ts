@@ -9,7 +9,7 @@ import { START } from './support/start-documents.ts';
 
 afterAll(endAll);
 
-test('a client with a fixed redirect address is authorized locally, and the printed command probes its CRM', async () => {
+test('npm start authorizes a client with a fixed redirect address, and its printed command probes the CRM', async () => {
   const sandbox = await startSandbox({ rows: 3, jobChecks: 1 });
   onTestFinished(() => sandbox.close());
   const { baseUrl, authUrl, clientId, clientSecret } = sandbox;

@@ -57,7 +57,7 @@ async function originSha256(entity: Entity, exportId: string | null): Promise<st
   return hash.digest('hex');
 }
 
-it('moves a file through many invocations and links that expire, and every byte arrives', async () => {
+it('stores a whole file over many invocations and expired links', async () => {
   const { sandbox, target } = system;
   sandbox.settings.urlSeconds = 1;
   // Every connection breaks before the end of its part, after its link has expired.
@@ -94,7 +94,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   expect(await uploads()).toEqual([]);
 });
 
-it('fetches a file again that changes while it is fetched, and the manifest says so', async () => {
+it('restarts if the file changes during the download, and warns in the manifest', async () => {
   // The third answer would be the rest of the first half. By then, two of its parts are stored.
   system.sandbox.faults.add({ path: 'file', entity: 'contacts', etagChangesAt: 3 });
 
@@ -109,7 +109,7 @@ it('fetches a file again that changes while it is fetched, and the manifest says
   expect(await uploads()).toEqual([]);
 });
 
-it('asks again where a web page came in place of the file, and publishes the file', async () => {
+it('requests the file again after a web page, and publishes it', async () => {
   system.sandbox.faults.add({ path: 'file', entity: 'employers', calls: [1, 2], ...HTML });
 
   await manifestOf(await system.run('employers'));
@@ -117,7 +117,7 @@ it('asks again where a web page came in place of the file, and publishes the fil
   expect(system.sandbox.ledger.count({ kind: 'download', entity: 'employers' })).toBe(3);
 });
 
-it('gives up on web pages without end, and leaves nothing', async () => {
+it('ends in FileRejected if only web pages arrive, and leaves nothing', async () => {
   system.sandbox.faults.add({ path: 'file', entity: 'meetings', ...HTML });
 
   const report = await system.run('meetings');
@@ -129,7 +129,7 @@ it('gives up on web pages without end, and leaves nothing', async () => {
   expect(await uploads()).toEqual([]);
 });
 
-it('leaves no manifest where the execution is stopped while its file moves', async () => {
+it('leaves no manifest if the execution is stopped during the download', async () => {
   const { target, sandbox } = system;
   const { keys, uploads } = bucketTools(target);
   sandbox.faults.add({ path: 'file', entity: 'customers', bytesPerSecond: BYTES_PER_SECOND });

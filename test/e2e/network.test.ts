@@ -36,7 +36,7 @@ describe('a deployment', () => {
     await waitUntilStackCreateComplete({ client: cloudformation, maxWaitTime: 30, minDelay: 1 }, { StackName });
   }
 
-  test('with a subnet of another VPC is refused in one sentence, before anything is created', async () => {
+  test('with a subnet of another VPC is refused before anything is created', async () => {
     const [ours, foreign] = await Promise.all([vpc.subnet(), other.subnet()]);
 
     await expect(deploy('network-foreign', ours.subnetId, foreign.subnetId)).rejects.toThrow(
@@ -46,7 +46,7 @@ describe('a deployment', () => {
     await expect(cloudformation.send(new DescribeStacksCommand({ StackName }))).rejects.toThrow('does not exist');
   });
 
-  test('with subnets of the VPC goes on', async () => {
+  test('with subnets of the VPC succeeds', async () => {
     const [one, two] = await Promise.all([vpc.subnet(), vpc.subnet()]);
 
     await deploy('network-own', one.subnetId, two.subnetId);

@@ -38,7 +38,7 @@ async function manifestOf(report: NamedRun) {
 }
 
 describe('a night without trouble', () => {
-  it('publishes all seven entities at once, each read back through pointer, manifest and file', async () => {
+  it('publishes all seven entities at once, each readable through pointer, manifest and file', async () => {
     const reports = await Promise.all(ENTITIES.map((entity) => system.run(entity)));
 
     for (const report of reports) {
@@ -59,7 +59,7 @@ describe('a night without trouble', () => {
     expect(told).toContain(completeKey({ date, revision: night?.revision ?? 0 }));
   });
 
-  it('is looked at by the check, which tells behind its deadline of the next one, of which nothing was published', async () => {
+  it('is followed by a night without files, which the check reports after its deadline', async () => {
     const { date, before, lines } = await missNextNight(system);
 
     expect(new Set(before)).toEqual(new Set([0]));
@@ -71,8 +71,8 @@ describe('a night without trouble', () => {
   });
 });
 
-describe('readers with the rule of the document', () => {
-  it('get an event of each pointer that moves, and of no other object', async () => {
+describe('readers with the documented rule', () => {
+  it('get an event for each moved pointer and for no other object', async () => {
     const { sfn, events, BucketName } = system.target;
     const machine = { name: 'readers', roleArn: 'arn:aws:iam::000000000000:role/readers' };
     const definition = JSON.stringify({ StartAt: 'Read', States: { Read: { Type: 'Pass', End: true } } });
@@ -103,8 +103,8 @@ describe('readers with the rule of the document', () => {
   });
 });
 
-describe('starts that come twice, late or by themselves', () => {
-  it('runs a start that is delivered a hundred times under one name only once', async () => {
+describe('repeated and scheduled starts', () => {
+  it('run once if a start is delivered a hundred times under one name', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
     const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"workflows"}' };
     const before = await creates('workflows');
@@ -123,7 +123,7 @@ describe('starts that come twice, late or by themselves', () => {
     expect((await creates('workflows')) - before).toBe(1);
   });
 
-  it('lets two runs of one night both end well, and the later one count', async () => {
+  it('publish both of two runs of one date, and the pointer names the later one', async () => {
     const reports = await Promise.all([system.run('contacts'), system.run('contacts')]);
 
     const manifests = await Promise.all(reports.map(manifestOf));
@@ -132,7 +132,7 @@ describe('starts that come twice, late or by themselves', () => {
     expect(pointer.execution).toBe(later?.execution);
   });
 
-  it('requests one export where the event of a rule is delivered twice', async () => {
+  it('request one export if the event of a rule is delivered twice', async () => {
     const before = await creates('contacts');
     const event = { scheduledFor: '2026-11-10T01:00:00Z' };
 
@@ -145,7 +145,7 @@ describe('starts that come twice, late or by themselves', () => {
     expect((await creates('contacts')) - before).toBe(1);
   });
 
-  it('does not move the newest date back when an older date is exported again', async () => {
+  it('do not move the latest pointer back if an older date is exported again', async () => {
     const { pointer } = bucketTools(system.target);
     await manifestOf(await system.run('contacts', { date: '2020-03-01' }));
     const newest = await pointer('contacts', 'latest');
@@ -158,7 +158,7 @@ describe('starts that come twice, late or by themselves', () => {
     expect(await pointer('contacts', 'latest')).toEqual(newest);
   });
 
-  it('publishes what a rule that fires each minute started', async () => {
+  it('publish the run of a rule that fires every minute', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
     let byRule: string | undefined;
     await waitUntil(

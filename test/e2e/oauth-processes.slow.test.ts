@@ -10,7 +10,7 @@ const { cloud, refreshesOf, testOnExpiredToken, testTokenSets, testNothingLeaked
 
 testOnExpiredToken([[6, 8]]);
 
-test('6 processes of 8 clients on a valid token read it, and nothing else happens', async () => {
+test('6 processes of 8 clients read a valid token without a refresh or a claim', async () => {
   const grant = await cloud().grant(3000);
   const { versionId, tokens } = await grant.current();
 
@@ -24,7 +24,7 @@ test('6 processes of 8 clients on a valid token read it, and nothing else happen
 
 testTokenSets(3);
 
-test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
+test.each([3, 10, 60])('reads of a label that is %i seconds stale cause no further refresh', async (seconds) => {
   const grant = await cloud().grant(-1);
   const tokenSet = await grant.current();
   const stale = { tokenSet, forMs: seconds * 1000 };
@@ -43,7 +43,7 @@ test.each([
   ['strict', { calls: 2, reuses: 1 }, 'ReauthorizationRequired'],
   ['none', { calls: 2, reuses: 0 }, undefined],
   [{ graceSeconds: 60 }, { calls: 2, reuses: 0 }, undefined],
-] as const)('a lost answer of a server with rotation %j', async (rotation, expected, name) => {
+] as const)('a lost answer of a server with rotation %j ends as predicted', async (rotation, expected, name) => {
   const grant = await cloud().grant(-1);
   cloud().sandbox.settings.rotation = rotation;
   cloud().sandbox.faults.add({ path: 'token', calls: [1], reset: 'after' });

@@ -64,7 +64,7 @@ const dateNow = () => new Date().toISOString().slice(0, 10);
 
 const nameOf = ({ run }: NamedRun) => run;
 
-it('tells the night as a page: what is published, what failed, what is switched off', async () => {
+it('report writes a page with published, failed and switched-off entities', async () => {
   const file = join(dir, 'report.html');
   // The end of the runs' date: at any real hour, their night has begun.
   vi.useFakeTimers({ now: new Date(`${today}T23:59:59Z`), toFake: ['Date'] });
@@ -89,7 +89,7 @@ function isInstalled(): boolean {
 }
 
 it.skipIf(!isInstalled())(
-  'the shell lines of docs/reading.md fetch the newest file, and fail where it is another one',
+  'the shell lines of docs/reading.md fetch the newest file, and fail if it was changed',
   async () => {
     const lines = fencedBlock('docs/reading.md', '### Shell', 'sh');
     const { PATH, HOME } = process.env;
@@ -121,7 +121,7 @@ describe('docs/recipes/read_file.py', () => {
     return parse(decode(await readFile(file)), { bom: true, columns: true, ...options });
   }
 
-  it('follows pointer and manifest to every record of the newest file', async () => {
+  it('prints every record of the newest file', async () => {
     const expected = await parsed('leads', String, {});
 
     expect(expected).toHaveLength(300);
@@ -129,7 +129,7 @@ describe('docs/recipes/read_file.py', () => {
     expect(await records('leads', `date=${today}`)).toEqual(expected);
   });
 
-  it('ends without a record where the file is not that of its manifest', async () => {
+  it('prints no record if the file differs from its manifest', async () => {
     const { s3, BucketName: Bucket } = system.target;
     await s3.send(new PutObjectCommand({ Bucket, Key: older.key ?? '', Body: 'id\r\nanother\r\n' }));
 
@@ -142,13 +142,13 @@ describe('docs/recipes/read_file.py', () => {
 
   it.each([
     {
-      name: 'UTF-16 with semicolons behind a line that names them',
+      name: 'UTF-16 with semicolons and a sep= line',
       written: { separator: ';', separatorLine: true, encoding: 'utf-16le', byteOrderMark: true } as const,
       decode: (bytes: Buffer) => bytes.toString('utf16le'),
       options: { delimiter: ';', from_line: 2 },
     },
     {
-      name: 'tabs and lines of old Macs, packed with gzip',
+      name: 'gzip with tabs and line breaks of old Macs',
       written: { separator: '\t', lineBreak: '\r', packed: 'gzip' } as const,
       decode: (bytes: Buffer) => String(gunzipSync(bytes)),
       options: { delimiter: '\t' },

@@ -55,7 +55,7 @@ async function endlessRun(entity: Entity) {
   return document.runs[0];
 }
 
-it('starts several runs, follows them all, and is red for the one that failed; that one is retried for its date', async () => {
+it('start --wait follows several runs and ends with exit code 1 for a failed one, which retry repeats', async () => {
   system.sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
   const start = begin('start', 'leads', 'contacts', '--date', '2026-11-02', '--same-data', '--wait');
   expect(await start.ended, start.stderr()).toBe(1);
@@ -77,7 +77,7 @@ it('starts several runs, follows them all, and is red for the one that failed; t
   expect(anew.name).not.toBe(name);
 });
 
-it('Ctrl-C while following ends the following, never the run; stop ends the run and says what becomes of it', async () => {
+it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its export', async () => {
   const { run: name, executionArn } = await endlessRun('meetings');
   const follow = begin('follow', 'meetings');
   await follow.says(/meetings: CheckStatus, \d+ check/);
@@ -138,7 +138,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   expect(requested()).toBe(before + 2);
 });
 
-it('shows what the functions logged about a run, of an ended one and of one under way', async () => {
+it('logs shows the lines of an ended run and of a running one', async () => {
   const { executionArn } = await system.run('employers');
   const name = executionArn.split(':').at(-1) ?? '';
   const { code, stdout, stderr } = await cli('logs', 'employers');
@@ -157,7 +157,7 @@ it('shows what the functions logged about a run, of an ended one and of one unde
   expect(await waitUntil(isOver, { withinMs: 60_000, everyMs: 500 })).toBe(true);
 });
 
-it('pauses and resumes rules', async () => {
+it('pause and resume switch rules off and on', async () => {
   const stateOf = async (entity: Entity) =>
     (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-operator-${entity}` }))).State;
   const paused = await cli('pause', 'leads', 'customers');
@@ -171,7 +171,7 @@ it('pauses and resumes rules', async () => {
   for (const entity of ENTITIES) expect(await stateOf(entity)).toBe('ENABLED');
 });
 
-it('a run by hand with other columns is last night to nobody: it is downloaded by its name, and published if its input says so', async () => {
+it('a manual run with other columns can be downloaded by name, and is published only with publish: true', async () => {
   const manifests = createManifests(system.target);
   const input = { date: '2026-10-02', columns: ['id'] };
   await system.run('workflows', { date: '2026-10-01' });
@@ -190,7 +190,7 @@ it('a run by hand with other columns is last night to nobody: it is downloaded b
   expect(await manifests.pointer('workflows', 'latest')).toEqual(latest);
 });
 
-it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, and by two commands at once', async () => {
+it('backfill publishes each date once, after Ctrl-C, a kill, a failed run and by two commands at once', async () => {
   const range = ['customers', '--from', '2026-03-01', '--to', '2026-03-12'];
   const args = ['backfill', ...range, '--concurrency', '3'];
   const statesOf = ({ dates }: { dates: { state: string }[] }) => dates.map(({ state }) => state);

@@ -55,7 +55,7 @@ const narrow = (lines: Lines, rows: number) =>
 const BAD: Partial<Record<Entity, [Bad, Bad]>> = {
   leads: [
     ['no bytes', () => '', 'FileQuarantined', /it is empty/],
-    ['a header alone', (lines) => some(lines, 0), 'FileQuarantined', /has no rows, 100 are usual/],
+    ['only a header', (lines) => some(lines, 0), 'FileQuarantined', /has no rows, 100 are usual/],
   ],
   contacts: [
     [
@@ -68,20 +68,15 @@ const BAD: Partial<Record<Entity, [Bad, Bad]>> = {
   ],
   customers: [
     ['eleven times the rows', (lines) => many(lines, 11), 'FileQuarantined', /has 1,100 rows, .* \(maxGrowth 10\)/],
-    ['a packed file with nothing in it', () => gzipSync(''), 'FileQuarantined', /it is empty/],
+    ['a gzip file of an empty file', () => gzipSync(''), 'FileQuarantined', /it is empty/],
   ],
   workflows: [
     ['fewer rows than configured', (lines) => some(lines, 89), 'FileQuarantined', /has 89 rows \(minRows 90\)/],
-    ['rows of another width', (lines) => narrow(lines, 2), 'FileQuarantined', /1.98 % of records/],
+    ['rows narrower than the header', (lines) => narrow(lines, 2), 'FileQuarantined', /1.98 % of records/],
   ],
   meetings: [
-    ['the page of a login', () => '<!doctype html><title>Sign in</title>', 'FileRejected', /a web page/],
-    [
-      'a file that was cut inside of quotes',
-      (lines) => `${some(lines, 90)}"cut`,
-      'FileRejected',
-      /inside a quoted field/,
-    ],
+    ['a login page', () => '<!doctype html><title>Sign in</title>', 'FileRejected', /a web page/],
+    ['a file cut inside quotation marks', (lines) => `${some(lines, 90)}"cut`, 'FileRejected', /inside a quoted field/],
   ],
 };
 const OF = Object.keys(BAD) as Entity[];
@@ -104,7 +99,7 @@ async function linesOf(entity: Entity): Promise<Lines> {
 
 const runs: Record<string, string> = {};
 
-it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => {
+it.concurrent.each(OF)('moves no pointer for bad files of %s', async (entity) => {
   const before = await pointersOf(entity);
   const lines = await linesOf(entity);
   expect(lines).toHaveLength(ROWS + 1);
@@ -120,7 +115,7 @@ it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => 
   }
 });
 
-it('the manifest of a quarantined file says what stopped it, and with what it was compared', async () => {
+it('the manifest of a quarantined file contains the nights it was compared with', async () => {
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const key = `runs/entity=contacts/run=${runs['a tenth of the rows']}/_manifest.json`;
 
@@ -130,7 +125,7 @@ it('the manifest of a quarantined file says what stopped it, and with what it wa
   expect(manifest.guards?.comparedWith.map(({ date }) => date)).toEqual(NIGHTS.toReversed());
 });
 
-it('a released one is what readers get, with who asked beside it, and is released once', async () => {
+it('a release publishes and tags the file, records the reason, and works only once', async () => {
   const run = runs['a tenth of the rows'] ?? '';
   const args = ['release', run, '--reason', 'Offices were closed', '--new-normal', '--wait', ...system.place];
   const tagsOf = (name: string) => bucketTools(system.target).tags(`runs/entity=contacts/run=${run}/${name}`);
@@ -166,7 +161,7 @@ const DISGUISES: [text: string, pack: (text: string) => string | Uint8Array<Arra
 
 const within = (places: NamedText[]) => places.filter(({ text }) => text.includes(CANARY)).map(({ name }) => name);
 
-it('of a column that is left out nothing is told anywhere, whatever the CRM calls it when it delivers it all the same', async () => {
+it('quarantines a delivered left-out column under any name, and puts no value of it elsewhere', async () => {
   const [date] = NIGHTS;
   const good = await system.run('employers', { date });
   expect(good.error, good.cause ?? '').toBeNull();
@@ -199,7 +194,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });
 
-it('each failed run is mailed, and the documented rule passes on the ends of executions', async () => {
+it('sends a mail for each failed run, and the documented rule forwards the ends of executions', async () => {
   const { mails } = await mailbox(system);
   const ends = await documentedEnds(system);
   system.sandbox.faults.clear();

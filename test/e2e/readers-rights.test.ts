@@ -140,7 +140,7 @@ async function readBy(client: S3Client): Promise<string[]> {
 const TABLES = [POINTER, TABLE, FEED, RECORD, ...LISTS, 'location'];
 const FILES = [FILE, MANIFEST, POINTER, 'list published/entity=leads/'];
 
-test('an account reads tables and their feeds, an organization files by their tag, and neither of them anything else', async () => {
+test('an account can read only tables and feeds, an organization only tagged files', async () => {
   await givePolicy();
 
   expect(await readBy(await readerIn(READER, OF_ACCOUNT))).toEqual(TABLES);
@@ -159,13 +159,13 @@ test.each([
   ['Readers3Reads', MEMBER, [FILE, MANIFEST, 'list published/entity=leads/']],
   ['Readers3Lists', MEMBER, [FILE, MANIFEST, POINTER]],
   ['Readers3ReadsFiles', MEMBER, [POINTER, 'list published/entity=leads/']],
-])('without the statement %s what it is for is refused', async (sid, account, rest) => {
+])('refuses the reads of the statement %s without it', async (sid, account, rest) => {
   await givePolicy(sid);
 
   expect(await readBy(clientOf(account))).toEqual(rest);
 });
 
-test('a file whose tag is taken back is no longer read', async () => {
+test('refuses a file whose tag was removed', async () => {
   await givePolicy();
   await createBucket(owner, Bucket).tag(FILE, 'published', 'false');
 

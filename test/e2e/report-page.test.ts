@@ -117,59 +117,59 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     ['light', 400, [251, 250, 248]],
     ['dark', 1280, [20, 23, 26]],
     ['dark', 400, [20, 23, 26]],
-  ] as const)('shows itself in the %s theme %i pixels wide, whole and quiet', async ([theme, width, background]) => {
-    await open({ theme, width });
-    // The page has no horizontal scrollbar.
-    expect(await at('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
-    expect(await at('getComputedStyle(document.body).backgroundColor')).toBe(`rgb(${background.join(', ')})`);
-    // A narrow window starts at the newest night.
-    expect(
-      await at("Math.round(document.querySelector('.grid thead .last').getBoundingClientRect().right)"),
-    ).toBeLessThanOrEqual(width);
-    const { data } = screenshotSchema.parse(
-      await browser.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: false }),
-    );
-    await mkdir(CACHE, { recursive: true });
-    await writeFile(join(CACHE, `report-${theme}-${width}.png`), Buffer.from(data, 'base64'));
-    expect(browser.complaints).toEqual([]);
-    expect(browser.requests).toEqual([url]);
-    const picture = await looked(data);
-    expect([picture.width, picture.height]).toEqual([width, 900]);
-    expect(picture.corner).toEqual([...background]);
-    // The picture has text, tiles and lines: it is neither blank nor of one colour.
-    expect(picture.colours).toBeGreaterThan(50);
-    expect(picture.background).toBeGreaterThan(width > 1000 ? 0.2 : 0.1);
-  });
-
-  test.each([30, 90, 400])(
-    'on a printed A4 page %i nights and every name are whole, and nothing lies on them',
-    async (nights) => {
-      await writeFile(
-        join(dir, 'printed.html'),
-        reportPage(nightsOf({ ...madeUpMonth({ paused: ['meetings'] }), nights })),
-      );
-      await open({ page: pathToFileURL(join(dir, 'printed.html')).href, width: A4_PIXELS, media: 'print' });
-      const [names, ...others]: [left: number, right: number][][] = await at(
-        `['.grid tbody th', '.grid tbody td', '.list th, .list td, figure'].map((cells) => [...document.querySelectorAll(cells)].map((cell) => {
-        const { left, right } = cell.getBoundingClientRect();
-        return [left, right];
-      }))`,
-      );
-      const [left, right] = [Math.min, Math.max].map((end, side) =>
-        end(...(names ?? []).map((ends) => ends[side] ?? Number.NaN)),
-      );
-      expect(left).toBeGreaterThanOrEqual(0);
-      expect(Math.min(...(others[0] ?? []).map(([start]) => start))).toBeGreaterThanOrEqual(right ?? 0);
-      expect(Math.max(...others.flat().map(([, end]) => end))).toBeLessThanOrEqual(A4_PIXELS);
+  ] as const)(
+    'shows the %s theme at %i pixels without a scrollbar, error or request',
+    async ([theme, width, background]) => {
+      await open({ theme, width });
+      // The page has no horizontal scrollbar.
+      expect(await at('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+      expect(await at('getComputedStyle(document.body).backgroundColor')).toBe(`rgb(${background.join(', ')})`);
+      // A narrow window starts at the newest night.
       expect(
-        await at(
-          "[...document.querySelectorAll('.grid tbody th')].filter((name) => name.scrollWidth > name.clientWidth)",
-        ),
-      ).toEqual([]);
+        await at("Math.round(document.querySelector('.grid thead .last').getBoundingClientRect().right)"),
+      ).toBeLessThanOrEqual(width);
+      const { data } = screenshotSchema.parse(
+        await browser.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: false }),
+      );
+      await mkdir(CACHE, { recursive: true });
+      await writeFile(join(CACHE, `report-${theme}-${width}.png`), Buffer.from(data, 'base64'));
+      expect(browser.complaints).toEqual([]);
+      expect(browser.requests).toEqual([url]);
+      const picture = await looked(data);
+      expect([picture.width, picture.height]).toEqual([width, 900]);
+      expect(picture.corner).toEqual([...background]);
+      // The picture has text, tiles and lines: it is neither blank nor of one colour.
+      expect(picture.colours).toBeGreaterThan(50);
+      expect(picture.background).toBeGreaterThan(width > 1000 ? 0.2 : 0.1);
     },
   );
 
-  test('text stands out from its ground in both themes', async () => {
+  test.each([30, 90, 400])('prints %i nights on A4 without cut or covered names', async (nights) => {
+    await writeFile(
+      join(dir, 'printed.html'),
+      reportPage(nightsOf({ ...madeUpMonth({ paused: ['meetings'] }), nights })),
+    );
+    await open({ page: pathToFileURL(join(dir, 'printed.html')).href, width: A4_PIXELS, media: 'print' });
+    const [names, ...others]: [left: number, right: number][][] = await at(
+      `['.grid tbody th', '.grid tbody td', '.list th, .list td, figure'].map((cells) => [...document.querySelectorAll(cells)].map((cell) => {
+        const { left, right } = cell.getBoundingClientRect();
+        return [left, right];
+      }))`,
+    );
+    const [left, right] = [Math.min, Math.max].map((end, side) =>
+      end(...(names ?? []).map((ends) => ends[side] ?? Number.NaN)),
+    );
+    expect(left).toBeGreaterThanOrEqual(0);
+    expect(Math.min(...(others[0] ?? []).map(([start]) => start))).toBeGreaterThanOrEqual(right ?? 0);
+    expect(Math.max(...others.flat().map(([, end]) => end))).toBeLessThanOrEqual(A4_PIXELS);
+    expect(
+      await at(
+        "[...document.querySelectorAll('.grid tbody th')].filter((name) => name.scrollWidth > name.clientWidth)",
+      ),
+    ).toEqual([]);
+  });
+
+  test('has readable contrast in both themes', async () => {
     for (const theme of ['light', 'dark']) {
       await open({ theme });
       const pairs: [string, string, string][] =
@@ -183,7 +183,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     }
   });
 
-  test('a click on a cell opens its facts; Escape, and Close, lead back to the cell', async () => {
+  test('opens the facts of a cell with a click, and Escape returns to the cell', async () => {
     await open();
     const facts = `employers-${LAST}`;
     await at(
@@ -206,7 +206,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(browser.complaints).toEqual([]);
   });
 
-  test('the keyboard reaches the grid, opens a cell by Enter and comes back', async () => {
+  test('the keyboard reaches the grid, opens a cell with Enter and returns with Escape', async () => {
     await open();
     await tabToGrid();
     const cell = await focused();
@@ -218,7 +218,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(await focused()).toBe(cell);
   });
 
-  test('a screen reader meets headings, tables with headings and captions, and pictures with names', async () => {
+  test('a screen reader gets headings, tables with captions, and pictures with names', async () => {
     await open();
     const { nodes } = treeSchema.parse(await browser.send('Accessibility.getFullAXTree'));
     const names = (role: string) =>

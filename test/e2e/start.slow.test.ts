@@ -37,13 +37,19 @@ afterAll(endAll);
 const other = ['--crm-url', 'http://127.0.0.1:9/api/v1', '--auth-url', 'http://127.0.0.1:9/auth', '--client-id', 'x'];
 const dead: [string, number, string[], NodeJS.ProcessEnv, RegExp][] = [
   ['an unknown option', 2, ['--kepe'], {}, /unknown option '--kepe'/],
-  ['half a CRM', 2, other, { CRM_CLIENT_SECRET: undefined }, /the environment variable CRM_CLIENT_SECRET is missing/],
+  [
+    'a CRM without its secret',
+    2,
+    other,
+    { CRM_CLIENT_SECRET: undefined },
+    /the environment variable CRM_CLIENT_SECRET is missing/,
+  ],
   ['no cloud at the address', 3, ['--endpoint-url', 'http://127.0.0.1:PORT'], {}, /^Nothing answers at .*: start the/m],
   ['a CRM that is down', 3, other, { CRM_CLIENT_SECRET: 'x' }, /^The CRM does not answer at .*\/api\/v1\. Check /m],
   ['no Python', 3, [], { PYTHON: '/nonexistent' }, /^The variable PYTHON names \/nonexistent, which does not run/m],
 ];
 
-test.concurrent.for(dead)('%s ends in one sentence and exit code %i', async ([, code, args, env, sentence]) => {
+test.concurrent.for(dead)('ends for %s in one sentence and exit code %i', async ([, code, args, env, sentence]) => {
   const port = String(await freePort());
   const start = run(START, ['--json', ...args.map((arg) => arg.replace('PORT', port))], env);
   expect(await start.ended, start.stderr()).toBe(code);
@@ -52,7 +58,7 @@ test.concurrent.for(dead)('%s ends in one sentence and exit code %i', async ([, 
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(sentence);
 });
 
-test('after kill -9 the next start ends what is left, works, and prints one document before it waits', async () => {
+test('after kill -9, the next start ends the old processes, publishes and prints one document', async () => {
   expect(leftByKill.length).toBeGreaterThan(0);
   await next.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
   expect(next.stderr()).toMatch(/^Ended processes of an earlier start: .*MiniStack/);
@@ -64,7 +70,7 @@ test('after kill -9 the next start ends what is left, works, and prints one docu
   expect(next.stderr()).toMatch(/✓ Bootstrap stack.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
 });
 
-test('what --keep leaves running can be used, and ends on Ctrl-C', async () => {
+test('the services of --keep work and end on Ctrl-C', async () => {
   const traces = await tracesOf(next);
   const { endpoints } = keptSchema.parse(JSON.parse(next.stdout()));
   expect((await fetch(`${endpoints.aws}/_ministack/health`)).status).toBe(200);

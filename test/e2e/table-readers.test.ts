@@ -55,7 +55,7 @@ async function glueColumns(): Promise<string[]> {
   return Table.StorageDescriptor.Columns.map(({ Name, Type }) => `${Name} ${Type}`);
 }
 
-it('the table has the rows of the published file, with types, and says which run it is of', async () => {
+it('the table has the typed rows of the published file, and names its run', async () => {
   const csv = join(dir, 'leads.csv');
   await cli('download', 'leads', '--date', DATE, '-o', csv);
   const published = `FROM read_csv('${csv}', header = true, all_varchar = true, delim = ',', quote = '"', escape = '"')`;
@@ -73,7 +73,7 @@ it('the table has the rows of the published file, with types, and says which run
   expect(said).toEqual([[report.executionArn.split(':').at(-1)]]);
 });
 
-it('a column that is left out is not in it, and of a hashed one only hashes are', async () => {
+it('the table has no left-out column, and only hashes of a hashed one', async () => {
   const columns = await duckdb.columns('leads.parquet');
   const hashes = await duckdb.rows(
     `SELECT DISTINCT regexp_full_match(email, '[0-9a-f]{64}|') FROM '${dir}/leads.parquet'`,
@@ -83,7 +83,7 @@ it('a column that is left out is not in it, and of a hashed one only hashes are'
   expect(hashes).toEqual([[true]]);
 });
 
-it('Athena is told the names and types of its columns', async () => {
+it('Athena gets the names and types of its columns', async () => {
   const athena: Record<string, string> = { VARCHAR: 'string', 'TIMESTAMP WITH TIME ZONE': 'timestamp' };
   const inFile = (await duckdb.columns('leads.parquet')).map((column) => {
     const [, name, type = ''] = /^(\S+) (.*)$/.exec(column) ?? [];

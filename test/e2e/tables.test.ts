@@ -62,7 +62,7 @@ const csvOf = async () =>
   `read_csv('${await fileOf(first.key ?? '', 'leads.csv')}', all_varchar = true, header = true)`;
 const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
 
-it('is deployed into a network, whose rule CloudFormation has kept', async () => {
+it('the deployed stack has the subnet of the configuration as a parameter', async () => {
   const { Stacks } = await system.target.cloudformation.send(
     new DescribeStacksCommand({ StackName: system.target.stack }),
   );
@@ -72,7 +72,7 @@ it('is deployed into a network, whose rule CloudFormation has kept', async () =>
   );
 });
 
-it('leaves a table with the rows of the published file, types as configured', async () => {
+it('writes a table with the rows of the published file and the configured types', async () => {
   expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, what: 'export' });
   expect(first.table).toEqual(
     expect.objectContaining({ run: nameOf(first), date: DATE, key: KEY, rows: 30, warnings: [] }),
@@ -88,7 +88,7 @@ it('leaves a table with the rows of the published file, types as configured', as
   expect(types.map(({ column_type }) => column_type)).toEqual(['BIGINT', 'BOOLEAN', 'VARCHAR']);
 });
 
-it('has neither the column that is left out nor a value of the one that is hashed', async () => {
+it('the table has neither the left-out column nor a value of the hashed one', async () => {
   const table = await tableOf();
   const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => column_name);
   const csv = await csvOf();
@@ -102,7 +102,7 @@ it('has neither the column that is left out nor a value of the one that is hashe
   ).toEqual([]);
 });
 
-it('shows the table of a run, and no record in the history of its execution', async () => {
+it('show prints the table of a run, and the state of its execution contains no record', async () => {
   const { code, stdout } = await runCli('show', nameOf(first), ...system.place);
 
   expect(code).toBe(0);
@@ -114,7 +114,7 @@ it('shows the table of a run, and no record in the history of its execution', as
   for (const { value } of values) expect(JSON.stringify(seen.state)).not.toContain(value);
 });
 
-it('lets the pointer of the date decide: a later run replaces the table, an earlier one gets none', async () => {
+it('a later run of the date replaces the table, and an earlier one is refused', async () => {
   const later = await system.run('leads', { date: DATE });
   expect(later.table).toMatchObject({ run: nameOf(later) });
 
@@ -127,7 +127,7 @@ it('lets the pointer of the date decide: a later run replaces the table, an earl
   expect(said).toEqual([{ run: nameOf(later) }]);
 });
 
-it('tells what has changed from run to run in feeds that lead from table to table', async () => {
+it('the feeds of two runs together give the newest table', async () => {
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const { feeds } = await feedRecords(bucket, 'leads', { date: DATE });
   const table = await tableOf();
@@ -151,7 +151,7 @@ it('tells what has changed from run to run in feeds that lead from table to tabl
   expect(told.stdout).toContain(`leads, feed 2, ${DATE} to ${DATE}: 0 inserted, 0 deleted, 0 updated`);
 });
 
-it('writes the table of a date again without exporting anything', async () => {
+it('table rewrites the table of a date without a request to the CRM', async () => {
   const before = system.sandbox.ledger.count();
 
   const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
@@ -161,7 +161,7 @@ it('writes the table of a date again without exporting anything', async () => {
   expect(system.sandbox.ledger.count()).toBe(before);
 });
 
-it('leaves the publication as it is where the table cannot be written, and retry writes the table alone', async () => {
+it('keeps the publication if the table cannot be written, and retry writes only the table', async () => {
   const failed = await system.run('contacts', { date: DATE });
 
   expect(failed).toMatchObject({ status: 'FAILED', error: 'TableNotWritten' });

@@ -118,7 +118,7 @@ async function verifiedBy(user: string, actions: string[], ids = ALL_CHECKS.map(
   return verify(await seenBy(user, actions), { entity: 'leads', signal, pace, alarm: true, checks });
 }
 
-test('each check names the right for want of which it was not made, and nothing is made', async () => {
+test('each check names its missing right, and verify creates nothing', async () => {
   const { checks, runs } = await verifiedBy('reader', READING);
 
   expect(runs).toEqual([]);
@@ -136,7 +136,7 @@ test('each check names the right for want of which it was not made, and nothing 
   });
 });
 
-test('a PUT by plain http or with another key is refused by the policy of the product, and stored where that lacks it', async () => {
+test('the bucket policy refuses a PUT by plain http or with another key, and without it the checks fail', async () => {
   const may = [...READING, 's3:*'];
   const ids = ['plain-http', 'foreign-key'];
   const { checks: refused } = await verifiedBy('storing', may, ids);
@@ -164,7 +164,7 @@ test('a PUT by plain http or with another key is refused by the policy of the pr
   expect(open[1]).toMatchObject({ verdict: 'broken', found: 'stored with the key aws/s3; stored by AES256' });
 });
 
-test('a rule that fires every minute is not made by whoever may not remove it', async () => {
+test('creates no rule that fires every minute without the right to remove it', async () => {
   const stack = 'crm-export-rights';
   const RoleArn = 'arn:aws:iam::000000000000:role/rules';
   await target.events.send(new PutTargetsCommand({ Rule: LEADS, Targets: [{ Id: 'a', Arn: MACHINE, RoleArn }] }));

@@ -121,7 +121,7 @@ async function putMetrics() {
 const NOT_HERE = ['plain-http', 'foreign-key', 'rule-start'];
 const NOT_ENFORCED = ['encryption', 'plain-http', 'foreign-key', 'metrics'];
 
-it('says at once what this cloud leaves out, and holds by all else', async () => {
+it('reports at once what the local cloud does not enforce, and all other checks hold', async () => {
   const ids = ALL_CHECKS.map(({ id }) => id).filter((id) => id !== 'rule-start');
   const began = performance.now();
   expect(await findingAbout('grant-stored', {})).toMatchObject({ verdict: 'warning' });
@@ -137,7 +137,7 @@ it('says at once what this cloud leaves out, and holds by all else', async () =>
   expect(await temporary()).toEqual([]);
 });
 
-it('holds where all is as it should be, and leaves nothing but its runs', async () => {
+it('all checks hold on a complete deployment, and only the runs are left', async () => {
   await setEncryption();
   await putMetrics();
   const here = ALL_CHECKS.map(({ id }) => id).filter((id) => !NOT_HERE.includes(id));
@@ -161,7 +161,7 @@ async function findingAbout(id: string, run: Partial<Made>) {
   return ALL_CHECKS.find((check) => check.id === id)?.look(verifying);
 }
 
-it('an export that fails does not hold, and what rests on it is not checked', async () => {
+it('a failed export is broken, and the checks that need it are unknown', async () => {
   system.sandbox.faults.add({ path: 'status', entity: 'leads', status: 'FAILED' });
   const { checks } = await verified(['export', 'read-back', 'encryption']);
   system.sandbox.faults.clear();
@@ -171,7 +171,7 @@ it('an export that fails does not hold, and what rests on it is not checked', as
   expect(checks.slice(1, 3)).toMatchObject([rest, rest]);
 });
 
-it('a file that is not the one of its manifest does not hold', async () => {
+it('read-back rejects a file that differs from its manifest', async () => {
   const { s3, BucketName: Bucket } = system.target;
   const published = await system.run('contacts');
   await s3.send(new PutObjectCommand({ Bucket, Key: published.key ?? '', Body: 'another' }));
@@ -181,7 +181,7 @@ it('a file that is not the one of its manifest does not hold', async () => {
   );
 });
 
-it('a log line with a field that is not listed does not hold, and the field is named, not its value', async () => {
+it('log-lines is broken by an unlisted field, and names the field but not its value', async () => {
   const { logs, stack } = system.target;
   const askedAt = new Date();
   const at = { logGroupName: `/aws/lambda/${stack}-CheckStatus`, logStreamName: 'by-hand' };
@@ -205,7 +205,7 @@ it('a log line with a field that is not listed does not hold, and the field is n
   );
 });
 
-it('an alarm that does not arrive does not hold, and is set back', async () => {
+it('alarm is broken if the alarm does not arrive, and is reset', async () => {
   const { cloudwatch, stack } = system.target;
   const look = new DescribeAlarmsCommand({ AlarmNamePrefix: `${stack}-` });
   const { MetricAlarms = [] } = await cloudwatch.send(look);
@@ -243,7 +243,7 @@ async function livePolicies(): Promise<object[]> {
   });
 }
 
-it('the deployment that is advised writes policies anew that were changed by hand', async () => {
+it('the advised deployment rewrites policies that were changed by hand', async () => {
   const { s3, sqs, sns, BucketName: Bucket, AlarmTopicArn: TopicArn, UndeliveredStartsUrl: QueueUrl } = system.target;
   const before = await livePolicies();
   const statement = { Effect: 'Deny', Principal: '*', Action: 'kms:Sign', Resource: '*' };
@@ -258,7 +258,7 @@ it('the deployment that is advised writes policies anew that were changed by han
   expect(await livePolicies()).toEqual(before);
 });
 
-it('what a killed verify has left is removed by the next', async () => {
+it('the next verify removes what a killed one left', async () => {
   const { events, sqs, sns, s3, cloudwatch, stack, BucketName: Bucket, AlarmTopicArn: TopicArn } = system.target;
   const id = '20261120T020000Z-killed';
   const Name = temporaryName(stack, id);
@@ -293,7 +293,7 @@ async function temporaryRule(): Promise<boolean> {
   return Rules.length > 0;
 }
 
-it('Ctrl-C removes what was made', async () => {
+it('Ctrl-C removes everything that verify created', async () => {
   const command = run('cli/main.js', ['verify', '--alarm', ...system.place], WITHOUT_AWS);
   await waitUntil(temporaryRule, { withinMs: 30_000 });
   command.child.kill('SIGINT');
@@ -305,7 +305,7 @@ it('Ctrl-C removes what was made', async () => {
   expect(await temporary()).toEqual([]);
 });
 
-it('a temporary rule that starts nothing does not hold, and is gone', async () => {
+it('rule-start is broken if the temporary rule starts nothing, and the rule is removed', async () => {
   expect(await finding('rule-start')).toMatchObject({
     verdict: 'broken',
     found: expect.stringMatching(/started no run$/),
@@ -313,7 +313,7 @@ it('a temporary rule that starts nothing does not hold, and is gone', async () =
   expect(await temporary()).toEqual([]);
 });
 
-it('an object by another key does not hold; in a bucket that encrypts nothing at all it is not enforced', async () => {
+it('encryption is broken for another key, and unknown if the bucket encrypts nothing', async () => {
   const { s3, BucketName: Bucket } = system.target;
   const other = { ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: 'another' } } as const;
   await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [other] } }));
