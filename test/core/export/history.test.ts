@@ -34,24 +34,24 @@ function published(
 const datesOf = async (bucket: FakeBucket, wanted: Partial<Parameters<typeof readHistory>[1]> = {}) =>
   (await readHistory(bucket, { ...OF, ...wanted })).comparedWith.map(({ run }) => run.date);
 
-test('the newest seven dates are compared with, newest first, the own one aside', async () => {
+test('compares with the newest seven other dates, newest first', async () => {
   const days = dates(10, '2026-11-22');
   const expected = days.filter((date) => date !== '2026-11-20').slice(0, 7);
 
   expect(await datesOf(published(days))).toEqual(expected);
 });
 
-test('an entity that published nothing has no history', async () => {
+test('returns no history for an entity without a published export', async () => {
   expect(await readHistory(fakeBucket(), OF)).toEqual(NO_HISTORY);
 });
 
-test('another plan is no history, whatever was requested', async () => {
+test('leaves out dates with another plan', async () => {
   const bucket = published(dates(3), (date) => (date === '2026-11-18' ? { manifest: { plan: 'b'.repeat(64) } } : {}));
 
   expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-17']);
 });
 
-test('what an earlier release published is counted and left out, the own date aside, and begins no history anew', async () => {
+test('leaves out files of an earlier release, counts those of other dates, and ignores their newNormal', async () => {
   const early = ['2026-11-20', '2026-11-19', '2026-11-17'];
   const bucket = published(['2026-11-20', ...dates(4)], (date) =>
     early.includes(date) ? { pointer: { schemaVersion: 1, newNormal: true } } : {},
@@ -63,19 +63,19 @@ test('what an earlier release published is counted and left out, the own date as
   });
 });
 
-test('the history begins anew at the date that a person has marked, which counts itself', async () => {
+test('starts the history at the newest date with newNormal, including that date', async () => {
   const bucket = published(dates(6), (date) => ({ pointer: { newNormal: date === '2026-11-18' } }));
 
   expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-18']);
 });
 
-test('a second run of a marked date is compared with what the date has, and with later dates', async () => {
+test('compares a second run of a date with newNormal with the published run of that date only', async () => {
   const bucket = published([...dates(3), '2026-11-20'], (date) => ({ pointer: { newNormal: date === '2026-11-20' } }));
 
   expect(await datesOf(bucket)).toEqual(['2026-11-20']);
 });
 
-test('a marked date ends the history where its own run is kept no longer: older dates may have been made since', async () => {
+test('ends the history at a date with newNormal even if the run of that date is no longer kept', async () => {
   const bucket = published(dates(6), (date) => ({
     pointer: date === '2026-11-18' ? { newNormal: true, keptUntil: '2026-11-20' } : {},
   }));
@@ -83,7 +83,7 @@ test('a marked date ends the history where its own run is kept no longer: older 
   expect(await datesOf(bucket)).toEqual(['2026-11-19']);
 });
 
-test('a manifest that is gone, one that is none and a pointer that is none are counted and left out', async () => {
+test('counts and leaves out a missing manifest, an invalid manifest and an invalid pointer', async () => {
   const bucket = published(dates(5));
   bucket.put('runs/entity=leads/run=of-2026-11-19/_manifest.json', '{"moved":"by hand"}');
   bucket.put('published/entity=leads/date=2026-11-18.json', 'no JSON');
@@ -97,20 +97,20 @@ test('a manifest that is gone, one that is none and a pointer that is none are c
   });
 });
 
-test('what was kept until today may be gone, and is not missed', async () => {
+test('does not count a missing run that was kept only until today', async () => {
   const bucket = published(dates(2), () => ({ pointer: { keptUntil: '2026-11-20', manifestKey: 'runs/gone.json' } }));
 
   expect(await readHistory(bucket, OF)).toEqual(NO_HISTORY);
 });
 
-test('at most thirty dates are looked at, however many are published', async () => {
+test('reads at most thirty dates, even if more are published', async () => {
   const bucket = published(dates(40), () => ({ manifest: { plan: 'b'.repeat(64) } }));
 
   expect(await datesOf(bucket)).toEqual([]);
   expect(bucket.calls.filter((call) => call.startsWith('read published/'))).toHaveLength(30);
 });
 
-test('a bucket that does not answer is no empty history', async () => {
+test('reports StorageUnavailable, not an empty history, if the bucket does not answer', async () => {
   const bucket = fakeBucket({ before: failing('list', 'published', new RunError('StorageUnavailable', 'Down.')) });
 
   await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
@@ -129,7 +129,7 @@ function stoppedBy(guard: string, file: object): ManifestChanges {
   };
 }
 
-test('what a person has released makes its first record and its ending known; manifests carry that on', async () => {
+test('a released file adds its first record and its ending to those known from earlier manifests', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { ...FILE, content };
   const carried = {
@@ -149,7 +149,7 @@ test('what a person has released makes its first record and its ending known; ma
   });
 });
 
-test('an ending is known only where it was what a person released', async () => {
+test('an ending is added only if a check of the ending had stopped the released file', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: stoppedBy('maxShrink', file), pointer: { released: true } }));
@@ -160,7 +160,7 @@ test('an ending is known only where it was what a person released', async () => 
   });
 });
 
-test('the same file unreleased makes nothing known', async () => {
+test('a file that was not released adds neither first record nor ending', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { ...FILE, content };
   const bucket = published(dates(1), () => ({ manifest: { file: file } }));
@@ -172,7 +172,7 @@ test.each([
   ['empty', 'empty'],
   ['repeatedHeader', 'laterHeaders'],
   ['otherHeader', 'laterHeaders'],
-])('the release of a file that %s has stopped teaches that', async (guard, taught) => {
+])('the release of a file that the check %s stopped sets releasedBefore.%s', async (guard, taught) => {
   const file = { ...FILE, content: UNSEEN };
   const bucket = published(dates(2), (date) =>
     date === '2026-11-18' ? { manifest: stoppedBy(guard, file), pointer: { released: true } } : {},

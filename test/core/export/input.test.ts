@@ -18,11 +18,11 @@ function refused(input: unknown): RunError {
   throw new Error(`the input was accepted: ${JSON.stringify(input)}`);
 }
 
-test.each(ENTITIES)('{"entity":"%s"} is enough', (entity) => {
+test.each(ENTITIES)('accepts {"entity":"%s"}', (entity) => {
   expect(parseInput({ entity })).toEqual({ entity });
 });
 
-test('everything that a person or a rule may give is taken as it is', () => {
+test('returns every allowed key unchanged', () => {
   const input = {
     entity: 'leads',
     scheduledFor: '2026-11-20T01:00:00Z',
@@ -40,7 +40,7 @@ test('everything that a person or a rule may give is taken as it is', () => {
 
 const CONSOLE = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: `arn:aws:states:${'x'.repeat(200)}` };
 
-test('what the console adds to a start is ignored, whatever the execution does', () => {
+test('ignores the key that the console adds, in the input of an export, a release and a table', () => {
   expect(parseInput({ entity: 'leads', ...CONSOLE })).toMatchObject({ entity: 'leads' });
   expect(isOfRule({ entity: 'leads', scheduledFor: '2026-11-20T01:00:00Z', ...CONSOLE })).toBe(false);
   expect(parseReleaseInput({ entity: 'leads', release: 'run-1', reason: 'x', ...CONSOLE })).toMatchObject({
@@ -49,7 +49,7 @@ test('what the console adds to a start is ignored, whatever the execution does',
   expect(parseTableInput({ entity: 'leads', table: { run: 'run-1' }, ...CONSOLE })).toMatchObject({ entity: 'leads' });
 });
 
-test('columns may be "all", though the configuration names some', () => {
+test('accepts "all" as columns', () => {
   expect(parseInput({ entity: 'leads', columns: 'all' })).toMatchObject({ columns: 'all' });
 });
 
@@ -69,14 +69,14 @@ test.each<[string, unknown, string]>([
   ['a key in another letter case', { entity: 'leads', sendemail: true }, '(did you mean "sendEmail"?)'],
   ['a request key for the configuration', { entity: 'leads', limit: 3 }, 'Unknown: "limit".'],
   ['two mistakes', { entity: 'lead', x: 1 }, '"lead" is not a known entity (did you mean "leads"?); unknown: "x".'],
-  ['a date that is none', { entity: 'leads', date: '2026-02-30' }, '"date" is wrong'],
+  ['an invalid date', { entity: 'leads', date: '2026-02-30' }, '"date" is wrong'],
   ['a time as a date', { entity: 'leads', date: '2026-02-03T00:00:00Z' }, '"date" is wrong'],
   ['a time without a zone', { entity: 'leads', scheduledFor: '2026-11-20T01:00:00' }, '"scheduledFor" is wrong'],
-  ['no columns at all', { entity: 'leads', columns: [] }, '"columns" is wrong'],
-  ['a filter that is no object', { entity: 'leads', filters: ['a'] }, '"filters.0" is wrong'],
+  ['an empty list of columns', { entity: 'leads', columns: [] }, '"columns" is wrong'],
+  ['a filter that is not an object', { entity: 'leads', filters: ['a'] }, '"filters.0" is wrong'],
   ['another operator', { entity: 'leads', filtersOperator: 'AND' }, '"filtersOperator" is wrong'],
   [
-    'a relative date that is none',
+    'an invalid relative date',
     { entity: 'leads', filters: [{ value: [{ $date: 'today' }] }] },
     '"filters.0.value.0" is wrong (must be {"$date": "day-1d", "as": "date"}',
   ],
@@ -87,12 +87,12 @@ test.each<[string, unknown, string]>([
   ],
   ['a relative date as a filter', { entity: 'leads', filters: [{ $date: 'day' }] }, '"filters.0" is wrong'],
   ['a flag as a word', { entity: 'leads', sendEmail: 'no' }, '"sendEmail" is wrong'],
-])('%s is refused and said to be', (_, input, message) => {
+])('refuses %s, and the message names the mistake', (_, input, message) => {
   expect(refused(input).message).toContain(message);
 });
 
 test.each([[{}], [[]], [7], [null], [{ entity: 'x' }], [{ entity: 'leads', y: 1 }]])(
-  '%j: the message lists the seven entities, and its advice has an example that is accepted when pasted',
+  '%j: the message lists the seven entities, and the advice contains a valid example',
   (input) => {
     const { cause } = refused(input).failure;
 
@@ -103,7 +103,7 @@ test.each([[{}], [[]], [7], [null], [{ entity: 'x' }], [{ entity: 'leads', y: 1 
 );
 
 test.each<[string, unknown]>([
-  ['in the place of the entity', { entity: `eyJhbGciOiJIUzI1NiJ9.${CANARY}.sig` }],
+  ['in place of the entity', { entity: `eyJhbGciOiJIUzI1NiJ9.${CANARY}.sig` }],
   ['as a key', { entity: 'leads', [`Bearer ${CANARY}`]: 1 }],
   ['as an operator', { entity: 'leads', filtersOperator: CANARY }],
   ['as a date', { entity: 'leads', date: CANARY }],
@@ -113,11 +113,11 @@ test.each<[string, unknown]>([
   ['beside a relative date', { entity: 'leads', filters: [{ a: { $date: 'day', [CANARY]: 1 } }] }],
   ['as a key above a relative date', { entity: 'leads', filters: [{ [`${CANARY}.${CANARY}`]: { $date: 7 } }] }],
   ['as the whole input', CANARY],
-])('a token pasted %s is not repeated', (_, input) => {
+])('does not quote a token pasted %s', (_, input) => {
   expect(refused(input).failure.cause).not.toContain(CANARY);
 });
 
-test('a message stays short however many mistakes there are, for a cause has its limits', () => {
+test('the message has less than 1,500 characters for any number of mistakes', () => {
   const wrong = Array.from({ length: 50 }, () => 1);
   const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key${index}`, 1]));
 
@@ -125,13 +125,13 @@ test('a message stays short however many mistakes there are, for a cause has its
   expect(refused({ entity: 'leads', ...keys }).message.length).toBeLessThan(1500);
 });
 
-test('a comment has its limits as well, for it travels with the run', () => {
+test('refuses a comment of more than 1,000 characters', () => {
   expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain('"Comment" is wrong');
   const long = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: 'x'.repeat(1001) };
   expect(refused({ entity: 'leads', ...long }).message).toContain(' is wrong (');
 });
 
-test('any JSON at all is either taken or ends in InvalidInput', () => {
+test('accepts any JSON input or throws InvalidInput', () => {
   const keys = fc.constantFrom(
     'entity',
     'date',

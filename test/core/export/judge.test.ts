@@ -5,7 +5,7 @@ import { factsOf, historyOf, night } from '../../support/gate.ts';
 const file = { bytes: 1000, crc32: 'n1' };
 const of = (...nights: ReturnType<typeof night>[]) => ({ ...historyOf(), comparedWith: nights });
 
-test('a file of the size and CRC-32 of the night before is unchanged since then, or since that one was', () => {
+test('unchangedSince returns the first of the nights with the same size and CRC-32', () => {
   const before = night(factsOf(10), 1);
 
   expect(unchangedSince(of(before), '2026-11-20', file)).toBe('2026-11-19');
@@ -13,7 +13,7 @@ test('a file of the size and CRC-32 of the night before is unchanged since then,
   expect(unchangedSince(of(longer), '2026-11-20', file)).toBe('2026-11-02');
 });
 
-test('other bytes, or none before them, are not unchanged; later dates do not count', () => {
+test('unchangedSince returns null without an earlier night of the same bytes', () => {
   expect(unchangedSince(of(), '2026-11-20', file)).toBeNull();
   expect(unchangedSince(of(night(factsOf(10), 2)), '2026-11-20', file)).toBeNull();
   expect(unchangedSince(of(night(factsOf(10), 1)), '2026-11-19', file)).toBeNull();

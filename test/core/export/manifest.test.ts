@@ -18,7 +18,7 @@ const KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 const manifest = (overrides: ManifestChanges = {}): Manifest =>
   manifestOf({ execution: 'night-1', startedAt: STARTED_AT, request: { columns: ['id'], locale: 'he' }, ...overrides });
 
-test('a manifest is written once, and its repetition with the same bytes is success', async () => {
+test('writes a manifest once, and accepts a repeated write of the same bytes', async () => {
   const bucket = fakeBucket();
 
   await writeManifest(bucket, KEY, manifest());
@@ -35,7 +35,7 @@ const reworded = {
   file: { ...manifest().file, rows: null, header: null, encoding: 'utf-8' },
 };
 
-test('a manifest that says the same of file and run in other words is this one: the step is repeated by another release', async () => {
+test('accepts an existing manifest of another release for the same file and run', async () => {
   const text = JSON.stringify(reworded);
   const bucket = fakeBucket({ objects: { [KEY]: text } });
 
@@ -55,7 +55,7 @@ test.each<[what: string, other: object]>([
   ['of another date', { run: { ...sameRun, date: '2026-11-19' } }],
   ['of another run', { execution: 'night-2' }],
   ['of another start', { startedAt: '2026-11-19T01:00:00.000Z' }],
-])('a manifest %s in its place is a conflict, and stays, whatever else it says', async (_, other) => {
+])('reports StorageConflict for an existing manifest %s, and does not change it', async (_, other) => {
   for (const base of [manifest(), reworded]) {
     const text = JSON.stringify({ ...base, ...other });
     const bucket = fakeBucket({ objects: { [KEY]: text } });
@@ -67,7 +67,7 @@ test.each<[what: string, other: object]>([
 });
 
 test.each(['', '{}', 'null', '[]', 'no JSON'])(
-  'what is no manifest at all (%j) is a conflict, and stays',
+  'reports StorageConflict for an object that is not a manifest (%j), and does not change it',
   async (text) => {
     const bucket = fakeBucket({ objects: { [KEY]: text } });
 
@@ -77,13 +77,13 @@ test.each(['', '{}', 'null', '[]', 'no JSON'])(
   },
 );
 
-test('trouble of the bucket passes as it is', async () => {
+test('passes on an error of the bucket', async () => {
   const bucket = fakeBucket({ before: failing('putOnce', KEY, new RunError('StorageDenied', 'No.')) });
 
   await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageDenied');
 });
 
-test('the order in which a manifest was put together does not change its bytes, and further request keys stay', () => {
+test('writes the same bytes for any order of keys, and keeps additional keys of the request', () => {
   const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as Manifest;
 
   expect(manifestText(turned)).toBe(manifestText(manifest()));
@@ -91,7 +91,7 @@ test('the order in which a manifest was put together does not change its bytes, 
   expect(manifestText(manifest())).toMatch(/\}\n$/);
 });
 
-test('a manifest of an earlier release is told from one that is damaged', async () => {
+test('reports EarlierRelease for a manifest of an earlier release, and StorageConflict for a damaged one', async () => {
   const read = (text: string) => readManifest(fakeBucket({ objects: { [KEY]: text } }), KEY);
   const early = await failureOf(read('{"schemaVersion":1,"execution":"night-1"}'), 'EarlierRelease');
   expect(early.message).toBe(`The object ${KEY} is of an earlier release, so it counts as none.`);
@@ -102,7 +102,7 @@ test('a manifest of an earlier release is told from one that is damaged', async 
   expect(await read(manifestText(manifest()))).toEqual(manifest());
 });
 
-test('a manifest of the former layout is read as one of today, with the columns that it left out', async () => {
+test('reads a manifest of the previous layout, with the columns that were left out', async () => {
   const { run, file, checks, unansweredCreates, releasedBefore: _, ...others } = manifest();
   const { exportId, createdAt, adopted, listed: __, excepted: ___, ...asked } = run;
   const { storedAt, restarts, undeclaredEnd: ____, ...stored } = file;
@@ -129,7 +129,7 @@ test('a manifest of the former layout is read as one of today, with the columns 
   expect((await read(null))?.file.content).toMatchObject({ rows: null, doubts: 0 });
 });
 
-test('a manifest of a later release is read without what this one does not know', () => {
+test('reads a manifest of a later release without its unknown keys', () => {
   const { file, run } = manifest();
   const more = {
     schemaVersion: 4,
@@ -146,10 +146,10 @@ test.each<[string, object]>([
   ['an unknown key of the file', { file: { ...sameFile, colour: 1 } }],
   ['an unknown key of the run', { run: { ...sameRun, colour: 1 } }],
   ['another version of the layout', { schemaVersion: 4 }],
-  ['rows below zero', { file: { ...sameFile, rows: -1 } }],
-  ['no look at the status', { checks: 0 }],
-  ['a date that is none', { run: { ...sameRun, date: '20.11.2026' } }],
-])('a manifest with %s is not written', async (_, overrides) => {
+  ['a negative number of rows', { file: { ...sameFile, rows: -1 } }],
+  ['no status check', { checks: 0 }],
+  ['an invalid date', { run: { ...sameRun, date: '20.11.2026' } }],
+])('does not write a manifest with %s', async (_, overrides) => {
   const bucket = fakeBucket();
 
   await expect(writeManifest(bucket, KEY, { ...manifest(), ...overrides })).rejects.toThrow();

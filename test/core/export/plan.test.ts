@@ -17,40 +17,40 @@ test.each([
   ['an operator without filters', ALL, { ...ALL, filtersOperator: 'or' as const }],
   ['required columns', ALL, { ...ALL, columns: { required: ['id'] } }],
   [
-    'the order of left out columns',
+    'the order of left-out columns',
     { ...ALL, columns: { except: ['a', 'b'] } },
     { ...ALL, columns: { except: ['b', 'a'] } },
   ],
   [
-    'columns as the list of an object',
+    'a list of columns in an object',
     { ...ALL, columns: ['id', 'name'] },
     { ...ALL, columns: { only: ['id', 'name'] } },
   ],
-  ['a text of a header', ALL, { ...ALL, columns: { labels: { Key: 'id' } } }],
+  ['a label of a header', ALL, { ...ALL, columns: { labels: { Key: 'id' } } }],
   [
-    'a text of a header beside a left out column',
+    'a label of a header together with a left-out column',
     { ...ALL, columns: { except: ['a'] } },
     { ...ALL, columns: { except: ['a'], labels: { Key: 'id' } } },
   ],
-  ['that there is no header', ALL, { ...ALL, columns: { header: 'none' as const } }],
-])('%s makes no other plan', (_, one, other) => {
+  ['a file without a header', ALL, { ...ALL, columns: { header: 'none' as const } }],
+])('%s does not change the digest of a plan', (_, one, other) => {
   expect(digest(other)).toBe(digest(one));
 });
 
 test.each([
   ['a filter', { ...ALL, filters: [{ a: 1 }] }],
   ['a list of columns', { ...ALL, columns: ['id'] }],
-  ['a left out column', { ...ALL, columns: { except: ['id'] } }],
-  ['a further key of the request', { ...ALL, extra: { locale: 'he' } }],
-])('%s makes another plan', (_, other) => {
+  ['a left-out column', { ...ALL, columns: { except: ['id'] } }],
+  ['an additional key of the request', { ...ALL, extra: { locale: 'he' } }],
+])('%s changes the digest of a plan', (_, other) => {
   expect(digest(other)).not.toBe(digest(ALL));
 });
 
-test('two entities have no plan in common', () => {
+test('equal plans of two entities have different digests', () => {
   expect(digest(ALL)).not.toBe(plan(ALL, { entity: 'contacts' }).digest);
 });
 
-test('an input differs by what changes the plan, not by what it names', () => {
+test('an input differs only by values that change the plan, even if it names others', () => {
   const configured = { ...ALL, filters: [{ a: 1 }], filtersOperator: 'and' as const };
 
   expect(plan(configured, { filters: [{ a: 1 }], filtersOperator: 'and', columns: 'all' })).toMatchObject({

@@ -39,7 +39,7 @@ async function after(first: Pointer, second: Pointer): Promise<Pointer> {
   return standingIn(bucket);
 }
 
-test('keys are those of the bucket layout', () => {
+test('keys follow the layout of the bucket', () => {
   expect(datePointerKey('agent-numbers', '2026-11-20')).toBe('published/entity=agent-numbers/date=2026-11-20.json');
   expect(latestPointerKey('agent-numbers')).toBe('published/entity=agent-numbers/latest.json');
 });
@@ -47,21 +47,21 @@ test('keys are those of the bucket layout', () => {
 const base = pointer();
 test.each<[string, Pointer]>([
   [
-    'a later date, though its run started earlier',
+    'a later date, even if its run started earlier',
     pointer({ date: '2026-11-21', startedAt: '2026-11-19T01:00:00.000Z' }),
   ],
   [
-    'a later start of the same date, though its name comes first',
+    'a later start on the same date, even if its name sorts first',
     pointer({ startedAt: '2026-11-20T01:00:00.001Z', execution: 'a' }),
   ],
-  ['a later name of the same start', pointer({ execution: 'night-2' })],
+  ['a later name with the same start', pointer({ execution: 'night-2' })],
   ['a later start, written without milliseconds', pointer({ startedAt: '2026-11-20T01:00:01Z' })],
-])('%s wins, whichever comes first', async (_, later) => {
+])('the pointer keeps %s, in either order of publishing', async (_, later) => {
   expect(await after(base, later)).toEqual(later);
   expect(await after(later, base)).toEqual(later);
 });
 
-test('a pointer of an earlier release counts as none, and is replaced, whatever it names', async () => {
+test('replaces a pointer of an earlier release, even one with a later date', async () => {
   for (const early of [{ date: '2030-01-01', newNormal: true }, { date: 'of another layout' }, { execution: null }]) {
     const text = JSON.stringify({ ...pointer(), ...early, schemaVersion: 1 });
     const bucket = fakeBucket({ objects: { [KEY]: text } });
@@ -73,7 +73,7 @@ test('a pointer of an earlier release counts as none, and is replaced, whatever 
   }
 });
 
-test('a repeated step writes nothing', async () => {
+test('writes nothing if the pointer already names the run', async () => {
   const bucket = fakeBucket();
   await move(bucket, pointer());
   bucket.calls.length = 0;
@@ -95,7 +95,7 @@ const pointers = fc.array(
 const placeOf = ({ date, startedAt, execution }: Pick<Pointer, 'date' | 'startedAt' | 'execution'>) =>
   `${date} ${new Date(startedAt).toISOString()} ${execution}`;
 
-test('runs that publish at the same moment leave the furthest standing, however their requests interleave', async () => {
+test('the pointer names the latest run after concurrent publishing, for any order of requests', async () => {
   await fc.assert(
     fc.asyncProperty(pointers, fc.scheduler(), async (places, scheduler) => {
       const bucket = fakeBucket({
@@ -110,7 +110,7 @@ test('runs that publish at the same moment leave the furthest standing, however 
   );
 });
 
-test('another run that comes in between is looked at again, not written over', async () => {
+test('reads the pointer again if another run changes it, and does not overwrite a later run', async () => {
   const further = pointer({ date: '2026-11-25' });
   const bucket: FakeBucket = fakeBucket({
     objects: { [KEY]: JSON.stringify(pointer({ date: '2026-11-01' })) },
@@ -124,7 +124,7 @@ test('another run that comes in between is looked at again, not written over', a
   expect(standingIn(bucket)).toEqual(further);
 });
 
-test('a pointer that keeps changing is given up after ten rounds, for the machine to try again later', async () => {
+test('reports StorageUnavailable if the pointer changes ten times in a row', async () => {
   let round = 0;
   const bucket: FakeBucket = fakeBucket({
     objects: { [KEY]: JSON.stringify(pointer({ date: '2026-01-01' })) },
@@ -150,7 +150,7 @@ test.each([
   ...[{ date: '20.11.2026' }, { date: '2026-02-30' }, { startedAt: 'soon' }, { startedAt: 7 }, { execution: null }].map(
     (wrong) => JSON.stringify({ ...pointer(), ...wrong }),
   ),
-])('an object that does not say which run it names is neither written over nor quoted: %#', async (text) => {
+])('reports StorageConflict for an invalid pointer, and neither quotes nor overwrites it: %#', async (text) => {
   const bucket = fakeBucket({ objects: { [KEY]: text } });
 
   const error = await failureOf(readPointer(bucket, KEY), 'StorageConflict');
@@ -165,7 +165,7 @@ const later = [
   { manifestKey: undefined, manifest: { key: 'm', bytes: 7 } },
   { keptUntil: undefined, entity: 'eighth-entity' },
 ];
-test.each(later)('a pointer of a later release is read as far as this one needs it, and moved on: %j', async (more) => {
+test.each(later)('reads a pointer of a later release, and moves it: %j', async (more) => {
   const bucket = fakeBucket({ objects: { [KEY]: JSON.stringify({ ...pointer(), ...more }) } });
 
   expect(await move(bucket, pointer({ date: '2026-11-19' }))).toBe(false);
@@ -176,7 +176,7 @@ test.each(later)('a pointer of a later release is read as far as this one needs 
 });
 
 test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 4 }])(
-  'a pointer with %j is not written',
+  'does not write a pointer with %j',
   async (wrong) => {
     const bucket = fakeBucket();
 
@@ -187,7 +187,7 @@ test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00
 );
 
 test.each(['full', 'window'] as const)(
-  'a run of the configured plan (%s) is ahead of every partial one of its date, whatever their starts',
+  'a run of the configured plan (%s) takes precedence over a partial run of its date, even a later one',
   async (kind) => {
     const configured = pointer({ kind, startedAt: '2026-11-20T01:00:00.000Z' });
     const partial = pointer({ kind: 'partial', startedAt: '2026-11-20T09:00:00.000Z', execution: 'by-hand' });
@@ -197,7 +197,7 @@ test.each(['full', 'window'] as const)(
   },
 );
 
-test('of two partial runs the one that started later counts, and a partial one of a later date is ahead', async () => {
+test('the later of two partial runs takes precedence, and a partial run of a later date over a full run', async () => {
   const first = pointer({ kind: 'partial' });
   const second = pointer({ kind: 'partial', execution: 'night-2' });
 

@@ -30,7 +30,7 @@ test.each([
   ['monthStart', '2026-11-30', '2026-11-01'],
   ['monthStart-1d', '2026-03-31', '2026-02-28'],
   ['day-9999d', '2000-01-01', '1972-08-16'],
-])('%s of %s is %s', (expression, date, expected) => {
+])('resolves %s of %s to %s', (expression, date, expected) => {
   expect(resolved({ $date: expression }, date)).toEqual([{ value: expected }]);
 });
 
@@ -42,11 +42,11 @@ test.each([
   ['Africa/Cairo', '2024-04-26', '2024-04-25T22:00:00.000Z'],
   // At one, the clocks moved back to midnight: the first midnight starts the day.
   ['America/Havana', '2024-11-03', '2024-11-03T04:00:00.000Z'],
-])('midnight in %s on %s is %s', (timeZone, date, expected) => {
+])('the instant of midnight in %s on %s is %s', (timeZone, date, expected) => {
   expect(instantOf('day', { date, timeZone })).toBe(expected);
 });
 
-test('dates are replaced at any depth, and nothing else changes', () => {
+test('replaces relative dates at any depth of filters, and changes nothing else', () => {
   const filters = [
     { field: 'a', value: { between: [{ $date: 'day-1d' }, { $date: 'day', as: 'instant' }] }, none: null },
     { field: '$date', operator: 'in', value: ['day', 1, true, []] },
@@ -60,7 +60,7 @@ test('dates are replaced at any depth, and nothing else changes', () => {
   expect([filters, [filters[1]], [], undefined].map(dependsOnDate)).toEqual([true, false, false, false]);
 });
 
-test('half-open windows of consecutive dates tile, and each is its local day, over seven years of ten zones', () => {
+test('windows of consecutive dates have no gap or overlap, over seven years in ten zones', () => {
   for (const timeZone of ZONES) {
     let begin = instantOf('day', { date: FIRST, timeZone });
     for (let day = 0; day < DAYS; day += 1) {
@@ -76,7 +76,7 @@ test('half-open windows of consecutive dates tile, and each is its local day, ov
   }
 });
 
-test('windows of weeks and months tile with those of days, in any zone', () => {
+test('a day is within its week, and not before the start of its month, in any zone', () => {
   const zone = fc.constantFrom(...Intl.supportedValuesOf('timeZone'));
   fc.assert(
     fc.property(zone, fc.integer({ min: 0, max: DAYS - 1 }), (timeZone, day) => {

@@ -15,7 +15,7 @@ function thrownBy(action: () => unknown): unknown {
 
 const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entities.leads, ...overrides });
 
-test('what nobody set is left out, so that the defaults of the CRM hold', () => {
+test('leaves out keys without a setting, so that the defaults of the CRM apply', () => {
   expect(buildRequest({ entity: 'leads' }, plan(), NAMES, ['id'])).toEqual({ columns: ['id'] });
 });
 
@@ -28,7 +28,7 @@ test('sorts and filters of the configuration are sent unchanged', () => {
   expect(request).toEqual({ columns: ['id'], sorts, filters, filtersOperator: 'or' });
 });
 
-test('the input overrides the configuration, with empty lists and false too', () => {
+test('the input overrides the configuration, even with empty lists and false', () => {
   const configured = plan({
     sorts: [{ field: 'a' }],
     filters: [{ field: 'b' }],
@@ -42,26 +42,26 @@ test('the input overrides the configuration, with empty lists and false too', ()
   expect(request).toEqual({ columns: ['id'], sorts: [], filters: [], filtersOperator: 'and' });
 });
 
-test('the e-mail flag is sent only when it is true', () => {
+test('sends the email flag only if it is true', () => {
   expect(buildRequest({ entity: 'leads', sendEmail: true }, plan(), NAMES, ['id'])).toHaveProperty('sendEmail', true);
   expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: true }), NAMES, ['id'])).toHaveProperty('sendEmail', true);
   expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: false }), NAMES, ['id'])).not.toHaveProperty('sendEmail');
 });
 
-test('operator and e-mail flag go by the names that the configuration gives them', () => {
+test('sends operator and email flag under the configured names', () => {
   const names = { operatorField: 'combineBy', emailField: 'mailCopy' };
   const input = { entity: 'leads', filtersOperator: 'or', sendEmail: true } as const;
 
   expect(buildRequest(input, plan(), names, ['id'])).toEqual({ columns: ['id'], combineBy: 'or', mailCopy: true });
 });
 
-test('further keys of the configuration are sent as they are', () => {
+test('sends additional keys of the configuration unchanged', () => {
   const extra = { locale: 'he-IL', nested: { deep: [1] } };
 
   expect(buildRequest({ entity: 'leads' }, plan({ extra }), NAMES, ['id'])).toEqual({ columns: ['id'], ...extra });
 });
 
-test('a request is measured in bytes, for AWS counts those: Hebrew has two per letter', () => {
+test('limits a request to 64,000 bytes, not characters', () => {
   const filters = (letter: string, count: number) => [{ value: letter.repeat(count) }];
   const build = (letter: string, count: number) => () =>
     buildRequest({ entity: 'leads', filters: filters(letter, count) }, plan(), NAMES, ['id']);
@@ -78,7 +78,7 @@ test('a request is measured in bytes, for AWS counts those: Hebrew has two per l
 const listing = (count: number, label: string | null) =>
   Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label, type: 'text' }));
 
-test('what the CRM lists beside the columns is carried: other names, and labels and types in the order of both', () => {
+test('listedOf contains the other names, and labels and types in the order of requested and other columns', () => {
   const fields = [
     { name: 'id', label: 'מזהה', type: 'uuid' },
     { name: 'firstName', label: null, type: 'text' },
@@ -94,18 +94,18 @@ test('what the CRM lists beside the columns is carried: other names, and labels 
 });
 
 test.each([
-  ['all of it where it is small', 100, { others: 99, labels: 100, types: 100 }],
-  ['names and labels where types would be too much with them', 1500, { others: 1499, labels: 1500, types: undefined }],
-  ['names alone where labels would be too much with them', 3000, { others: 2999, labels: undefined, types: undefined }],
-  ['nothing where the names are too much by themselves', 9000, { others: 0, labels: undefined, types: undefined }],
-])('of what is listed, %s, is carried with the request in 64,000 bytes', (_, count, carried) => {
+  ['names, labels and types of 100 columns', 100, { others: 99, labels: 100, types: 100 }],
+  ['names and labels of 1,500 columns', 1500, { others: 1499, labels: 1500, types: undefined }],
+  ['names of 3,000 columns', 3000, { others: 2999, labels: undefined, types: undefined }],
+  ['no name of 9,000 columns', 9000, { others: 0, labels: undefined, types: undefined }],
+])('listedOf keeps %s within 64,000 bytes', (_, count, carried) => {
   const listed = listedOf(listing(count, 'תווית של שדה'), { columns: ['field0'] });
 
   expect({ others: listed.others.length, labels: listed.labels?.length, types: listed.types?.length }).toEqual(carried);
   expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(64_000);
 });
 
-test('equal requests of an entity have one fingerprint, others have another', () => {
+test('a fingerprint is the same for equal requests of an entity, and differs for others', () => {
   const request = { columns: ['id'], sorts: [] };
 
   expect(fingerprintOf('leads', request)).toMatch(/^[0-9a-f]{64}$/);
