@@ -15,28 +15,33 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
   ['a single row without a value', 'id,name\n,\n', { emptyRows: 1 }, 'There is 1 row without a value'],
   ['a repeated header', 'id,name\n1,a\nid,name\n"id",name\nid,names\n', { repeatedHeaders: 2 }, '2 rows that repeat'],
   ['a repeated header in UTF-16', utf16('id,name\n1,a\nid,name\n'), { repeatedHeaders: 1, ascii: false }, 'repeats'],
-  ['a row that begins as the header does', 'id,name\nid,nam\nid,name2\nid\n', { repeatedHeaders: 0 }],
-  ['a mark inside an unquoted cell', 'id,name\n1,5" wide\n', { strayQuotes: 0 }],
-  ['text after a closing mark', 'id,name\n1,5" wide\n2,"a"b\n', { strayQuotes: 1 }, 'is 1 cell with text after its'],
-  ['doubled marks', 'id,name\n1,"a ""b"""\n', { strayQuotes: 0 }],
+  ['a row that begins like the header', 'id,name\nid,nam\nid,name2\nid\n', { repeatedHeaders: 0 }],
+  ['a quotation mark inside an unquoted cell', 'id,name\n1,5" wide\n', { strayQuotes: 0 }],
+  [
+    'text after a closing quotation mark',
+    'id,name\n1,5" wide\n2,"a"b\n',
+    { strayQuotes: 1 },
+    'is 1 cell with text after its',
+  ],
+  ['doubled quotation marks', 'id,name\n1,"a ""b"""\n', { strayQuotes: 0 }],
   ['a longer record', 'id,name\n1,a,secret\n1\n', { longer: 1, irregular: 2 }],
   ['an end without a line break', 'id,name\n1,a\n2', { ending: { cells: 1, lineBreak: false } }],
   ['an end with empty lines', 'id,name\n1,a\n\n\n', { ending: { cells: 2, lineBreak: true } }],
-  ['half of a line break at its end', 'id,name\r\n1,a\r', { ending: { cells: 2, lineBreak: false } }],
-  ['an end mark of DOS', 'id,name\r\n1,a\r\n\x1a', { ending: { cells: 2, lineBreak: true }, records: 2 }],
+  ['half of a line break at the end', 'id,name\r\n1,a\r', { ending: { cells: 2, lineBreak: false } }],
+  ['a DOS end-of-file mark', 'id,name\r\n1,a\r\n\x1a', { ending: { cells: 2, lineBreak: true }, records: 2 }],
   ['ASCII', 'id,name\n1,a\n', { ascii: true }],
-  ['a letter that is none of ASCII', 'id,name\n1,ש\n', { ascii: false }],
+  ['a letter that is not ASCII', 'id,name\n1,ש\n', { ascii: false }],
   ['values below an empty cell', 'id,,name,\n1,x,a,\n2,,b,\n', { unnamed: 1, unlisted: 0 }],
   ['values below two empty cells', 'id,,name,\n1,,a,"x"\n2,y,b\n', { unnamed: 2 }],
-  ['no values below them', 'id,,name,\n1,,a,\n2,"",b\n', { unnamed: 0, headed: true }],
-])('of a file with %s it is told', async (_, text, content, remark = '') => {
+  ['no values below empty cells', 'id,,name,\n1,,a,\n2,"",b\n', { unnamed: 0, headed: true }],
+])('the facts and warnings describe a file with %s', async (_, text, content, remark = '') => {
   const { facts, remarks } = await known(text);
 
   expect(facts.content).toMatchObject(content);
   expect(remarks.join('\n')).toContain(remark);
 });
 
-test('texts of a header that the CRM does not list are counted by their places, and never repeated', async () => {
+test('counts unlisted texts of a header with their columns, and does not quote them', async () => {
   const columns = ['id', 'name', 'phone', 'city'];
   const { facts } = await known('id,name,Total,x@y.z\n1,a,b,c\n', { columns });
 
@@ -44,7 +49,7 @@ test('texts of a header that the CRM does not list are counted by their places, 
   expect(JSON.stringify(facts)).not.toMatch(/Total|x@y/);
 });
 
-test('a left-out column is counted, and the header is not repeated', async () => {
+test('counts a left-out column, and returns no header', async () => {
   const excepted = [{ name: 'phone', label: null }];
   const { facts } = await known('id,name,phone\n1,a,5\n', { excepted });
 
@@ -52,13 +57,13 @@ test('a left-out column is counted, and the header is not repeated', async () =>
 });
 
 test.each<[string, string]>([
-  ['where a lone carriage return begins a quoted part for some', 'id,name\n1,a\r"b\nc\nd"\n'],
-  ['where a line feed may be a part of a field', 'id,name\r1,a\nb\r'],
-])('rows are not counted %s', async (_, text) => {
+  ['if a quoted part may begin after a lone carriage return', 'id,name\n1,a\r"b\nc\nd"\n'],
+  ['if a line feed may be part of a field', 'id,name\r1,a\nb\r'],
+])('does not count rows %s', async (_, text) => {
   expect(await contentOf(text)).toMatchObject({ rows: null });
 });
 
-test('an unknown header that is as wide as was requested has a digest, and nothing else of it is told', async () => {
+test('an unknown header of the requested width has a digest, and is not quoted', async () => {
   const columns = ['id', 'name', 'phone'];
   const { facts } = await known('אחד,"שתיים",שלוש\n1,a,2\n', { columns });
 
@@ -67,7 +72,7 @@ test('an unknown header that is as wide as was requested has a digest, and nothi
   expect((await known('id,name,phone\n1,a,2\n', { columns })).facts.content?.firstRecord).toBeNull();
 });
 
-describe('where files have no header', () => {
+describe('in a file without a header by its setting', () => {
   const none = { headerless: true, columns: ['id', 'name', 'phone'] };
 
   test('all records are rows', async () => {
@@ -77,7 +82,7 @@ describe('where files have no header', () => {
     expect(facts.content?.firstRecord).toBeNull();
   });
 
-  test('one that seems to have one is told', async () => {
+  test('a first line that looks like a header causes a warning', async () => {
     const { facts, remarks } = await known('id,name,phone\nd,e,f\n', none);
 
     expect(facts.content).toMatchObject({ headed: false, rows: 2 });
@@ -91,7 +96,7 @@ describe('where files have no header', () => {
       '0f8fad5b-d9cb-469f-a165-70867728950e,a\n7c9e6679-7425-40de-944b-e07fc1f90ae7,b\n',
       { headerless: true },
     ],
-  ])('%s is known', async (_, text, settings) => {
+  ])('%s shows that the file has no header', async (_, text, settings) => {
     expect(await contentOf(text, settings)).toMatchObject({ headed: false });
   });
 
@@ -101,18 +106,18 @@ describe('where files have no header', () => {
     ['a single sentence', 'Sorry, this link, expired\n', none],
     ['two sentences in two columns', 'Sorry, expired\nAsk again, later\n', { headerless: true }],
     ['JSON', '{"a":1,"b":2,"c":3}\n{"a":1,"b":2,"c":3}\n', none],
-  ])('%s is refused', async (_, text, settings) => {
+  ])('%s causes FileRejected', async (_, text, settings) => {
     await failureOf(known(text, settings), 'FileRejected');
   });
 });
 
-describe('what is published unjudged', () => {
+describe('a file of an opaque format', () => {
   test.each([
     ['json', '[{"id":1}]'],
     ['json', '{"status":500}\n{"id":2}\n'],
     ['json', `{"leads":["${'x'.repeat(2_000_000)}"]}`],
     ['xls', Buffer.from('d0cf11e0a1b11ae100', 'hex')],
-  ] as const)('says so: %s', async (format, bytes) => {
+  ] as const)('has a warning that its content was not read: %s', async (format, bytes) => {
     const { facts, remarks } = await known(bytes, { opaque: [format] });
 
     expect(facts).toMatchObject({ format, content: null, header: null, dialect: null });
@@ -121,7 +126,7 @@ describe('what is published unjudged', () => {
   });
 
   test.each(['<html>{}</html>', 'The link expired.', '[not found]', '{"id":1,', '\x01\x02\x03'])(
-    'is never this, whatever is allowed: %j',
+    'is refused for this content, even if all formats are opaque: %j',
     async (text) => {
       await failureOf(known(text, { opaque: ['xls', 'json', 'archive'] }), 'FileRejected');
     },

@@ -15,7 +15,7 @@ function compoundFile(names: string[], offset = 1024): Buffer {
 const read = (bytes: Uint8Array) => readContent(bytesSource(bytes), reading({ expected: { opaque: ['xls'] } }));
 
 test.each([512, 4096, 500_096])(
-  'a workbook with a password is called encrypted, also where Excel 97 is allowed: directory at %i',
+  'reports a workbook with a password as encrypted, even if xls is opaque: directory at %i',
   async (offset) => {
     const bytes = compoundFile(['Root Entry', 'EncryptionInfo', 'EncryptedPackage'], offset);
 
@@ -26,9 +26,9 @@ test.each([512, 4096, 500_096])(
 
 test.each<[string, Buffer]>([
   ['a workbook of Excel 97', compoundFile(['Root Entry', 'Workbook', '\u0005SummaryInformation'])],
-  ['with the word in a cell', compoundFile(['EncryptedPackage'], 1027)],
-  ['with a name that begins so', compoundFile(['EncryptedPackages'])],
-  ['a signature alone', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
-])('%s is no encrypted package', async (_, bytes) => {
+  ['a workbook with the word in a cell', compoundFile(['EncryptedPackage'], 1027)],
+  ['a workbook with a longer directory name', compoundFile(['EncryptedPackages'])],
+  ['only a signature', Buffer.from('d0cf11e0a1b11ae1', 'hex')],
+])('%s is not reported as encrypted', async (_, bytes) => {
   expect((await read(bytes)).facts.format).toBe('xls');
 });

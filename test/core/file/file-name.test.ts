@@ -28,14 +28,11 @@ test.each([
   ['attachment; filename="leads.20.11.2026"', 'text/csv', '', 'csv'],
   ['attachment; filename="../../etc/passwd"', '', '', 'bin'],
   ['attachment; filename="x.c/sv"', '', '', 'bin'],
-])(
-  'a file that its bytes do not show, %j of type %j and encoding %j, is stored as .%s',
-  (name, type, encoding, end) => {
-    expect(extensionFor(file(name, type, encoding), UNSEEN)).toBe(end);
-  },
-);
+])('a file of unknown content named %j, of type %j and encoding %j, is stored as .%s', (name, type, encoding, end) => {
+  expect(extensionFor(file(name, type, encoding), UNSEEN)).toBe(end);
+});
 
-test('whatever the CRM sends, only letters, digits and one inner dot get into a key', () => {
+test('an extension has only letters and digits and an optional ".gz", for any answer', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (name, type, encoding) => {
       expect(extensionFor(file(`attachment; filename="${name}"`, type, encoding), UNSEEN)).toMatch(
@@ -51,7 +48,7 @@ test.each([
   ['zip', false, 'attachment; filename="leads.csv"', 'text/csv', 'zip'],
   ['json', true, '', 'text/plain', 'json.gz'],
 ] as const)(
-  'what the bytes show to be %s (gzip: %s), named %j of type %j, is stored as .%s',
+  'a file with the content %s (gzip: %s), named %j and of type %j, is stored as .%s',
   (format, gzipped, name, type, extension) => {
     expect(extensionFor(file(name, type), { format, gzipped, open: false })).toBe(extension);
   },

@@ -25,37 +25,37 @@ const recordsOf = (bytes: Uint8Array, form: StoredForm, limits = AMPLE) =>
 test.each<[string, Uint8Array, StoredForm]>([
   ['CSV', CSV, csv],
   ['CSV in gzip', gzipSync(CSV), { ...csv, compression: 'gzip' }],
-  ['CSV alone in a zip', zipped('leads.csv', CSV), { ...csv, compression: 'zip' }],
+  ['a zip with one CSV file', zipped('leads.csv', CSV), { ...csv, compression: 'zip' }],
   ['a workbook', XLSX, xlsx],
   ['a workbook in gzip', gzipSync(XLSX), { ...xlsx, compression: 'gzip' }],
-  ['a workbook alone in a zip', zipped('leads.xlsx', XLSX), { ...xlsx, compression: 'zip' }],
-])('the records of %s are read, the header first', async (_, bytes, form) => {
+  ['a zip with one workbook', zipped('leads.xlsx', XLSX), { ...xlsx, compression: 'zip' }],
+])('reads the records of %s, with the header first', async (_, bytes, form) => {
   expect(await recordsOf(bytes, form)).toEqual(RECORDS);
 });
 
 test.each<[string, Uint8Array, StoredForm, string]>([
-  ['gzip that is cut', gzipSync(XLSX).subarray(0, 200), { ...xlsx, compression: 'gzip' }, 'gzip that is cut off'],
+  ['gzip that is cut off', gzipSync(XLSX).subarray(0, 200), { ...xlsx, compression: 'gzip' }, 'gzip that is cut off'],
   [
     'a zip of two files',
     zipOfFiles({ name: 'a.csv', content: CSV }, { name: 'b.csv', content: CSV }),
     { ...csv, compression: 'zip' },
     'exactly one file',
   ],
-  ['a workbook that was never looked into', XLSX, { ...xlsx, content: null }, 'by a release that did not look'],
+  ['a workbook whose content was not read before', XLSX, { ...xlsx, content: null }, 'by a release that did not look'],
   [
-    'another workbook than was counted',
+    'a workbook without the counted sheet',
     XLSX,
     { ...xlsx, content: { ...content, place: { sheet: 2, row: 1, column: 1 } } },
     'lacks the sheet',
   ],
   ['JSON', Buffer.from('[]'), { ...csv, format: 'json' }, 'neither CSV nor a spreadsheet'],
-])('%s cannot be read', async (_, bytes, form, message) => {
+])('reports that %s cannot be read', async (_, bytes, form, message) => {
   const error = await recordsOf(bytes, form).catch((thrown: unknown) => thrown);
 
   expect(whyUnread(error)).toContain(message);
 });
 
-test('what was unpacked is gone, whether it was read or not', async () => {
+test('removes unpacked files after a complete, an interrupted and a failed read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'records-'));
   vi.stubEnv('TMPDIR', folder);
   const form = { ...xlsx, compression: 'gzip' };

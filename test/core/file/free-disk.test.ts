@@ -17,22 +17,22 @@ beforeEach(() => {
   }
 });
 
-test('what killed invocations left is removed, and nothing else', async () => {
+test('removes only what killed invocations left', async () => {
   await emptyTemporaryFolder();
 
   expect(readdirSync(folder)).toEqual(['of-somebody-else']);
 });
 
 test.each([
-  ['in a local cloud, whose functions share the folder', 'AWS_ENDPOINT_URL', 'http://127.0.0.1:4566'],
+  ['in a local cloud, where functions share the folder', 'AWS_ENDPOINT_URL', 'http://127.0.0.1:4566'],
   ['outside of a function', 'AWS_LAMBDA_FUNCTION_NAME', undefined],
-])('nothing is removed %s', async (_, name, value) => {
+])('removes nothing %s', async (_, name, value) => {
   vi.stubEnv(name, value);
   await emptyTemporaryFolder();
 
   expect(readdirSync(folder)).toHaveLength(4);
 });
 
-test('free is less than the disk has, for some is left free', async () => {
+test('freeDisk returns a positive number of bytes', async () => {
   expect(await freeDisk()).toBeGreaterThan(0);
 });

@@ -14,12 +14,12 @@ const read = (bytes: Uint8Array, chunkBytes?: number, settings = {}) =>
 
 const facts = { format: 'csv', compression: 'gzip', content: { rows: 40 } };
 
-test.each([1, 2, 7, 64_000])('gzip is unpacked and counted, whatever pieces of %i bytes it comes in', async (size) => {
+test.each([1, 2, 7, 64_000])('unpacks gzip and counts its rows in pieces of %i bytes', async (size) => {
   expect((await read(PACKED, size)).facts).toMatchObject({ ...facts, bytes: PACKED.length });
 });
 
 test.each([1, 3, PACKED.length, 64_000])(
-  'gzip that is cut anywhere is refused, in pieces of %i bytes',
+  'refuses gzip that is cut off anywhere, in pieces of %i bytes',
   async (size) => {
     for (let end = 2; end < PACKED.length; end += 1) {
       await failureOf(read(PACKED.subarray(0, end), size), 'FileRejected');
@@ -27,7 +27,7 @@ test.each([1, 3, PACKED.length, 64_000])(
   },
 );
 
-test('gzip with a flipped bit anywhere is refused, or holds the same', async () => {
+test('refuses gzip with a flipped bit anywhere, or reads the same content', async () => {
   for (let place = 0; place < PACKED.length * 8; place += 1) {
     const damaged = Buffer.from(PACKED);
     damaged[place >> 3] = (damaged[place >> 3] ?? 0) ^ (1 << (place & 7));
@@ -38,7 +38,7 @@ test('gzip with a flipped bit anywhere is refused, or holds the same', async () 
   }
 });
 
-describe('members behind one another', () => {
+describe('consecutive gzip members', () => {
   const half = CSV.slice(0, 200);
   const rest = CSV.slice(200);
   const members = Buffer.concat([gzipSync(half), gzipSync(''), gzipSync(rest)]);
@@ -47,7 +47,7 @@ describe('members behind one another', () => {
     expect((await read(members, size)).facts).toMatchObject(facts);
   });
 
-  test('are refused where the last is cut anywhere but at its beginning', async () => {
+  test('are refused if the last one is cut off anywhere but at its beginning', async () => {
     const whole = [gzipSync(half).length, members.length - gzipSync(rest).length];
     for (let end = whole[0] ?? 0; end < members.length; end += 1) {
       if (whole.includes(end)) continue;
@@ -56,17 +56,17 @@ describe('members behind one another', () => {
   });
 });
 
-describe('behind the last member', () => {
-  test.each([1, 3, PACKED.length, 64_000])('zeros may stand, in pieces of %i bytes', async (size) => {
+describe('after the last gzip member', () => {
+  test.each([1, 3, PACKED.length, 64_000])('zeros are allowed, in pieces of %i bytes', async (size) => {
     expect((await read(Buffer.concat([PACKED, Buffer.alloc(1000)]), size)).facts).toMatchObject(facts);
   });
 
   test.each<[string, Uint8Array]>([
     ['text', Buffer.from('ERROR: timeout')],
-    ['text behind zeros', Buffer.from('\0\0\0ERROR: timeout')],
-    ['another member behind zeros', Buffer.concat([Buffer.alloc(3), gzipSync('9,x\n')])],
-    ['half of the mark of another one', Buffer.from([0x1f])],
-  ])('%s has no place', async (_, behind) => {
+    ['text after zeros', Buffer.from('\0\0\0ERROR: timeout')],
+    ['another member after zeros', Buffer.concat([Buffer.alloc(3), gzipSync('9,x\n')])],
+    ['the first byte of another member', Buffer.from([0x1f])],
+  ])('%s is refused', async (_, behind) => {
     for (const size of [1, 3, PACKED.length, 64_000]) {
       await failureOf(read(Buffer.concat([PACKED, behind]), size), 'FileRejected');
     }
@@ -76,13 +76,13 @@ describe('behind the last member', () => {
 test.each<[string, Uint8Array, string]>([
   ['gzip', gzipSync(PACKED), 'gzip inside of gzip'],
   ['a zip archive without a spreadsheet', gzipSync(Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)), 'a zip archive'],
-  ['a page', gzipSync('<html>'), 'a web page, compressed with gzip'],
-  ['CSV that ends inside of quotation marks', gzipSync('id,name\n1,"cut'), 'ends inside a quoted field'],
-])('gzip of %s is refused', async (_, bytes, words) => {
+  ['a web page', gzipSync('<html>'), 'a web page, compressed with gzip'],
+  ['CSV that ends inside quotation marks', gzipSync('id,name\n1,"cut'), 'ends inside a quoted field'],
+])('refuses gzip of %s', async (_, bytes, words) => {
   expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
 });
 
-test('gzip of nothing is an empty file', async () => {
+test('reads gzip of 0 bytes as an empty file', async () => {
   expect((await read(gzipSync(''))).facts).toMatchObject({ format: null, compression: 'gzip' });
 });
 
@@ -90,9 +90,9 @@ describe('a gzip bomb', () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from('id,name\n'), Buffer.alloc(300_000_000, '1,a\n')]), { level: 9 });
 
   test.each<[string, RunErrorName, object]>([
-    ['more content than files may have', 'DownloadTooLarge', { maxBytes: 20_000_000 }],
+    ['more content than files.maxBytes', 'DownloadTooLarge', { maxBytes: 20_000_000 }],
     ['more content than there is time for', 'CheckUnfinished', { secondsLeft: countdown(500) }],
-  ])('ends in a named error where it has %s, in little memory', async (_, name, settings) => {
+  ])('with %s ends with a named error, and uses less than 100 MB of memory', async (_, name, settings) => {
     const before = process.memoryUsage.rss();
 
     const error = await failureOf(read(bomb, undefined, settings), name);
@@ -101,7 +101,7 @@ describe('a gzip bomb', () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
   });
 
-  test('is counted where both allow it: equal rows may well be true', async () => {
+  test('within size and time is counted, because equal rows may be real', async () => {
     expect(bomb.length).toBeLessThan(1_000_000);
     expect((await read(bomb, undefined, { maxBytes: 400_000_000 })).facts.content?.rows).toBe(75_000_000);
   });

@@ -25,12 +25,12 @@ const moved = (from: string, to: string) =>
   }));
 const read = (files: File[]) => readContent(bytesSource(zipOfFiles(...files)), reading());
 
-describe('a workbook is recognised by its main part, and read', () => {
+describe('a workbook is recognised by its main part and read', () => {
   test.each<[string, () => File[]]>([
     ['in the root of the archive', () => moved('xl/', '')],
     ['in a folder of another name', () => moved('xl/', 'book/')],
     ['with another name of its main part', () => moved('workbook.xml', 'workbook2.xml')],
-    ['with a slash before all names', () => named((name) => `/${name}`)],
+    ['with a slash before every name', () => named((name) => `/${name}`)],
     ['with backslashes in names', () => named((name) => name.replaceAll('/', '\\'))],
     ['with dots in names', () => named((name) => `./${name}`)],
     [
@@ -38,7 +38,7 @@ describe('a workbook is recognised by its main part, and read', () => {
       () => [{ ...(PARTS[0] as File), comment: 'Exported by CRM 4.2' }, ...PARTS.slice(1)],
     ],
     [
-      'with empty parts that are called deflated',
+      'with empty parts that are declared as deflated',
       () => [...PARTS, { name: 'xl/empty.xml', content: '', deflatedLie: true }],
     ],
   ])('%s', async (_, files) => {
@@ -47,7 +47,7 @@ describe('a workbook is recognised by its main part, and read', () => {
     expect(facts).toMatchObject({ format: 'xlsx', header: ['id', 'name'], content: { rows: 1 } });
   });
 
-  test('words of programs are values, not members of objects', async () => {
+  test('names of inherited properties are read as values', async () => {
     const words = ['toString', 'constructor', '__proto__'];
     const rows = words.map((word) => [{ xml: `<c t="b"><v>${word}</v></c>` }, { xml: `<c t="${word}"><v>1</v></c>` }]);
     const { facts } = await read(partsOf({ sheets: [{ rows: [['id', 'name'], ...rows] }] }));
@@ -59,7 +59,7 @@ describe('a workbook is recognised by its main part, and read', () => {
 test.each<[string, string, string]>([
   ['a document of Word', 'wordprocessingml.document.main', 'a document of Word or PowerPoint'],
   ['a presentation', 'presentationml.presentation.main', 'a document of Word or PowerPoint'],
-])('%s is called so, whatever its parts are called', async (_, type, looks) => {
+])('%s with the parts of a workbook is reported as a document of Word or PowerPoint', async (_, type, looks) => {
   const files = PARTS.map((part) => ({
     ...part,
     content: String(part.content).replace('spreadsheetml.sheet.main', type),
@@ -68,7 +68,7 @@ test.each<[string, string, string]>([
   expect((await failureOf(read(files), 'FileRejected')).message).toContain(looks);
 });
 
-test('parts of one name but for their slashes are refused', async () => {
+test('refuses parts whose names differ only by a leading slash', async () => {
   const twice = [...PARTS, { name: '/xl/workbook.xml', content: '<workbook/>' }];
 
   expect((await failureOf(read(twice), 'FileRejected')).message).toContain('several parts of one name');

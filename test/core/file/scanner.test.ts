@@ -25,18 +25,18 @@ function scanOf(text: string, separator: Separator = ',', cuts: readonly number[
 }
 
 test.each<[string, string, string[][]]>([
-  ['nothing', '', []],
+  ['reads an empty text', '', []],
   [
-    'line feeds in cells of Excel for Mac',
+    'reads line feeds in cells of Excel for Mac',
     'id,a\r1,"x\ny"\r',
     [
       ['id', 'a'],
       ['1', 'x\ny'],
     ],
   ],
-  ['empty lines, which are no records', '\n\r\nid\n\n\r\n1\n\n', [['id'], ['1']]],
+  ['skips empty lines', '\n\r\nid\n\n\r\n1\n\n', [['id'], ['1']]],
   [
-    'a quotation mark inside an unquoted cell',
+    'reads a quotation mark inside an unquoted cell',
     'ת"ז,a\n5" wide,"6"" b"\n',
     [
       ['ת"ז', 'a'],
@@ -44,7 +44,7 @@ test.each<[string, string, string[][]]>([
     ],
   ],
   [
-    'a blank before a mark, which then opens nothing',
+    'does not open a quoted cell after a blank',
     'a,b\nx, "y\n',
     [
       ['a', 'b'],
@@ -52,7 +52,7 @@ test.each<[string, string, string[][]]>([
     ],
   ],
   [
-    'text after a closing mark',
+    'keeps text after a closing quotation mark',
     'a,b\n"x"y"z",1\n',
     [
       ['a', 'b'],
@@ -60,7 +60,7 @@ test.each<[string, string, string[][]]>([
     ],
   ],
   [
-    'half of a line break at the end',
+    'ignores half of a line break at the end',
     'a,b\r\n1,2\r',
     [
       ['a', 'b'],
@@ -68,7 +68,7 @@ test.each<[string, string, string[][]]>([
     ],
   ],
   [
-    'the end mark of DOS',
+    'ignores the DOS end-of-file mark',
     'a,b\r\n1,2\r\n\x1a\x1a',
     [
       ['a', 'b'],
@@ -76,7 +76,7 @@ test.each<[string, string, string[][]]>([
     ],
   ],
   [
-    'the end mark of DOS after a last record',
+    'ignores the DOS end-of-file mark after a last record',
     'a,b\r\n1,2\x1a',
     [
       ['a', 'b'],
@@ -87,13 +87,13 @@ test.each<[string, string, string[][]]>([
   expect(scanOf(text).records).toEqual(records);
 });
 
-describe('what programs read differently is counted', () => {
+describe('counts what programs read differently', () => {
   test.each<[string, string, object]>([
     ['a carriage return alone', 'a,b\n1,x\ry\n', { strayBreaks: 1, strayBreaksBeforeQuote: 0 }],
-    ['one before a quotation mark', 'a,b\n1,x\r"y"\n', { strayBreaks: 1, strayBreaksBeforeQuote: 1 }],
+    ['a carriage return before a quotation mark', 'a,b\n1,x\r"y"\n', { strayBreaks: 1, strayBreaksBeforeQuote: 1 }],
     ['a line feed between carriage returns', 'a,b\r1,x\ny\r', { strayBreaks: 1 }],
-    ['twice the carriage returns of Windows', 'a,b\r\r\n1,2\r\r\n', { strayBreaks: 2, breaksAtCr: true }],
-    ['an end mark of DOS before the end', 'a,b\n1,\x1a2\n', { endMarkInside: true }],
+    ['two carriage returns per Windows line break', 'a,b\r\r\n1,2\r\r\n', { strayBreaks: 2, breaksAtCr: true }],
+    ['a DOS end-of-file mark before the end', 'a,b\n1,\x1a2\n', { endMarkInside: true }],
     ['text after a closing mark', 'a,b\n"x"y,"z" \n', { strayQuotes: 2 }],
     ['empty lines after the first record', '\na\n\n1\n\n', { emptyLines: 2 }],
     ['line breaks of two kinds', 'a\r\n1\n', { lineBreaks: 3, strayBreaks: 0 }],
@@ -106,7 +106,7 @@ test.each(['id\n"cut', 'id\n"cut ""', 'id\n1\n"'])('%j ends inside quotation mar
   expect(scanOf(text).scanner.endsQuoted).toBe(true);
 });
 
-test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not', (text) => {
+test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not end inside quotation marks', (text) => {
   expect(scanOf(text).scanner.endsQuoted).toBe(false);
 });
 
@@ -124,7 +124,7 @@ const table = fc.record({
 });
 const places = fc.array(fc.nat(400), { maxLength: 6 });
 
-test('whatever the records, and wherever the pieces are cut, it reads what csv-parse reads', () => {
+test('reads what csv-parse reads, for any records in any pieces', () => {
   fc.assert(
     fc.property(table, places, ({ records, lineBreak, quoteAll, separator, endsWithBreak }, cuts) => {
       const write = (text: string) => (quoteAll || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
@@ -154,7 +154,7 @@ const wild = fc
   })
   .map((parts) => parts.join(''));
 
-test('whatever a text is made of, it reads the cells that Python reads, where line breaks are of one kind', () => {
+test('reads the cells that Python reads, for any text with line breaks of one kind', () => {
   fc.assert(
     fc.property(fc.constantFrom('id,a\n', 'id,a\r', ''), wild, places, (start, rest, cuts) => {
       const text = start + rest;
@@ -171,7 +171,7 @@ test('whatever a text is made of, it reads the cells that Python reads, where li
   );
 });
 
-test('half of a quoted record is always noticed', () => {
+test('always reports half of a quoted record', () => {
   fc.assert(
     fc.property(
       fc.array(cell, { maxLength: 5 }),
@@ -185,14 +185,14 @@ test('half of a quoted record is always noticed', () => {
   );
 });
 
-test('a record of 16 MiB is read, and a larger one is refused', () => {
+test('reads a record of 15 MiB, and refuses one of 17 MiB', () => {
   const long = 'x'.repeat(15 * 1024 * 1024);
 
   expect(scanOf(`id,name\n1,"${long}"\n`).records[1]?.[1]?.length).toBe(long.length);
   expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
 });
 
-test('the first records of a text are those whose end was read', () => {
+test('firstRecords returns only records whose end was read', () => {
   const first = (text: string, complete: boolean) => firstRecords(Buffer.from(text), ',', 2, complete);
 
   expect(first('a,b\n1,2', false)).toEqual([['a', 'b']]);

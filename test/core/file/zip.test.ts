@@ -22,23 +22,23 @@ const LARGE_END =
 const large = (end: string) => Buffer.concat([LARGE_ENTRY, end].map((text) => Buffer.from(text, 'base64')));
 
 test.each<[string, Uint8Array]>([
-  ['with large numbers of ZIP64 in its entry', large(END)],
-  ['with large numbers of ZIP64 in its directory', large(LARGE_END)],
+  ['with ZIP64 sizes in its entry', large(END)],
+  ['with ZIP64 sizes in its directory', large(LARGE_END)],
   ['stored', zipOfFiles(FILE)],
   ['compressed', zipOfFiles({ ...FILE, deflated: true })],
-  ['whose sizes follow it', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
+  ['with its sizes after the content', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
   ['in a folder', zipOfFiles({ name: 'export/', content: '' }, { ...FILE, name: 'export/leads.csv' })],
   ['with a comment', zipOfFiles({ ...FILE, comment: 'Exported by CRM 4.2' })],
   ['with a slash before its name', zipOfFiles({ ...FILE, name: '/exports/leads.csv' })],
-  ['of a drive', zipOfFiles({ ...FILE, name: 'C:\\exports\\leads.csv' })],
-  ['above its folder', zipOfFiles({ ...FILE, name: '../../leads.csv' })],
-  ['named like the folder itself', zipOfFiles({ ...FILE, name: '..' })],
-  ['of any name', zipOfFiles({ ...FILE, name: 'שלום' })],
-])('a CSV file alone in a zip archive is that file: %s', async (_, bytes) => {
+  ['with a drive letter in its name', zipOfFiles({ ...FILE, name: 'C:\\exports\\leads.csv' })],
+  ['with a name above its folder', zipOfFiles({ ...FILE, name: '../../leads.csv' })],
+  ['with the name of the parent folder', zipOfFiles({ ...FILE, name: '..' })],
+  ['with a Hebrew name', zipOfFiles({ ...FILE, name: 'שלום' })],
+])('reads the only CSV file in a zip archive: %s', async (_, bytes) => {
   expect((await read(bytes)).facts).toMatchObject(facts);
 });
 
-test('notes of an operating system beside it are passed over, and counted as values elsewhere', async () => {
+test('ignores entries of an operating system, and counts them as values elsewhere', async () => {
   const { facts: known, remarks } = await read(zipOfFiles(FILE, { name: '.DS_Store', content: '' }, GARBAGE));
 
   expect(known).toMatchObject({
@@ -48,7 +48,7 @@ test('notes of an operating system beside it are passed over, and counted as val
   expect(remarks.join()).toContain('2 other entries');
 });
 
-describe('text of the archive itself counts as elsewhere', () => {
+describe('text of the archive itself', () => {
   const kindsOf = async (file: Parameters<typeof zipOfFiles>[0]) =>
     (await read(zipOfFiles(file))).facts.content?.elsewhereKinds;
   const extra = (id: number, text: string) => {
@@ -65,33 +65,33 @@ describe('text of the archive itself counts as elsewhere', () => {
     'leads (12).csv',
     'leads_1764123456.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
-  ])('a name of words of exports is none: %s', async (name) => {
+  ])('does not include a file name of usual words, dates and ids: %s', async (name) => {
     expect(await kindsOf({ ...FILE, name })).toEqual([]);
   });
 
   test.each(['Dan Cohen.csv', 'leads 039123456.csv', '03-9123-456/leads.csv', 'שלום'])(
-    'a name is one: %s',
+    'includes an unusual file name: %s',
     async (name) => {
       expect(await kindsOf({ ...FILE, name })).toEqual(['the name of the file in the archive']);
     },
   );
 
   test.each<[string, Omit<Parameters<typeof zipOfFiles>[0], 'name' | 'content'>]>([
-    ['a comment of the archive', { comment: 'Dan' }],
-    ['a comment of an entry', { entryComment: 'Dan' }],
-    ['an extra field in the directory', { extra: extra(0x6375, '\x01\0\0\0\0Dan') }],
-    ['an extra field before the content', { localExtra: extra(0x9999, 'Dan') }],
+    ['includes a comment of the archive', { comment: 'Dan' }],
+    ['includes a comment of an entry', { entryComment: 'Dan' }],
+    ['includes an extra field in the directory', { extra: extra(0x6375, '\x01\0\0\0\0Dan') }],
+    ['includes an extra field before the content', { localExtra: extra(0x9999, 'Dan') }],
     [
-      'text where an extra field has times',
+      'includes text in an extra field for times',
       { localExtra: extra(0x000a, 'Dan Cohen of Haifa, 03-9123456, '.padEnd(32)) },
     ],
-    ['another name in an extra field', { extra: extra(0x7075, '\x01\0\0\0\0dan.csv') }],
-    ['bytes behind the extra fields', { extra: Buffer.from('Dan') }],
+    ['includes another name in an extra field', { extra: extra(0x7075, '\x01\0\0\0\0dan.csv') }],
+    ['includes bytes after the extra fields', { extra: Buffer.from('Dan') }],
   ])('%s', async (_, more) => {
     expect(await kindsOf({ ...FILE, ...more })).toEqual(['comments or extra fields of the archive']);
   });
 
-  test('extra fields of times, sizes and owners are none', async () => {
+  test('does not include extra fields of times, sizes and owners', async () => {
     const times = Buffer.from('00000000010018000000d0a3f15ddc0100d0a3f15ddc0100d0a3f15ddc01', 'hex').subarray(0, 32);
     const known = Buffer.concat([
       extra(0x5455, '\x03abcdefgh'),
@@ -104,13 +104,13 @@ describe('text of the archive itself counts as elsewhere', () => {
   });
 });
 
-test('a zip archive of an empty file is an empty file', async () => {
+test('reads a zip archive of an empty file as an empty file', async () => {
   expect((await read(zipOfFiles({ name: 'leads.csv', content: '' }))).facts).toMatchObject({
     compression: 'zip',
   });
 });
 
-describe('refused is', () => {
+describe('refuses', () => {
   const hidden = (between: Uint8Array) => {
     const whole = zipOfFiles(FILE);
     const directory = whole.indexOf('PK\x01\x02');
@@ -121,14 +121,14 @@ describe('refused is', () => {
 
   test.each<[string, Uint8Array, string]>([
     ['an archive of two CSV files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), 'a zip archive of several files'],
-    ['an archive of nothing but notes', zipOfFiles(GARBAGE), 'a zip archive without a file'],
+    ['an archive with entries of an operating system only', zipOfFiles(GARBAGE), 'a zip archive without a file'],
     ['two entries of one name', zipOfFiles(FILE, { ...FILE, name: 'LEADS.csv' }), 'several entries of one name'],
     ['another size before the content', zipOfFiles({ ...FILE, lies: { localSize: 3 } }), 'says something else'],
     ['another CRC-32 before the content', zipOfFiles({ ...FILE, lies: { localCrc: 3 } }), 'says something else'],
     ['another method before the content', zipOfFiles({ ...FILE, lies: { localMethod: 8 } }), 'says something else'],
     ['other flags before the content', zipOfFiles({ ...FILE, lies: { localFlags: 2 } }), 'says something else'],
     [
-      'another size behind the content',
+      'another size after the content',
       zipOfFiles({ ...FILE, deflated: true, flags: 8, lies: { describedSize: 3 } }),
       'says something else',
     ],
@@ -137,24 +137,24 @@ describe('refused is', () => {
     ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],
     ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'another size'],
     ['another CRC-32', zipOfFiles({ ...FILE, lies: { crc: 1 } }), 'checksum'],
-    ['an entry behind the end', zipOfFiles({ ...FILE, lies: { offset: 5000 } }), 'not where its directory says'],
+    ['an entry after the end', zipOfFiles({ ...FILE, lies: { offset: 5000 } }), 'not where its directory says'],
     ['a file that the directory does not name', hidden(zipOfFiles(FILE).subarray(0, 60)), 'does not tell all'],
     ['bytes before the directory', hidden(Buffer.alloc(1000, 'x')), 'does not tell all'],
     ['a web page', zipOfFiles({ name: 'leads.csv', content: '<html>' }), 'a web page, packed in a zip archive'],
     ['gzip', zipOfFiles({ name: 'leads.csv.gz', content: gzipSync(CSV) }), 'gzip, packed in a zip archive'],
     ['a zip archive', zipOfFiles({ name: 'leads.zip', content: zipOfFiles(FILE) }), 'a zip archive, packed in'],
-    ['CSV that is cut', zipOfFiles({ ...FILE, content: 'id,name\n1,"a' }), 'ends inside a quoted field'],
+    ['CSV that is cut off', zipOfFiles({ ...FILE, content: 'id,name\n1,"a' }), 'ends inside a quoted field'],
     ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a document of Word'],
   ])('%s', async (_, bytes, words) => {
     expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
   });
 
-  test('an archive that is cut anywhere', async () => {
+  test('an archive that is cut off anywhere', async () => {
     const whole = zipOfFiles({ ...FILE, deflated: true });
     for (let end = 4; end < whole.length; end += 1) await failureOf(read(whole.subarray(0, end)), 'FileRejected');
   });
 
-  test('an archive with a flipped bit in its content, or it holds the same', async () => {
+  test('an archive with a flipped bit in its content, or reads the same content', async () => {
     const whole = zipOfFiles({ ...FILE, deflated: true });
     const from = 30 + FILE.name.length;
     const to = whole.indexOf('PK\x01\x02');
@@ -173,25 +173,25 @@ test.each<[string, (content: string) => Uint8Array]>([
   ['a zip archive', (content) => zipOfFiles({ name: 'a.csv', content, deflated: true })],
   ['gzip', (content) => gzipSync(content)],
   ['a workbook', (content) => workbook({ sheets: [{ xml: sheetXml([]).padEnd(content.length) }] })],
-])('%s with more content than files may have ends in a named error', async (_, pack) => {
+])('%s with more content than files.maxBytes ends with DownloadTooLarge', async (_, pack) => {
   await failureOf(read(pack(`id,name\n${'1,a\n'.repeat(300_000)}`), { maxBytes: 1_000_000 }), 'DownloadTooLarge');
 });
 
-describe('where archives are published unjudged', () => {
+describe('with archives as an opaque format', () => {
   const opaque = { expected: { opaque: ['archive' as const] } };
 
   test.each<[string, Uint8Array, string | null]>([
     ['several files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), null],
     ['a file of another kind', zipOfFiles({ name: 'leads.pdf', content: '%PDF-1.7' }), null],
     ['a zip archive in gzip', gzipSync(zipOfFiles(FILE)), 'gzip'],
-  ])('an archive is told so: %s', async (_, bytes, compression) => {
+  ])('an archive is published unread, with a warning: %s', async (_, bytes, compression) => {
     const { facts: known, remarks } = await read(bytes, opaque);
 
     expect(known).toMatchObject({ format: 'archive', compression, content: null, header: null });
     expect(remarks.join()).toContain('The content of the file was not read');
   });
 
-  test('one with exactly one CSV file is that file, and refused where it is damaged', async () => {
+  test('an archive with exactly one CSV file is read, and refused if it is damaged', async () => {
     expect((await read(zipOfFiles(FILE), opaque)).facts).toMatchObject(facts);
     await failureOf(read(zipOfFiles({ ...FILE, lies: { crc: 1 } }), opaque), 'FileRejected');
   });
