@@ -23,61 +23,62 @@ type Case = [
 ];
 
 const CASES: Case[] = [
-  ['the same as ever', week(1000), { rows: 1000 }, []],
+  ['the usual number of rows', week(1000), { rows: 1000 }, []],
   ['one row fewer', week(1000), { rows: 999 }, []],
   ['exactly half', week(1000), { rows: 500 }, []],
   ['one below half', week(1000), { rows: 499 }, ['maxShrink']],
   ['a tenth', week(1000), { rows: 100 }, ['maxShrink']],
   ['no rows', week(1000), { rows: 0 }, ['noRows', 'maxShrink']],
-  ['nothing at all', week(1000), { rows: 0, bytes: 0, empty: true }, ['empty', 'noRows', 'maxShrink']],
-  [
-    'a packed file with nothing in it',
-    week(1000),
-    { rows: null, bytes: 20, empty: true },
-    ['empty', 'noRows', 'maxShrink'],
-  ],
+  ['no bytes', week(1000), { rows: 0, bytes: 0, empty: true }, ['empty', 'noRows', 'maxShrink']],
+  ['a compressed empty file', week(1000), { rows: null, bytes: 20, empty: true }, ['empty', 'noRows', 'maxShrink']],
   ['ten times as many', week(1000), { rows: 10_000 }, []],
-  ['one more than that', week(1000), { rows: 10_001 }, ['maxGrowth']],
-  [
-    'one odd night in the history changes nothing',
-    [1000, 1000, 10, 1000, 1000, 1000, 1000],
-    { rows: 400 },
-    ['maxShrink'],
-  ],
-  ['three odd nights change nothing', [10, 10, 10, 1000, 1000, 1000, 1000], { rows: 10 }, ['maxShrink']],
-  ['four odd nights are the usual', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 10 }, []],
-  ['what was usual before them then is growth', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 1000 }, ['maxGrowth']],
+  ['one more than ten times as many', week(1000), { rows: 10_001 }, ['maxGrowth']],
+  ['one odd night of seven has no effect', [1000, 1000, 10, 1000, 1000, 1000, 1000], { rows: 400 }, ['maxShrink']],
+  ['three odd nights of seven have no effect', [10, 10, 10, 1000, 1000, 1000, 1000], { rows: 10 }, ['maxShrink']],
+  ['four odd nights of seven set the usual number', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 10 }, []],
+  ['the number before four odd nights is growth', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 1000 }, ['maxGrowth']],
   ['one night of history', [1000], { rows: 400 }, ['maxShrink']],
-  ['one night, and the same', [1000], { rows: 1000 }, []],
-  ['two nights: half of what is between them', [1000, 2000], { rows: 750 }, []],
-  ['two nights: less than that', [1000, 2000], { rows: 749 }, ['maxShrink']],
+  ['one night of history with the same number', [1000], { rows: 1000 }, []],
+  ['two nights: half of their median', [1000, 2000], { rows: 750 }, []],
+  ['two nights: less than half of their median', [1000, 2000], { rows: 749 }, ['maxShrink']],
   ['no history', [], { rows: 5 }, []],
   ['no history and no rows', [], { rows: 0 }, []],
   ['no history and no bytes', [], { rows: 0, bytes: 0, empty: true }, ['empty']],
   ['an entity that never had rows', week(0), { rows: 0 }, []],
-  ['its first rows', week(0), { rows: 200 }, []],
+  ['the first rows of an entity', week(0), { rows: 200 }, []],
   ['too many first rows', week(0), { rows: 201 }, ['maxGrowth']],
-  ['a small entity loses nearly all', week(19), { rows: 1 }, []],
-  ['a small entity loses all', week(19), { rows: 0 }, ['noRows']],
-  ['from twenty rows on, losing most stops', week(20), { rows: 9 }, ['maxShrink']],
-  ['and losing half does not', week(20), { rows: 10 }, []],
+  ['a small entity loses nearly all rows', week(19), { rows: 1 }, []],
+  ['a small entity loses all rows', week(19), { rows: 0 }, ['noRows']],
+  ['an entity of twenty rows loses most', week(20), { rows: 9 }, ['maxShrink']],
+  ['an entity of twenty rows loses half', week(20), { rows: 10 }, []],
   ['a small entity grows', week(3), { rows: 200 }, []],
-  ['a small entity grows beyond reason', week(3), { rows: 201 }, ['maxGrowth']],
-  ['rows that nobody counted, as of a workbook', [null, null], { rows: null }, []],
+  ['a small entity grows too much', week(3), { rows: 201 }, ['maxGrowth']],
+  ['rows that were never counted', [null, null], { rows: null }, []],
   ['rows that can no longer be counted', week(1000), { rows: null }, ['counted']],
-  ['nights without a count aside', [null, 1000, null, 1000], { rows: 100 }, ['maxShrink']],
-  ['fewer than configured', week(50), { rows: 49 }, ['minRows'], { minRows: 50 }],
-  ['as many as configured', [], { rows: 50 }, [], { minRows: 50 }],
-  ['a number is configured, and the rows are not known', [], { rows: null }, ['minRows'], { minRows: 1 }],
-  ['a configured number of nought is met by an empty export', [], { rows: 0 }, [], { minRows: 0 }],
-  ['no share may be lost', week(1000), { rows: 999 }, ['maxShrink'], { maxShrink: 0 }],
-  ['every share may be lost, but not all rows', week(1000), { rows: 0 }, ['noRows'], { maxShrink: 1 }],
-  ['nothing may be gained', week(1000), { rows: 1001 }, ['maxGrowth'], { maxGrowth: 1 }],
+  ['nights without a count are ignored', [null, 1000, null, 1000], { rows: 100 }, ['maxShrink']],
+  ['one row fewer than minRows', week(50), { rows: 49 }, ['minRows'], { minRows: 50 }],
+  ['as many rows as minRows', [], { rows: 50 }, [], { minRows: 50 }],
+  ['minRows and an unknown number of rows', [], { rows: null }, ['minRows'], { minRows: 1 }],
+  ['minRows 0 and no rows', [], { rows: 0 }, [], { minRows: 0 }],
+  ['maxShrink 0 and one row fewer', week(1000), { rows: 999 }, ['maxShrink'], { maxShrink: 0 }],
+  ['maxShrink 1 and no rows', week(1000), { rows: 0 }, ['noRows'], { maxShrink: 1 }],
+  ['maxGrowth 1 and one row more', week(1000), { rows: 1001 }, ['maxGrowth'], { maxGrowth: 1 }],
   ['one in a hundred records is irregular', week(99), { rows: 99, irregularShare: 0.01 }, []],
-  ['more than one in a hundred', week(99), { rows: 99, irregularShare: 0.0101 }, ['maxIrregularShare']],
-  ['none may be irregular', [], { rows: 99, irregularShare: 0.0001 }, ['maxIrregularShare'], { maxIrregularShare: 0 }],
   [
-    'irregular, shrunk and below the configured number',
+    'more than one in a hundred records is irregular',
+    week(99),
+    { rows: 99, irregularShare: 0.0101 },
+    ['maxIrregularShare'],
+  ],
+  [
+    'maxIrregularShare 0 and one irregular record',
+    [],
+    { rows: 99, irregularShare: 0.0001 },
+    ['maxIrregularShare'],
+    { maxIrregularShare: 0 },
+  ],
+  [
+    'irregular records, and fewer rows than maxShrink and minRows allow',
     week(100),
     { rows: 9, irregularShare: 0.5 },
     ['minRows', 'maxShrink', 'maxIrregularShare'],
@@ -99,14 +100,17 @@ function reportOf(file: Facts, history: (number | null)[], settings: Partial<Gua
 
 const failedOf = (report: GateReport) => failedChecks(report).map(({ guard }) => guard);
 
-test.each(CASES)('%s: %j, then %j, is stopped by %j', (_, history, file, stoppedBy, settings = {}) => {
-  const report = reportOf(factsFor(file), history, settings);
+test.each(CASES)(
+  '%s: with the history %j, the file %j is stopped by %j',
+  (_, history, file, stoppedBy, settings = {}) => {
+    const report = reportOf(factsFor(file), history, settings);
 
-  expect(failedOf(report)).toEqual(stoppedBy);
-  expect(report.comparedWith.map(({ rows }) => rows)).toEqual(history);
-});
+    expect(failedOf(report)).toEqual(stoppedBy);
+    expect(report.comparedWith.map(({ rows }) => rows)).toEqual(history);
+  },
+);
 
-test('a report says what was measured, the bound and the median of what it was compared with', () => {
+test('a report contains each measure, its bound and the median of the compared files', () => {
   const report = reportOf(factsFor({ rows: 12, bytes: 40 }), [40, 48, 56], { minRows: 10 });
 
   expect(report).toMatchObject({
@@ -134,19 +138,19 @@ test.each<[Measured, string]>([
     { rows: 99, irregularShare: 0.0123 },
     'has 1.23 % of records with another number of fields than the first (maxIrregularShare 0.01)',
   ],
-])('what stopped %j is told with measure and bound', (file, text) => {
+])('stoppedText for %j contains measure and bound', (file, text) => {
   const facts = factsFor(file);
 
   expect(stoppedText(reportOf(facts, week(100), { minRows: 30 }), facts)).toBe(text);
 });
 
-test('rows that are empty in every cell count for no guard', () => {
+test('rows without any value do not count for noRows, minRows and maxShrink', () => {
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 51 }), week(100)))).toEqual(['maxShrink']);
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 100 }), week(100)))).toEqual(['noRows', 'maxShrink']);
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 71 }), [], { minRows: 30 }))).toEqual(['minRows']);
 });
 
-test('a guard of a later release is told by its name, and one that names a column that was left out forbids the release', () => {
+test('stoppedText names a check of a later release, and a file stopped by excepted cannot be released', () => {
   const check = { passed: false, measured: 4, bound: 3, detail: null };
   const report = (guard: string) => ({ checks: [{ guard, ...check }], comparedWith: [], medianRows: null });
 
