@@ -15,14 +15,14 @@ const names = (settings: Parameters<typeof deployment>[0], date = DATE) => [
 ];
 const without = (entity: string) => ENTITIES.filter((each) => each !== entity);
 
-test('a night is made of every enabled entity with one start on its date', () => {
+test('a night contains every enabled entity with one start on its date', () => {
   expect(names({})).toEqual(ENTITIES);
   expect(names({ entities: { leads: { enabled: false } } })).toEqual(without('leads'));
   expect(names({ timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } })).toEqual(ENTITIES);
 });
 
 test.each(['rate(1 day)', 'cron(0 1,13 * * ? *)', 'cron(0 1 ? * SAT *)'])(
-  'what is started by %s is of no night of a Friday',
+  'an entity with the schedule %s is not in the night of a Friday',
   (schedule) => {
     expect(names({ entities: { leads: { schedule } } })).toEqual(without('leads'));
   },
@@ -40,21 +40,21 @@ test.each<[string, boolean]>([
   ['cron(0 1,13 * * ? *)', false],
   ['cron(0/10 * ? * MON *)', false],
   ['rate(1 day)', false],
-])('whether nights wait for what is started by %s: %o', (schedule, waits) => {
+])('nights wait for an entity with the schedule %s: %o', (schedule, waits) => {
   const settings = { timeZone: 'Asia/Jerusalem', entities: { leads: { schedule } } };
 
   expect(isOfNights(deployment(settings), 'leads', FROM)).toBe(waits);
   expect(isWatchedAlone(deployment(settings), 'leads', FROM)).toBe(!waits);
 });
 
-test('a start of UTC that falls twice on the date on which clocks are set back is of nights all the same', () => {
+test('a UTC schedule with two starts on the date when clocks are set back still belongs to nights', () => {
   const settings = { timeZone: 'Asia/Jerusalem', entities: { leads: { schedule: 'cron(30 21 * * ? *)' } } };
 
   for (const from of ['2026-10-22', '2026-10-23', '2026-10-24', '2026-10-25'])
     expect(isOfNights(deployment(settings), 'leads', new Date(from))).toBe(true);
 });
 
-test('what has hours of its own is watched alone too, but not where it is switched off', () => {
+test('an entity with freshnessHours is watched alone, unless it is disabled', () => {
   const watched = (leads: object) => isWatchedAlone(deployment({ entities: { leads } }), 'leads', FROM);
 
   expect([watched({}), watched({ freshnessHours: 30 })]).toEqual([false, true]);
@@ -74,14 +74,14 @@ test('a night begins with its first start, and ends with the latest deadline', (
   expect(timesOfNight(deployment({ entities: off }), DATE)).toBeUndefined();
 });
 
-test('the date of a start is that of its time zone', () => {
+test('the date of a start is the date in the configured time zone', () => {
   const settings = { timeZone: 'America/New_York', entities: { leads: { schedule: 'cron(0 3 20 11 ? *)' } } };
 
   expect(names(settings, '2026-11-19')).toContain('leads');
   expect(names(settings)).not.toContain('leads');
 });
 
-test('has one start of each entity on the dates on which clocks change', () => {
+test('a night has one start of each entity on dates when clocks change', () => {
   const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
 
   for (const date of ['2026-03-27', '2026-10-25']) expect(names(settings, date)).toEqual(ENTITIES);
@@ -90,23 +90,23 @@ test('has one start of each entity on the dates on which clocks change', () => {
 test.each<[string, Parameters<typeof deployment>[0], boolean]>([
   ['begins at 23:50', { timeZone: 'Asia/Jerusalem', nightly: { at: '23:50' } }, true],
   ['begins at 03:00', { timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } }, false],
-  ['begins at 01:00 UTC, as everywhere by default', {}, false],
+  ['begins at 01:00 UTC, by default', {}, false],
   [
-    'begins in UTC and is over behind midnight elsewhere',
+    'begins in UTC and ends after midnight in its time zone',
     { timeZone: 'America/Sao_Paulo', nightly: { spreadMinutes: 25 } },
     true,
   ],
   [
-    'is one entity',
+    'has one entity',
     { entities: Object.fromEntries(without('leads').map((each) => [each, { enabled: false }])) },
     false,
   ],
-  ['has two parts, neither of which is at midnight', { entities: { leads: { at: '13:00' } } }, false],
-])('whether a night that %s spans midnight: %o, %s', (_, settings, spans) => {
+  ['has two parts, none of them at midnight', { entities: { leads: { at: '13:00' } } }, false],
+])('a night that %s spans midnight (%o): %s', (_, settings, spans) => {
   expect(spansMidnight(deployment(settings), new Date('2026-11-20T12:00:00Z'))).toBe(spans);
 });
 
-test('a night of one day of the week that spans midnight is found on whatever day is looked', () => {
+test('spansMidnight finds a weekly night that spans midnight on any day of the week', () => {
   const leads = { schedule: 'cron(50 21 ? * SUN *)' };
   const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '00:05' }, entities: { leads } };
   const days = [20, 21, 22, 23, 24, 25, 26].map((day) => new Date(`2026-11-${day}T12:00:00Z`));

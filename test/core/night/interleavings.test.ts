@@ -45,11 +45,11 @@ class Place {
   }
 }
 
-test('whatever the order of their calls, no night is told early, none is missing, and the last revision is true', async () => {
+test('announces no night early, misses none, and ends with the true revision, for any order of calls', async () => {
   const seen = { complete: 0, killed: 0, again: 0 };
   for (let seed = 1; seed <= INTERLEAVINGS; seed += 1) await interleaving(randomFrom(seed), seen, `seed ${seed}`);
 
-  expect(Math.min(...Object.values(seen)), 'each was tried often').toBeGreaterThan(INTERLEAVINGS / 20);
+  expect(Math.min(...Object.values(seen)), 'each kind of case occurs often').toBeGreaterThan(INTERLEAVINGS / 20);
 });
 
 async function interleaving(random: () => number, seen: Record<'complete' | 'killed' | 'again', number>, seed: string) {
@@ -155,5 +155,5 @@ function expectNotEarly(night: Night, place: Place): void {
     const tableDue = TABLED.includes(entity);
     return !file || Number(file.run) > (place.pointers.get(entity) ?? -1) || (tableDue && !table);
   });
-  if (early.length > 0) throw new Error(`told early: ${early}`);
+  if (early.length > 0) throw new Error(`announced early: ${early}`);
 }

@@ -37,7 +37,7 @@ const publishAll = ({ publish }: ReturnType<typeof nightOf>) => {
 };
 
 describe('a night', () => {
-  test('names run, manifest, rows, bytes and checksum of each file, and is complete with the last of them', async () => {
+  test('contains run, manifest, rows, bytes and checksum of each file, and is complete with the last file', async () => {
     const night = nightOf();
     night.publish('leads', { file: { rows: 3, bytes: 40, crc32: 'BBBBBB==' } });
 
@@ -56,7 +56,7 @@ describe('a night', () => {
     });
   });
 
-  test('is told once for each revision that is complete, and never before', async () => {
+  test('is announced once per complete revision, and not before', async () => {
     const night = nightOf();
     night.publish('leads');
     const first = await night.record();
@@ -76,14 +76,14 @@ describe('a night', () => {
     expect(told(4)).toBeUndefined();
   });
 
-  test('of which nothing is known has no object', async () => {
+  test('has no object before any file is published', async () => {
     const night = nightOf();
 
     expect(await night.record()).toBeUndefined();
     expect(night.bucket.keys()).toEqual([]);
   });
 
-  test('has no file of a partial run', async () => {
+  test('does not contain the file of a partial run', async () => {
     const night = nightOf();
     publishAll(night);
     night.publish('leads', { kind: 'partial' });
@@ -91,7 +91,7 @@ describe('a night', () => {
     expect(await night.record()).toMatchObject({ complete: false, entities: { leads: { file: null } } });
   });
 
-  test('keeps the entities that its first run found, whatever is configured later', async () => {
+  test('keeps the entities of its first run, even if the configuration changes', async () => {
     const night = nightOf();
     night.publish('leads');
     await night.record(deployment({ entities: { workflows: { enabled: false } } }));
@@ -101,7 +101,7 @@ describe('a night', () => {
     expect(Object.keys(night.standing().entities)).not.toContain('workflows');
   });
 
-  test('keeps the error of a run until its file is there', async () => {
+  test('keeps the error of a run until its file is published', async () => {
     const night = nightOf();
     await night.record(deployment(), { entity: 'leads', error: 'CrmUnavailable' });
     night.publish('workflows');
@@ -117,7 +117,7 @@ describe('a night', () => {
 describe('a night with tables', () => {
   const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 
-  test('is complete with the table of the run that readers have', async () => {
+  test('is complete with the table of the published run', async () => {
     const night = nightOf();
     publishAll(night);
     night.setTable(KEY, 'leads-0', '"a"');
@@ -133,7 +133,7 @@ describe('a night with tables', () => {
     });
   });
 
-  test('takes the table of the version with which it began, and of that of today', async () => {
+  test('accepts a table of the version it began with or of the current version', async () => {
     const later = deployment({ entities: { leads: { tables: { version: 2 } } } });
     const night = nightOf();
     publishAll(night);
@@ -147,7 +147,7 @@ describe('a night with tables', () => {
     expect(await night.record(later)).toMatchObject({ complete: true, entities: { leads: { table: { key } } } });
   });
 
-  test('waits for no table that is not configured any more, and for none that was not when it began', async () => {
+  test('does not wait for a table that is no longer configured, or was not configured when it began', async () => {
     const [began, later] = [nightOf(), nightOf()];
     for (const night of [began, later]) publishAll(night);
     await began.record(withTables);
@@ -157,7 +157,7 @@ describe('a night with tables', () => {
     expect(await later.record(withTables)).toMatchObject({ revision: 1, complete: true });
   });
 
-  test('that are not configured any more names none of them as lacking', async () => {
+  test('does not report a table as missing if it is no longer configured', async () => {
     const night = nightOf();
     night.publish('leads');
     await night.record(withTables);
@@ -168,8 +168,8 @@ describe('a night with tables', () => {
   });
 });
 
-describe('what a later release wrote', () => {
-  test('of a complete night is told under the same revision, and stays', async () => {
+describe('the object of a later release', () => {
+  test('is not changed, and a complete night keeps its revision', async () => {
     const night = nightOf();
     publishAll(night);
     await night.record();
@@ -180,28 +180,25 @@ describe('what a later release wrote', () => {
     expect(night.bucket.text(nightKey(DATE))).toBe(later);
   });
 
-  test.each([true, false])(
-    'of an entity that this one does not know stays, and is waited for (file: %s)',
-    async (has) => {
-      const night = nightOf();
-      publishAll(night);
-      await night.record();
-      const { entities, ...standing } = night.standing();
-      const invoices = { ...entities.leads, file: has ? entities.leads?.file : null };
-      night.bucket.put(nightKey(DATE), JSON.stringify({ ...standing, entities: { ...entities, invoices } }));
-      night.publish('leads', { execution: 'leads-2' });
+  test.each([true, false])('keeps an unknown entity, and the night waits for its file (file: %s)', async (has) => {
+    const night = nightOf();
+    publishAll(night);
+    await night.record();
+    const { entities, ...standing } = night.standing();
+    const invoices = { ...entities.leads, file: has ? entities.leads?.file : null };
+    night.bucket.put(nightKey(DATE), JSON.stringify({ ...standing, entities: { ...entities, invoices } }));
+    night.publish('leads', { execution: 'leads-2' });
 
-      expect(await night.record()).toMatchObject({ revision: 2, complete: has, entities: { invoices } });
-    },
-  );
+    expect(await night.record()).toMatchObject({ revision: 2, complete: has, entities: { invoices } });
+  });
 });
 
-describe('where others write at the same time', () => {
+describe('with concurrent writers', () => {
   const conflict = new RunError('StorageUnavailable', 'Conflict.', {
     cause: Object.assign(new Error('conflict'), { $metadata: { httpStatusCode: 409 } }),
   });
 
-  test('a conditional write that S3 answers with 409 begins again', async () => {
+  test('repeats a conditional write that S3 answers with 409', async () => {
     const night = nightOf({ before: failing('putOnce', 'nights/date', conflict, 2) });
     night.publish('leads');
 
@@ -209,7 +206,7 @@ describe('where others write at the same time', () => {
     expect(night.bucket.calls.filter((call) => call === `read ${nightKey(DATE)}`)).toHaveLength(3);
   });
 
-  test('so does one of the telling: nobody comes by a date that is long past', async () => {
+  test('repeats the write of the announcement that S3 answers with 409', async () => {
     const night = nightOf({ before: failing('putOnce', 'nights/complete', conflict) });
     publishAll(night);
 
@@ -217,7 +214,7 @@ describe('where others write at the same time', () => {
     expect(night.bucket.text(completeKey({ date: DATE, revision: 1 }))).toBe(night.bucket.text(nightKey(DATE)));
   });
 
-  test('the run that reads pointers again sees what came in between', async () => {
+  test('reads the pointers again after a conflict, and includes a run published in between', async () => {
     const night = nightOf({
       before: (operation, key) => {
         if (operation !== 'putOnce' || night.bucket.text(nightKey(DATE)) !== undefined || key !== nightKey(DATE))
@@ -234,7 +231,7 @@ describe('where others write at the same time', () => {
     expect(night.standing().entities.workflows?.file?.run).toBe('workflows-1');
   });
 
-  test('what is no night stops it, and stays', async () => {
+  test('reports StorageConflict for an object that is not a night, and does not change it', async () => {
     const night = nightOf({ objects: { [nightKey(DATE)]: '{"schemaVersion":2}' } });
 
     await expect(night.record()).rejects.toMatchObject({ name: 'StorageConflict' });
