@@ -17,7 +17,7 @@ test.each([
   ['rate(36 hours)', 2],
   ['rate(1 day)', 1],
   ['rate(10 days)', 10],
-])('%s leaves %i days between two dates with a start at most', (expression, days) => {
+])('%s has at most %i days between two dates with a start', (expression, days) => {
   expect(longestGapDays({ ...UTC, expression }, FROM)).toBe(days);
 });
 
@@ -25,7 +25,7 @@ test.each([
   ['12:00', 1],
   // 23:00 UTC in summer, 00:00 UTC in winter: in autumn, one UTC date has no start.
   ['02:00', 2],
-])('a start at %s in Jerusalem leaves %i', (at, days) => {
+])('a start at %s in Jerusalem has at most %i days between two UTC dates with a start', (at, days) => {
   const starts = utcStartsOf(at, offsetsFrom(2026, 'Asia/Jerusalem'));
 
   expect(longestGapDays({ timeZone: 'Asia/Jerusalem', expression: '', starts, at }, FROM)).toBe(days);

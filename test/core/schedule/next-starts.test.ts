@@ -11,7 +11,7 @@ const starts = (settings: Parameters<typeof deployment>[0], count = 3, after = N
 const times = (schedule: string, count = 3, after = NIGHT) =>
   starts({ entities: { leads: { schedule } } }, count, after)?.map((start) => start.split(' ')[1]);
 
-test('of a daily start in UTC they move in local time, of a local one in UTC', () => {
+test('a clock change moves UTC starts in local time, and local starts in UTC', () => {
   const change = '2026-10-23T12:00:00Z';
 
   expect(
@@ -24,12 +24,12 @@ test('of a daily start in UTC they move in local time, of a local one in UTC', (
   ]);
 });
 
-test('the start of this moment is not to come any more', () => {
+test('nextStarts leaves out a start at the current moment', () => {
   expect(starts({}, 1, '2026-11-20T01:00:00Z')).toEqual(['2026-11-21 2026-11-21T01:00']);
   expect(starts({ nightly: { at: '01:00' } }, 1, '2026-11-20T01:00:00Z')).toEqual(['2026-11-21 2026-11-21T01:00']);
 });
 
-test('nobody can tell when a rate fires next', () => {
+test('nextStarts returns undefined for a rate', () => {
   expect(times('rate(1 hour)')).toBeUndefined();
 });
 
@@ -52,6 +52,6 @@ test.each([
   ['cron(0 1 29 2 ? *)', ['2028-02-29T01:00', '2032-02-29T01:00']],
   ['cron(0 1 * * ? 2025)', []],
   ['cron(0 1 30 2 ? *)', []],
-])('%s', (expression, expected) => {
+])('nextStarts of %s', (expression, expected) => {
   expect(times(expression)).toEqual(expected);
 });

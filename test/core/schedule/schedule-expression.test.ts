@@ -11,7 +11,7 @@ test.each([
   'cron(15 12 ? * 6#3 *)',
   'cron(0 0 L * ? *)',
   'cron(0 0 15W * ? *)',
-])('%s is taken', (expression) => {
+])('accepts %s', (expression) => {
   expect(isSchedule(expression)).toBe(true);
 });
 
@@ -33,6 +33,6 @@ test.each([
   'rate(0 minutes)',
   'rate(banana)',
   '',
-])('%s is refused, before a deployment fails on it', (expression) => {
+])('refuses %s', (expression) => {
   expect(isSchedule(expression)).toBe(false);
 });

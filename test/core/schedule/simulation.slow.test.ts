@@ -19,7 +19,7 @@ const ZONES: [zone: string, at: string][] = [
 const FIRST = '2024-01-01';
 const LAST = '2030-12-31';
 
-test.each(ZONES)('in %s, a nightly start at %s comes once for every date from 2024 to 2030', (timeZone, at) => {
+test.each(ZONES)('in %s, a nightly start at %s starts one run for every date from 2024 to 2030', (timeZone, at) => {
   const timing = timingIn(timeZone, at);
 
   const runs = datesLetThrough(timing, FIRST, LAST);
@@ -28,7 +28,7 @@ test.each(ZONES)('in %s, a nightly start at %s comes once for every date from 20
 });
 
 test.each(ZONES)(
-  'in %s, where clocks change, so does a start at any time, for events that are late or early',
+  'in %s, a nightly start starts one run per date around clock changes, even for early or late events',
   (timeZone) => {
     const changes = datesFrom(FIRST, LAST).filter((date) => {
       const noon = Date.parse(`${date}T12:00Z`);
@@ -49,12 +49,12 @@ test.each(ZONES)(
 );
 
 test.each([
-  ['was abolished', 'Asia/Jerusalem', 'Etc/GMT-2'],
-  ['lasts all year', 'Asia/Jerusalem', 'Etc/GMT-3'],
-  ['was introduced', 'Etc/GMT-2', 'Asia/Jerusalem'],
-  ['is half an hour now', 'Australia/Sydney', 'Australia/Lord_Howe'],
-  ['begins on other days', 'Europe/Berlin', 'America/New_York'],
-])('a night is neither missed nor run twice where summer time %s since the rules were made', (_, before, since) => {
+  ['is abolished', 'Asia/Jerusalem', 'Etc/GMT-2'],
+  ['changes to all year', 'Asia/Jerusalem', 'Etc/GMT-3'],
+  ['is introduced', 'Etc/GMT-2', 'Asia/Jerusalem'],
+  ['changes to half an hour', 'Australia/Sydney', 'Australia/Lord_Howe'],
+  ['changes to other days', 'Europe/Berlin', 'America/New_York'],
+])('starts one run per date if summer time %s after the rules were made', (_, before, since) => {
   const { starts, expression } = timingIn(before, '02:00', 2026);
   const timing = { ...timingIn(since, '02:00', 2026), starts, expression };
 

@@ -13,15 +13,15 @@ test.each([
   ['in winter, an hour early', '2026-11-19T23:00:00Z', undefined],
   ['in summer', '2026-07-19T23:00:00Z', '2026-07-20 by 2026-07-19T23:00'],
   ['in summer, an hour late', '2026-07-20T00:00:00Z', undefined],
-  ['when it fires, a few seconds late', '2026-11-20T00:00:07.123Z', '2026-11-20 by 2026-11-20T00:00'],
-  ['by a clock that is slow', '2026-11-19T23:59:12Z', '2026-11-20 by 2026-11-20T00:00'],
-  ['where 02:00 does not exist, as 03:00', '2026-03-27T00:00:00Z', '2026-03-27 by 2026-03-27T00:00'],
-  ['on that night, an hour early', '2026-03-26T23:00:00Z', undefined],
-])('02:00 in Jerusalem %s', (_, event, expected) => {
+  ['a few seconds late', '2026-11-20T00:00:07.123Z', '2026-11-20 by 2026-11-20T00:00'],
+  ['by a slow clock', '2026-11-19T23:59:12Z', '2026-11-20 by 2026-11-20T00:00'],
+  ['on the date without 02:00', '2026-03-27T00:00:00Z', '2026-03-27 by 2026-03-27T00:00'],
+  ['on the date without 02:00, an hour early', '2026-03-26T23:00:00Z', undefined],
+])('slotOf for 02:00 in Jerusalem: %s', (_, event, expected) => {
   expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
 });
 
-test('a function keeps to the offsets that its rules were made with', () => {
+test('slotOf uses the zone offsets of the deployment, even if zone data change', () => {
   // Deployed before summer time was introduced: the rule fires only at 00:00 UTC.
   const deployed = { ...deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }), zoneOffsets: [120] };
   const timing = timingOf(deployed, 'leads');
@@ -33,18 +33,18 @@ test('a function keeps to the offsets that its rules were made with', () => {
 test.each([
   ['in winter', '2026-11-20T12:05:20Z', '2026-11-20 by 2026-11-20T12:05'],
   ['in summer', '2026-07-20T05:00:00Z', '2026-07-20 by 2026-07-20T05:00'],
-])('a rule that somebody has moved to another time starts a run a date, %s', (_, event, expected) => {
+])('a rule that was moved to another time starts one run per date, %s', (_, event, expected) => {
   expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
 });
 
-test('of a time that comes twice, the first counts', () => {
+test('only the first occurrence of a repeated local time has a slot', () => {
   const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
 
   expect(slot(settings, '2026-10-24T22:30:00Z')).toBe('2026-10-25 by 2026-10-24T22:30');
   expect(slot(settings, '2026-10-24T23:30:00Z')).toBeUndefined();
 });
 
-test('midnight that does not exist is one in the morning, of the date that begins then', () => {
+test('a midnight that does not exist is 01:00 of the date that begins', () => {
   const settings = { timeZone: 'America/Santiago', nightly: { at: '00:00' } };
 
   expect(slot(settings, '2026-09-06T04:00:00Z')).toBe('2026-09-06 by 2026-09-06T04:00');
@@ -56,11 +56,11 @@ test.each([
   ['a minute late', '2026-11-20T01:01:00Z', '2026-11-20 by 2026-11-20T01:00'],
   ['half an hour early', '2026-11-20T00:30:00Z', '2026-11-20 by 2026-11-20T01:00'],
   ['at another time of the day', '2026-11-20T15:00:59Z', '2026-11-20 by 2026-11-20T15:00'],
-])('an event of a daily start in UTC, %s', (_, event, expected) => {
+])('slotOf for a daily UTC start: %s', (_, event, expected) => {
   expect(slot({}, event)).toBe(expected);
 });
 
-test('a start just before midnight keeps its date, though the event says a moment after', () => {
+test('a start before midnight keeps its date even if the event is after midnight', () => {
   expect(slot({ nightly: { at: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
 });
 
@@ -69,7 +69,7 @@ test.each([
   ['in summer', '2026-11-19T15:00:00Z', '2026-11-20 by 2026-11-19T15:00'],
   ['in winter', '2026-07-19T15:30:00Z', '2026-07-20 by 2026-07-19T15:30'],
 ])(
-  'an event up to half an hour behind the start of Lord Howe belongs to it, or a quarter before, %s',
+  'in Lord Howe, an event from 15 minutes before to 29 minutes after a start belongs to it, %s',
   (_, start, expected) => {
     const settings = { timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } };
 
@@ -80,14 +80,14 @@ test.each([
   },
 );
 
-test('the other start of Lord Howe is none when it fires, nor a few seconds later', () => {
+test('in Lord Howe, the other start of the rule has no slot, even if it is a few seconds late', () => {
   const settings = { timeZone: 'Australia/Lord_Howe', nightly: { at: '02:00' } };
 
   for (const event of ['2026-11-19T15:30:00Z', '2026-11-19T15:30:41Z', '2026-07-19T15:00:00Z', '2026-07-19T15:00:41Z'])
     expect(slot(settings, event)).toBeUndefined();
 });
 
-test('the starts of a schedule of its own are told apart by the minute', () => {
+test('an entity with its own schedule has one slot per minute', () => {
   const settings = { entities: { leads: { schedule: 'rate(1 minute)' } } };
 
   expect(slot(settings, '2026-11-20T15:00:59.9Z')).toBe('2026-11-20 by 2026-11-20T15:00');
