@@ -21,7 +21,7 @@ async function streamed(bucket: Bucket, part?: ObjectPart): Promise<string> {
   return text(object.chunks);
 }
 
-test('an object is written once: a second write finds it standing and changes nothing', async () => {
+test('putOnce writes an object once, and returns false for a second write', async () => {
   const { bucket } = await bucketOn();
 
   const written = [await bucket.putOnce('a/b=c/d.json', 'one'), await bucket.putOnce('a/b=c/d.json', 'two')];
@@ -30,7 +30,7 @@ test('an object is written once: a second write finds it standing and changes no
   expect((await bucket.read('a/b=c/d.json'))?.text).toBe('one');
 });
 
-test('an object is replaced only as it was read', async () => {
+test('replace writes only if the ETag is the one that was read', async () => {
   const { bucket } = await bucketOn();
   await bucket.putOnce('k', 'one');
   const read = await bucket.read('k');
@@ -44,21 +44,21 @@ test('an object is replaced only as it was read', async () => {
   expect((await bucket.read('k'))?.text).toBe('two');
 });
 
-test('an object that was removed meanwhile is not replaced, as one that is another by now', async () => {
+test('replace returns false if the object was removed', async () => {
   const { bucket } = await bucketOn();
 
   expect(await bucket.replace('k', 'two', '"as it was read"')).toBe(false);
   expect(await bucket.read('k')).toBeUndefined();
 });
 
-test('what is not there is undefined, for reading and for streaming', async () => {
+test('read and stream return undefined for a missing object', async () => {
   const { bucket } = await bucketOn();
 
   expect(await bucket.read('k')).toBeUndefined();
   expect(await bucket.stream('k')).toBeUndefined();
 });
 
-test('any part of an object can be streamed, and there is nothing behind its end', async () => {
+test('stream returns any part of an object, and undefined after its end', async () => {
   const { bucket } = await bucketOn();
   await bucket.putOnce('k', '0123456789');
 
@@ -70,7 +70,7 @@ test('any part of an object can be streamed, and there is nothing behind its end
   expect(await bucket.stream('k', { from: 10 })).toBeUndefined();
 });
 
-test('an object that is another than before is a conflict, and nothing of it is given', async () => {
+test('stream reports StorageConflict if the object has another ETag', async () => {
   const { bucket } = await bucketOn();
   await bucket.putOnce('k', 'one');
   const etag = (await bucket.stream('k'))?.etag;
@@ -86,7 +86,7 @@ test.each([
   [503, 'SlowDown', 'StorageUnavailable'],
   [500, 'InternalError', 'StorageUnavailable'],
   [409, 'ConditionalRequestConflict', 'StorageUnavailable'],
-] as const)('%i %s is %s, whatever was asked', async (status, code, name) => {
+] as const)('%i %s is %s for any operation', async (status, code, name) => {
   const { bucket } = await bucketOn({ faults: () => ({ status, code }) });
 
   const errors = [
@@ -104,7 +104,7 @@ test.each([
   ]);
 });
 
-test('a connection that breaks in the middle of an object is the trouble of the bucket, not a crash', async () => {
+test('reports StorageUnavailable if the connection breaks during a read', async () => {
   const { bucket, upload } = await bucketOn({ faults: () => ({ breakAfter: 4 }) });
   upload('k', 'x'.repeat(1000));
 
@@ -114,7 +114,7 @@ test('a connection that breaks in the middle of an object is the trouble of the 
   expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
 });
 
-test('objects are listed over all pages, or up to a number', async () => {
+test('lists objects over all pages, or up to a limit', async () => {
   const { bucket, calls, upload } = await bucketOn({ pageSize: 2 });
   for (const key of ['results/a', 'results/b', 'results/c', 'others/d']) upload(key, '7 bytes');
 
@@ -128,13 +128,13 @@ test('objects are listed over all pages, or up to a number', async () => {
   expect(calls).toHaveLength(3);
 });
 
-test('what is no listing is the trouble of the bucket, not an empty listing', async () => {
+test('reports StorageUnavailable for an answer that is not a listing', async () => {
   const { bucket } = await bucketOn({ faults: () => ({ page: '<html>Sign in</html>' }) });
 
   await failureOf(bucket.list('results/'), 'StorageUnavailable');
 });
 
-test('every request is counted, each page of a list among them', async () => {
+test('counts every request, including each page of a list', async () => {
   const { client, upload } = await storeForTest({ pageSize: 1 });
   for (const key of ['results/a', 'results/b']) upload(key, '');
   let requests = 0;
@@ -147,7 +147,7 @@ test('every request is counted, each page of a list among them', async () => {
   expect(requests).toBe(2);
 });
 
-test('an upload of several parts appears as one object, once', async () => {
+test('uploadOnce writes several parts as one object, once', async () => {
   const store = await storeForTest();
   const bucket = createUploadBucket(store.client, 'exports', undefined, 5 * MIB);
 
@@ -158,10 +158,10 @@ test('an upload of several parts appears as one object, once', async () => {
 });
 
 test.each<[string, string]>([
-  ['a page', '<html><body>Welcome</body></html>'],
+  ['a web page', '<html><body>Welcome</body></html>'],
   ['another document', '<InitiateMultipartUploadResult><Key>big.jsonl</Key></InitiateMultipartUploadResult>'],
-  ['nothing', ''],
-])('where %s answers the begin of an upload, no part is sent: S3 would take it for the object', async (_, answer) => {
+  ['an empty body', ''],
+])('sends no part if %s answers the start of an upload', async (_, answer) => {
   const store = await storeForTest({
     faults: ({ operation }) => (operation === 'CreateMultipartUpload' ? { page: answer } : undefined),
   });

@@ -14,39 +14,39 @@ async function reading(...replies: Reply[]) {
   return { answer: read('updates/b1/stop.json'), seen };
 }
 
-test('an object is read with a signed request', async () => {
+test('reads an object with a signed request', async () => {
   const { answer, seen } = await reading({ text: '{"a":1}', headers: { etag: '"e"' } });
 
   expect(await answer).toEqual({ text: '{"a":1}', etag: '"e"' });
   expect(seen[0]?.headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=a\//);
 });
 
-test('what is not there is undefined', async () => {
+test('returns undefined for a missing object', async () => {
   const { answer } = await reading(refusal(404, 'NoSuchKey'));
 
   expect(await answer).toBeUndefined();
 });
 
-test('what is forbidden is StorageDenied: an absent flag is not guessed', async () => {
+test('reports StorageDenied for a 403, not a missing object', async () => {
   const { answer } = await reading(refusal(403, 'AccessDenied'));
 
   const { message } = await failureOf(answer, 'StorageDenied');
   expect(message).toContain('updates/b1/stop.json');
 });
 
-test('another refusal is StorageUnavailable', async () => {
+test('reports StorageUnavailable for another refusal', async () => {
   const { answer } = await reading(refusal(400, 'Odd'));
 
   await failureOf(answer, 'StorageUnavailable');
 });
 
-test('an object that looks like a refusal is an object all the same', async () => {
+test('returns an object that looks like a refusal', async () => {
   const { answer } = await reading({ text: '<Error>stop</Error>', headers: { etag: '"e"' } });
 
   expect(await answer).toEqual({ text: '<Error>stop</Error>', etag: '"e"' });
 });
 
-test('a bucket in trouble is asked twice, for whoever waits has no time', async () => {
+test('sends at most two requests if the bucket answers 503', async () => {
   const { answer, seen } = await reading(refusal(503, 'SlowDown'), refusal(503, 'SlowDown'));
 
   await failureOf(answer, 'StorageUnavailable');

@@ -32,7 +32,7 @@ const whole = async () => {
   return bucket.text(MANIFEST_KEY);
 };
 
-test('a connection that breaks is opened again at the byte, in the same invocation', async () => {
+test('continues in the same invocation after a broken connection', async () => {
   const { bucket, state, invoke, streams } = breaking((chunk) => [3, 30, 31, 32].includes(chunk));
 
   expect(await invoke(state)).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });
@@ -41,7 +41,7 @@ test('a connection that breaks is opened again at the byte, in the same invocati
   expect(streams()).toBe(1 + 4);
 });
 
-test('after a break in every connection, the next invocation reads the file again', async () => {
+test('the next invocation reads the file again if every connection breaks', async () => {
   const { bucket, state, invoke } = breaking((chunk) => chunk > 10 && chunk < 17);
 
   const broken = await invoke(state);
@@ -54,7 +54,7 @@ test('after a break in every connection, the next invocation reads the file agai
   expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
 });
 
-test('a bucket that breaks off in invocation after invocation is given up some time', async () => {
+test('fails with StorageUnavailable after too many invocations with broken connections', async () => {
   const { state, invoke } = breaking((chunk) => chunk > 10);
 
   expect(await invoke({ ...state, lateTries: 5 })).toMatchObject({
@@ -63,7 +63,7 @@ test('a bucket that breaks off in invocation after invocation is given up some t
   });
 });
 
-test('another object in its place is a conflict', async () => {
+test('fails with StorageConflict if the object changes between invocations', async () => {
   const { bucket, state, invoke } = breaking((chunk) => chunk > 10 && chunk < 17);
   const broken = await invoke(state);
   bucket.put(FILE_KEY, TEXT.replace('199', '991'));

@@ -27,7 +27,7 @@ test.each([
   ['AccessDenied', `User: ${ROLE} kms:GenerateDataKey on resource: ${CANARY}`, 'The encryption key of the bucket'],
   ['AccessDenied', `User: ${ROLE} s3:PutObject on resource: ${CANARY}`, 'The bucket'],
   ['AccessDenied', `Access Denied ${CANARY}`, 'The bucket, or its encryption key,'],
-])('%s whose message is "%s" is blamed on whom it names, and not quoted', (name, message, who) => {
+])('%s with the message "%s" names the bucket or its key, without quoting the message', (name, message, who) => {
   const error = Object.assign(new Error(message), { name, $metadata: { httpStatusCode: 403 } });
 
   expect(storageError(error, 'write', 'k')).toMatchObject({
@@ -36,13 +36,13 @@ test.each([
   });
 });
 
-test('an error of the run stays what it is', () => {
+test('storageError returns a RunError unchanged', () => {
   const error = new RunError('FileRejected', 'A web page.');
 
   expect(storageError(error, 'write', 'k')).toBe(error);
 });
 
-test('what was thrown without being an error is storage trouble too', () => {
+test('storageError returns StorageUnavailable for a value that is not an error', () => {
   expect(storageError(CANARY, 'read', 'k')).toMatchObject({
     name: 'StorageUnavailable',
     message: expect.stringContaining('(unknown)'),
@@ -56,6 +56,6 @@ test.each<[unknown, boolean]>([
   [s3Error('AccessDenied', 403), false],
   [new Error('x'), false],
   ['PreconditionFailed', false],
-])('only 412 says that a condition does not hold: case %#', (error, refused) => {
+])('refusedCondition is true only for a 412: case %#', (error, refused) => {
   expect(refusedCondition(error)).toBe(refused);
 });
