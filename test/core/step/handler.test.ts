@@ -30,7 +30,7 @@ function answering(answer: Answer<'CheckStatus'>) {
   };
 }
 
-test.each(NAMES)('%s: a final error is FAILED with its name and a sentence that ends in advice', async (name) => {
+test.each(NAMES)('%s returns FAILED with name, message and advice of a final error', async (name) => {
   const { handler } = throwing(name, new RunError('ExportFailed', 'Export 7 failed.'));
 
   const answer = await handler(runState({ input: { entity: 'leads', Comment: 'a'.repeat(1000) } }), lambdaContext());
@@ -49,7 +49,7 @@ test.each<[StepName, StepOutcome<StepName>]>([
   ['CheckStatus', 'PENDING'],
   ['DownloadFile', 'CONTINUE'],
   ['PublishFile', 'CONTINUE'],
-])('%s: a transient error waits as %s and counts as a wait of the run', async (name, outcome) => {
+])('%s returns %s for a transient error, and counts a wait', async (name, outcome) => {
   const { handler } = throwing(name, new RunError('CrmUnavailable', 'Down.'));
 
   const state = runState({ waits: 2 });
@@ -58,13 +58,13 @@ test.each<[StepName, StepOutcome<StepName>]>([
   expect(answer).toMatchObject({ outcome, input: state.input, waits: 3, waitSeconds: 23, failure: null });
 });
 
-test('what the CRM requested in Retry-After is waited', async () => {
+test('waits as long as Retry-After of the CRM says', async () => {
   const { handler } = throwing('CheckStatus', new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 77 }));
 
   expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 77 });
 });
 
-test.each(NAMES)('%s: at the deadline a transient error is FAILED under its own name', async (name) => {
+test.each(NAMES)('%s returns FAILED with the name of a transient error at the deadline', async (name) => {
   const error = new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 1 });
   const { handler } = throwing(name, error, { now: at('2026-11-20T02:00:00Z') });
 
@@ -73,7 +73,7 @@ test.each(NAMES)('%s: at the deadline a transient error is FAILED under its own 
   expect(answer).toMatchObject({ outcome: 'FAILED', waitSeconds: 0, failure: { error: 'RateLimited' } });
 });
 
-test('a transient error before the run has begun ends at the deadline that the configuration gives', async () => {
+test('a transient error before the run has begun fails at the configured deadline', async () => {
   const { handler } = throwing('CreateExport', new RunError('CrmUnavailable', 'Down.'), {
     now: at('2026-11-20T02:00:00Z'),
   });
@@ -84,7 +84,7 @@ test('a transient error before the run has begun ends at the deadline that the c
   });
 });
 
-test('an answer clears the wait and the failure of the state before', async () => {
+test('an outcome clears the wait and the failure of the previous state', async () => {
   const before = runState({
     waitSeconds: 50,
     failure: { error: 'CrmUnavailable', cause: 'Down.' },
@@ -101,7 +101,7 @@ test('an answer clears the wait and the failure of the state before', async () =
   });
 });
 
-test('each answer is one line in the log: ids and outcome', async () => {
+test('logs one line per outcome, with ids and counts', async () => {
   const { handler, log } = answering({ outcome: 'PENDING', waitSeconds: 9 });
 
   await handler(runState(), lambdaContext());
@@ -129,7 +129,7 @@ test('each answer is one line in the log: ids and outcome', async () => {
 test.each([
   ['error', new RunError('ExportFailed', 'Export 7 failed.')],
   ['info', new RunError('CrmUnavailable', 'Down.')],
-])('the level of the line is %s after %s', async (level, error) => {
+])('logs the line at level %s after %s', async (level, error) => {
   const { handler, log } = throwing('CheckStatus', error);
 
   await handler(runState(), lambdaContext());
@@ -140,7 +140,7 @@ test.each([
 const bugs: [string, unknown, string][] = [
   ['an error', new TypeError(`cannot read ${CANARY}`), 'TypeError'],
   [
-    'an error whose message has lines like frames',
+    'an error whose message looks like stack frames',
     new SyntaxError(`bad\n    at ${CANARY} (x)\nnear ${CANARY}`),
     'SyntaxError',
   ],
@@ -148,7 +148,7 @@ const bugs: [string, unknown, string][] = [
   ['a string', CANARY, 'string'],
 ];
 
-test.each(bugs)('a bug that throws %s is thrown on by name, step and request only', async (_, bug, name) => {
+test.each(bugs)('rethrows %s with only its name, the step and the request', async (_, bug, name) => {
   const { handler, log } = throwing('PublishFile', bug);
 
   const thrown = await handler(runState(), lambdaContext()).catch((error: unknown) => error);
@@ -164,7 +164,7 @@ test.each(bugs)('a bug that throws %s is thrown on by name, step and request onl
   ]);
 });
 
-test('the log of a crash has the frames, so that it can be found', async () => {
+test('logs the stack frames of a crash', async () => {
   const { handler, log } = throwing('PublishFile', new TypeError('x'));
 
   await expect(handler(runState(), lambdaContext())).rejects.toThrow();
@@ -172,7 +172,7 @@ test('the log of a crash has the frames, so that it can be found', async () => {
   expect(log.lines[0]?.fields.frames?.[0]).toMatch(/^at .*handler\.test\.ts/);
 });
 
-test('a crash has a stack without places, because the runtime of Lambda loses the name of an error that has none', async () => {
+test('a crash has a stack without frames, because Lambda loses the name of an error without a stack', async () => {
   const { handler } = throwing('CheckStatus', new TypeError('x'));
 
   const thrown = await handler(runState(), lambdaContext()).catch((error: unknown) => error);
@@ -180,7 +180,7 @@ test('a crash has a stack without places, because the runtime of Lambda loses th
   expect((thrown as Error).stack?.split('\n')).toHaveLength(1);
 });
 
-test('an event that is no state is a crash as well, and nothing of it is quoted', async () => {
+test('crashes on an event that is not a state, without quoting it', async () => {
   const { handler } = answering({ outcome: 'READY' });
   await handler(runState(), lambdaContext());
 
@@ -192,7 +192,7 @@ test('an event that is no state is a crash as well, and nothing of it is quoted'
   expect(everythingIn(thrown)).not.toContain(CANARY);
 });
 
-test('clients that cannot be made end as an outcome that is reported, and are made again by the next invocation', async () => {
+test('returns FAILED if the clients cannot be created, and the next invocation creates them again', async () => {
   let makes = 0;
   const deps = testDeps();
   const [, platform] = composed(deps);
@@ -212,7 +212,7 @@ test('clients that cannot be made end as an outcome that is reported, and are ma
   expect(deps.log.lines.map(({ fields }) => fields.error)).toEqual(['ConfigInvalid', undefined]);
 });
 
-test('clients are made once per container; each invocation has its own time, requests and id', async () => {
+test('creates clients once per container; each invocation has its own time, counts and id', async () => {
   const seen: unknown[] = [];
   let makes = 0;
   const [, platform] = composed(testDeps());
@@ -237,7 +237,7 @@ test('clients are made once per container; each invocation has its own time, req
   ]);
 });
 
-test('two invocations at the same time do not share anything', async () => {
+test('concurrent invocations do not share counts or log fields', async () => {
   const deps = testDeps();
   const [, platform] = composed(deps);
   const step = async ({ execution }: RunState, { requests, log }: Invocation) => {
@@ -259,7 +259,7 @@ test('two invocations at the same time do not share anything', async () => {
   ]);
 });
 
-test('a state of a later release passes through without losing what this one does not know', async () => {
+test('keeps the unknown fields of a state of a later release', async () => {
   const { handler } = answering({ outcome: 'READY' });
   const state = { ...runState({ run: run({ region: 'north' }) }), transfer: { part: 3 } };
 
@@ -269,7 +269,7 @@ test('a state of a later release passes through without losing what this one doe
 });
 
 test.each([undefined, 1, OLDEST_MACHINE - 1])(
-  'a run that began under an earlier release (%j) ends in one named sentence, whatever its state holds',
+  'a run of an earlier release (%j) fails with EarlierRelease, for any state',
   async (machineVersion) => {
     const deps = testDeps();
     const handler = asStep('CheckStatus', () => Promise.reject(new Error('was called')), ...composed(deps));
@@ -286,7 +286,7 @@ test.each([undefined, 1, OLDEST_MACHINE - 1])(
   },
 );
 
-test('a chunk of a batch that began earlier keeps its number, which its machine answers', async () => {
+test('a chunk of a batch of an earlier release keeps its number', async () => {
   const chunk = { chunk: 7, from: 0, to: 9, firstLine: 1, lastLine: 1, records: 1 };
   const step = () => Promise.reject(new Error('was called'));
   const handler = asBatchStep('ApplyChunk', step, ...composed(testDeps()));
@@ -304,7 +304,7 @@ function everythingIn(error: unknown): string {
     .join('\n');
 }
 
-describe('trouble that a run waits for', () => {
+describe('the trouble in a state', () => {
   const busy = new RunError('CrmUnavailable', CANARY, { status: 503 });
   const told = (count: number) => ({
     error: 'CrmUnavailable',
@@ -313,7 +313,7 @@ describe('trouble that a run waits for', () => {
     deadline: '2026-11-20T02:00:00.000Z',
   });
 
-  test('is reported by the state: error, status, how often in a row, and the deadline', async () => {
+  test('contains the error, status, consecutive count and deadline', async () => {
     const { handler } = throwing('CheckStatus', busy);
 
     const first = await handler(runState(), lambdaContext());
@@ -323,13 +323,13 @@ describe('trouble that a run waits for', () => {
     expect(JSON.stringify(second)).not.toContain(CANARY);
   });
 
-  test('is over with the next answer', async () => {
+  test('is cleared by the next outcome', async () => {
     const answered = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(testDeps()));
 
     expect((await answered(runState({ trouble: told(3) }), lambdaContext())).trouble).toBeNull();
   });
 
-  test('is over where the run ends in another error, and counts the last try where it ends in the same', async () => {
+  test('is cleared by another error, and counts the last try of the same error', async () => {
     const final = throwing('CheckStatus', new RunError('ExportFailed', CANARY));
     const late = throwing('CheckStatus', busy);
 
@@ -341,14 +341,14 @@ describe('trouble that a run waits for', () => {
     expect(exceeded).toMatchObject({ outcome: 'FAILED', trouble: { error: 'CrmUnavailable', count: 4 } });
   });
 
-  test('before the run has begun, the deadline is that of the configuration', async () => {
+  test('has the configured deadline before the run has begun', async () => {
     const { handler } = throwing('CreateExport', busy);
 
     expect((await handler(newState(), lambdaContext())).trouble).toEqual(told(1));
   });
 });
 
-test('every invocation begins with what killed ones left on the disk removed', async () => {
+test('every invocation first removes what killed invocations left on the disk', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'handler-'));
   vi.stubEnv('TMPDIR', folder);
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-CheckStatus');

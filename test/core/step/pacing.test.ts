@@ -18,26 +18,26 @@ const before = (seconds: number) => ({ now: new Date(FAR.getTime() - seconds * 1
 
 test.each<[string, ReturnType<typeof nextWait>, Parameters<typeof nextWait>]>([
   ['the first wait', 10, [0, pacing(), clock()]],
-  ['the second, half as long again', 15, [1, pacing(), clock()]],
-  ['the third', 23, [2, pacing(), clock()]],
-  ['the sixth', 76, [5, pacing(), clock()]],
-  ['the shortest sixth', 57, [5, pacing(), clock(0)]],
-  ['the longest sixth', 95, [5, pacing(), clock(0.999999)]],
-  ['the shortest first, never below the configured one', 10, [0, pacing(), clock(0)]],
-  ['the longest, never above the configured one', 1000, [100_000, pacing(), clock(0.999999)]],
-  ['a Retry-After above the own wait', 86, [0, pacing(), clock(), 86]],
+  ['the second wait, half as long again', 15, [1, pacing(), clock()]],
+  ['the third wait', 23, [2, pacing(), clock()]],
+  ['the sixth wait', 76, [5, pacing(), clock()]],
+  ['the shortest sixth wait', 57, [5, pacing(), clock(0)]],
+  ['the longest sixth wait', 95, [5, pacing(), clock(0.999999)]],
+  ['the shortest first wait, not below the configured one', 10, [0, pacing(), clock(0)]],
+  ['the longest wait, not above the configured one', 1000, [100_000, pacing(), clock(0.999999)]],
+  ['a Retry-After above the calculated wait', 86, [0, pacing(), clock(), 86]],
   ['a Retry-After above the largest wait', 3000, [0, pacing(), clock(), 3000]],
-  ['a Retry-After below the own wait', 34, [3, pacing(), clock(), 1]],
+  ['a Retry-After below the calculated wait', 34, [3, pacing(), clock(), 1]],
   ['the last wait, which ends at the deadline', 7, [9, pacing(), before(7)]],
   ['less than a second before the deadline', 1, [9, pacing(), before(0.2)]],
   ['a Retry-After beyond the deadline', 60, [0, pacing(), before(60), Number.POSITIVE_INFINITY]],
-  ['none at the deadline', undefined, [0, pacing(), before(0)]],
-  ['none after the deadline', undefined, [0, pacing(), before(-1), 30]],
-])('the wait is right: %s', (_, seconds, given) => {
+  ['no wait at the deadline', undefined, [0, pacing(), before(0)]],
+  ['no wait after the deadline', undefined, [0, pacing(), before(-1), 30]],
+])('nextWait returns %s', (_, seconds, given) => {
   expect(nextWait(...given)).toBe(seconds);
 });
 
-test('every wait is a whole number of seconds from one to what is left, and at least what was requested', () => {
+test('every wait is a whole number of seconds, within the time left, and not shorter than Retry-After', () => {
   const cases = fc.record({
     waits: fc.nat(2000),
     first: fc.integer({ min: 1, max: 3600 }),
@@ -61,7 +61,7 @@ test('every wait is a whole number of seconds from one to what is left, and at l
   );
 });
 
-test('neither more waits nor a larger Retry-After ever make a wait shorter', () => {
+test('more waits or a larger Retry-After never shorten a wait', () => {
   const cases = fc.tuple(
     fc.nat(60),
     fc.nat(60),
@@ -79,7 +79,7 @@ test('neither more waits nor a larger Retry-After ever make a wait shorter', () 
   );
 });
 
-test('a run that has begun keeps its own pacing, though the configuration has changed since', () => {
+test('a run that has begun keeps its own pacing, even if the configuration changes', () => {
   const state = runState({ run: run({ firstWaitSeconds: 7, largestWaitSeconds: 70 }) });
 
   expect(pacingOf(state, deployment())).toMatchObject({
@@ -89,7 +89,7 @@ test('a run that has begun keeps its own pacing, though the configuration has ch
   });
 });
 
-test('before the run has begun the pacing is that of its entity, counted from the start of the execution', () => {
+test('a run that has not begun has the pacing of its entity, counted from the start of the execution', () => {
   const entities = { leads: { polling: { firstWaitSeconds: 3, deadlineSeconds: 60 } } };
 
   expect(pacingOf(newState(), deployment({ entities }))).toEqual({

@@ -42,7 +42,7 @@ test.each<[string, Partial<RunState>, object | undefined]>([
     counted('PUBLISHED', { ...COUNTED, FileWarnings: 2, SchemaChanges: 3 }),
   ],
   ['a failed run', { outcome: 'FAILED', failure }, counted('ExportFailed')],
-  ['a run that changed columns stop', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
+  ['a run that stops at changed columns', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
   [
     'a stopped file with changed columns',
     stopped('FileQuarantined', 3),
@@ -53,12 +53,12 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   ['a written table', { ...published, outcome: 'WRITTEN', manifestKey: 'm' }, undefined],
   ['a superseded table', { ...published, outcome: 'SUPERSEDED', manifestKey: 'm' }, undefined],
   [
-    'the table of a run that is not written',
+    'a table that is not written',
     { outcome: 'FAILED', manifestKey: 'm', failure },
     { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } },
   ],
   [
-    'a requested table that is not written',
+    'a table on request that is not written',
     { outcome: 'FAILED', failure: { error: 'TableNotWritten', cause: 'No.' } },
     { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } },
   ],
@@ -69,7 +69,7 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   expect(endOf(state)).toEqual(end);
 });
 
-test('a run that the rule of verify makes fail is counted as its own', async () => {
+test('counts the failure that verify causes as VERIFY', async () => {
   const countedWith = async (error: RunError) => {
     const deps = testDeps();
     const fails = asStep('CreateExport', () => Promise.reject(error), ...composed(deps));
@@ -81,23 +81,26 @@ test('a run that the rule of verify makes fail is counted as its own', async () 
   expect(await countedWith(new RunError('ConfigInvalid', 'No.'))).toMatchObject({ outcome: 'ConfigInvalid' });
 });
 
-test('the export of verify should not fail, and is counted as any other', () => {
+test('counts a failed export of verify like any other', () => {
   const execution = 'leads-verify-20261122T020000Z-1a2b3c-0';
   const ended = { outcome: 'FAILED', execution, failure: { error: 'InvalidInput', cause: 'No.' } };
   expect(endOf(ended)?.outcome).toBe('InvalidInput');
 });
 
-test('a batch ends as APPLIED, or under the name of its error', () => {
+test('counts a batch as APPLIED or under the name of its error', () => {
   expect(batchEnd({ outcome: 'SUMMARIZED', failure: null, chunk: null })?.outcome).toBe('APPLIED');
   expect(batchEnd({ outcome: 'FAILED', failure, chunk: null })?.outcome).toBe('ExportFailed');
 });
 
-test.each(['ExportFailed', 'ReauthorizationRequired'])('a chunk that fails with %s does not end its batch', (error) => {
-  expect(batchEnd({ outcome: 'FAILED', failure: { ...failure, error }, chunk: {} })).toBeUndefined();
-  expect(batchEnd({ outcome: 'FINISHED', failure: null, chunk: {} })).toBeUndefined();
-});
+test.each(['ExportFailed', 'ReauthorizationRequired'])(
+  'a chunk does not end its batch, even if it fails with %s',
+  (error) => {
+    expect(batchEnd({ outcome: 'FAILED', failure: { ...failure, error }, chunk: {} })).toBeUndefined();
+    expect(batchEnd({ outcome: 'FINISHED', failure: null, chunk: {} })).toBeUndefined();
+  },
+);
 
-test('the handler measures the end of a run, under its entity', async () => {
+test('asStep measures the end of a run with its entity', async () => {
   const deps = testDeps();
   const handler = asStep(
     'PublishFile',
@@ -116,7 +119,7 @@ test('the handler measures the end of a run, under its entity', async () => {
   ]);
 });
 
-test('the handler of a batch measures its end, without any entity', async () => {
+test('asBatchStep measures the end of a batch without an entity', async () => {
   const deps = testDeps();
   const handler = asBatchStep('SummarizeBatch', async () => ({ outcome: 'SUMMARIZED' as const }), ...composed(deps));
 
@@ -130,7 +133,7 @@ test('the handler of a batch measures its end, without any entity', async () => 
 
 test.each([
   ['known before the run has begun', { entity: 'contacts' }, 'contacts'],
-  ['unknown where the input names none', { entity: 'leeds' }, undefined],
+  ['unknown if the input names none', { entity: 'leeds' }, undefined],
 ])('the entity of a run that fails at its start is %s', async (_, input, entity) => {
   const deps = testDeps();
   const handler = asStep(
@@ -147,7 +150,7 @@ test.each([
   expect(deps.log.lines[0]?.fields.entity).toBe(entity);
 });
 
-test('a step that goes on measures nothing, nor does a crash, which Step Functions may repeat', async () => {
+test('measures nothing if a step waits or crashes', async () => {
   const deps = testDeps();
   const waiting = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(deps));
   const crashing = asStep(
@@ -164,7 +167,7 @@ test('a step that goes on measures nothing, nor does a crash, which Step Functio
   expect(deps.log.measured).toEqual([]);
 });
 
-test('a function whose clients cannot be made counts the run that it ends', async () => {
+test('counts a run that fails because the clients cannot be created', async () => {
   const refuse = () => {
     throw new RunError('ConfigInvalid', 'The environment lacks X.');
   };

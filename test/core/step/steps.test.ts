@@ -141,7 +141,7 @@ const ALL = (Object.keys(STEPS) as StepName[]).flatMap((step) =>
 );
 
 test.each(ALL)(
-  '$step answers $outcome with a whole state that any next step can read',
+  '$step returns $outcome with a complete state that any next step can read',
   async ({ outcome, produce }) => {
     const state = await produce();
 
@@ -152,13 +152,13 @@ test.each(ALL)(
   },
 );
 
-test('every outcome of the declaration is in this table, and nothing else', () => {
+test('the table of this test has exactly the declared outcomes of each step', () => {
   for (const step of Object.keys(STEPS) as StepName[])
     expect(Object.keys(PRODUCED[step]).sort()).toEqual([...STEPS[step].outcomes].sort());
 });
 
 test.each(ALL.filter(({ outcome }) => ['RETRY', 'PENDING', 'NOT_READY', 'CONTINUE'].includes(outcome)))(
-  '$step gives $outcome a wait of at least one second: a Wait state takes whole numbers only',
+  '$step returns $outcome with a wait of whole seconds, at least one',
   async ({ produce }) => {
     const { waitSeconds } = await produce();
 
