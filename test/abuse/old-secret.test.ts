@@ -17,7 +17,7 @@ async function afterThreeRefreshes() {
   return { world, old };
 }
 
-test('after the label moves back to an old version, clients do not spend it again but use the newest grant', async () => {
+test('after the label moves back to an old version, clients spend the newest grant, not the old one', async () => {
   const { world, old } = await afterThreeRefreshes();
   world.secrets.place(FIRST_VERSION, old);
 

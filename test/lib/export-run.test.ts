@@ -189,8 +189,8 @@ describe('a failed run', () => {
   });
 });
 
-describe('an unknown outcome of a step, as from another release,', () => {
-  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('ends the run in UnknownOutcome in %s', async (step) => {
+describe('an unknown outcome, as from another release,', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])('of %s ends the run in UnknownOutcome', async (step) => {
     const run = await walk(until(step, { outcome: 'MAYBE' }));
 
     expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });

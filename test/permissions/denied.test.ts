@@ -130,7 +130,7 @@ describe('a right that a role does not need', () => {
     expect(await allowed(requests)).toEqual([]);
   });
 
-  test('is granted if the role needs it, under the same conditions', async () => {
+  test('is not refused too widely: needed rights under the same conditions are granted', async () => {
     const needed = [
       ...ofUpdates.map((step) => request(roleOfStep(names, step), 's3:ListBucket', bucket, below('updates/batch/'))),
       ...withTokens.flatMap((step) =>
