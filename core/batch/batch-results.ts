@@ -10,7 +10,7 @@ import { type BatchKeys, CLAIM, keysOf } from './batch-store.ts';
 export const OUTCOMES = {
   APPLIED: 'the CRM confirmed the change',
   REJECTED: 'the CRM refused the change for what it is (400, 404: no such customer, 409, 412, 422): correct the line',
-  FAILED: 'the CRM did not take the change (401, 403; 429 after the retries): send it again',
+  FAILED: 'the CRM did not take the change (401, 403; 423 and 429 after the retries): send it again',
   UNKNOWN:
     'sent, and nothing confirms or rules out the change (no answer, 408, 425, a 5xx, a 2xx that is no JSON object): send it again',
   NOT_SENT: 'never sent',
@@ -130,6 +130,13 @@ export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
 /** A line whose function died, so that it may have been sent. */
 export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
 
+const REFUSALS: Record<number, ErrorName> = {
+  401: 'AuthRefused',
+  403: 'AuthRefused',
+  423: 'CrmBusy',
+  429: 'RateLimited',
+};
+
 /**
  * The result of a line that will not be sent again.
  * @param reason why it is not sent
@@ -145,8 +152,7 @@ export function unfinishedLine(
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
   // The line was refused, and was waiting for a retry.
-  const refused = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
-  return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : refused, status, at };
+  return { ...of, outcome: 'FAILED', error: REFUSALS[status ?? 0] ?? 'CrmUnavailable', status, at };
 }
 
 const doubtSchema = z.object({

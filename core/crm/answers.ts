@@ -172,6 +172,8 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     ...COMMON,
     UNCLEAR,
     [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
+    // A conflict (409) is about the values of the line; a lock passes.
+    [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],
     REFUSED,
     [
       (about) => about.answer.status !== 200 || !isObject(about.answer.body),

@@ -129,15 +129,16 @@ function stoppedAt(
 
 /** Attempts if the CRM fails or does not answer: an update is idempotent. */
 const ATTEMPTS = 3;
-/** Attempts if the CRM requests a wait (429). */
-const THROTTLED_ATTEMPTS = 8;
+/** Attempts if the CRM requests a wait (429) or has locked the customer (423). */
+const BUSY_ATTEMPTS = 8;
+const BUSY = new Set([423, 429]);
 
 /** Statuses that depend on permissions or time. Any other 4xx refuses the line, and would refuse it again. */
-const OF_US_OR_TIME = new Set([401, 403, 429]);
+const OF_US_OR_TIME = new Set([401, 403, ...BUSY]);
 
 /** The most attempts for a line with this answer. */
 function attemptsFor({ status, change }: UpdateAnswer): number {
-  if (status === 429) return THROTTLED_ATTEMPTS;
+  if (status !== null && BUSY.has(status)) return BUSY_ATTEMPTS;
   return change === 'unclear' ? ATTEMPTS : 1;
 }
 

@@ -99,6 +99,7 @@ test.each<Case>([
   ['address', '404 410', 'refused', 'ExportNotFound'],
   ['address', '503', 'notTaken', 'CrmUnavailable'],
   ['address', '500 504', 'unknown', 'CrmUnavailable'],
+  ['update', '423', 'notTaken', 'CrmBusy'],
   ['update', '400 404 409 410 412 422', 'refused', 'CrmRejectedRequest'],
   ['update', '408 425 500 502 503 504 520 524', 'unknown', 'CrmUnavailable'],
 ])('%s answered with %s has the outcome %s and the error %s', async (operation, statuses, outcome, name) => {

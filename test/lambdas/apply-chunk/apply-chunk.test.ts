@@ -86,6 +86,8 @@ describe('the result of a line that is answered', () => {
     ['408 each time', [408, 408, 408], ['UNKNOWN', 408, 3, 'CrmUnavailable']],
     ['425 each time', [425, 425, 425], ['UNKNOWN', 425, 3, 'CrmUnavailable']],
     ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
+    ['423, then applied', [423, 200], ['APPLIED', 200, 2, null]],
+    ['423 each time', Array(8).fill(423), ['FAILED', 423, 8, 'CrmBusy']],
     ['429 each time', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
     ['nothing each time', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
     ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],

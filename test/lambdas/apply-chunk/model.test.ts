@@ -13,7 +13,7 @@ import { runs } from '../../support/runs.ts';
  * the change proves it, and a refusal of a line that was never changed proves that it was not made.
  */
 
-const REFUSALS = [400, 401, 403, 404, 409, 410, 412, 422, 429, 451];
+const REFUSALS = [400, 401, 403, 404, 409, 410, 412, 422, 423, 429, 451];
 const MEANINGLESS = [201, 202, 204, 301, 303, 307, 408, 425, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 599];
 /** Bodies of a 200 that do not confirm the change. */
 const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'];
