@@ -21,11 +21,15 @@ import { ERRORS } from '../../core/errors.ts';
 import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 
-/** Errors before the function ran, so a retry is safe for every step. */
+/** Errors before the function ran, so a retry is safe for every step. The last four: no interface in its network. */
 const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',
   'Lambda.ResourceNotReadyException',
+  'Lambda.EC2ThrottledException',
+  'Lambda.EC2UnexpectedException',
+  'Lambda.ENILimitReachedException',
+  'Lambda.SubnetIPAddressLimitReachedException',
 ];
 
 /** The service lost the call or its answer: the function may have run. */

@@ -22,6 +22,10 @@ const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',
   'Lambda.ResourceNotReadyException',
+  'Lambda.EC2ThrottledException',
+  'Lambda.EC2UnexpectedException',
+  'Lambda.ENILimitReachedException',
+  'Lambda.SubnetIPAddressLimitReachedException',
 ];
 
 const SUCCESSES = [
@@ -157,7 +161,7 @@ describe.each(steps)('the step %s', (id) => {
     const names = task.Retry?.flatMap(({ ErrorEquals }) => ErrorEquals) ?? [];
 
     expect(new Set(names).size).toBe(names.length);
-    for (const name of names) expect(name).toMatch(/^(Lambda|Sandbox|Runtime)\.[A-Za-z]+$/);
+    for (const name of names) expect(name).toMatch(/^(Lambda|Sandbox|Runtime)\.[A-Za-z\d]+$/);
     for (const name of names) expect(Object.keys(ERRORS)).not.toContain(name);
     for (const { MaxAttempts } of task.Retry ?? []) expect(MaxAttempts).toBeGreaterThan(0);
   });
