@@ -88,7 +88,7 @@ describe('formats', () => {
     expect(formatOf(code).shown).toBe(shown);
   });
 
-  test('those that are built in need no code', () => {
+  test('built-in formats need no code', () => {
     const shown = [0, 2, 14, 17, 18, 21, 22, 27, 45, 46, 47, 49, 58, 200].map((id) => builtInFormat(id).shown);
 
     expect(shown).toEqual(
@@ -97,7 +97,7 @@ describe('formats', () => {
   });
 });
 
-describe('a format of nothing but zeros and the characters between them', () => {
+describe('a format of zeros and separators', () => {
   test.each([
     ['000000000', '10000000', '010000000'],
     ['00000', '1234567', '1234567'],
@@ -117,13 +117,13 @@ describe('a format of nothing but zeros and the characters between them', () => 
   });
 
   test.each(['0', '00.00', '0,000', '#,##0', '00%', '00E+00', '# 00/00', '[$€-2]00', '"10"00', 'General'])(
-    'is not %s: a quantity keeps its digits',
+    'is not %s, which does not pad a number',
     (code) => {
       expect(numberText('5', formatOf(code), 1900)).toBe('5');
     },
   );
 });
 
-test('characters that XML has no place for are read as they were written', () => {
+test('unescaped decodes characters that XML cannot contain', () => {
   expect(unescaped('a_x000D_b_x005F_x0041_ _x05D0_ _xyz1_ x_')).toBe('a\rb_x0041_ א _xyz1_ x_');
 });

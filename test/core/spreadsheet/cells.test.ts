@@ -32,7 +32,7 @@ describe('a cell', () => {
     ]);
   });
 
-  test('with a formatted text is plain, without what says how it is spoken', async () => {
+  test('with formatted text is read as plain text, without phonetic runs', async () => {
     const rich =
       '<r><rPr><b/></rPr><t xml:space="preserve">one </t></r><r><t>two</t></r><rPh sb="0" eb="1"><t>spoken</t></rPh><phoneticPr fontId="1"/>';
 
@@ -43,7 +43,7 @@ describe('a cell', () => {
     expect(read).toEqual(['one two', 'one two']);
   });
 
-  test('keeps blanks, line breaks and characters that were escaped', async () => {
+  test('keeps blanks, line breaks and escaped characters', async () => {
     const text = ' a\r\nb\t"<&>" 😀 _x000D__x005F_ ';
 
     const read = await cellsOf(
@@ -57,13 +57,13 @@ describe('a cell', () => {
     expect(read).toEqual([' a\nb\t"<&>" 😀 \r_ ', ' a\nb\t"<&>" 😀 \r_ ']);
   });
 
-  test('in CDATA and behind comments is read', async () => {
+  test('with CDATA and a comment is read', async () => {
     expect(
       await cellsOf(['<c t="inlineStr"><is><t><![CDATA[a<b]]>c<!-- x --></t></is></c>', '<c><v>1</v></c>']),
     ).toEqual(['a<bc', '1']);
   });
 
-  test('with a date shows ISO text, in both calendars', async () => {
+  test('with a date is read as ISO text, in both calendars', async () => {
     const formats = ['dd/mm/yyyy', 22, '[$-40D]0.00', '[h]:mm'];
     const cells = [
       '<c s="1"><v>45000</v></c>',
@@ -77,7 +77,7 @@ describe('a cell', () => {
     expect((await cellsOf(cells, { formats, workbookPr }))?.slice(0, 2)).toEqual(['2027-03-16', '2027-03-16T12:00:00']);
   });
 
-  test('with a formula whose result is not there is empty, and told', async () => {
+  test('with a formula without a result is empty, and causes a warning', async () => {
     const formula = { xml: '<c><f>1+1</f><v></v></c>' };
     const emptyText = { xml: '<c t="str"><f>A1</f><v></v></c>' };
     const rows = [
@@ -92,7 +92,7 @@ describe('a cell', () => {
     expect(remarks).toEqual(['1 cells have a formula whose result is not in the file: they are read as empty.']);
   });
 
-  test('of a merged range has a value once', async () => {
+  test('of a merged range has its value only once', async () => {
     const xml = sheetXml([
       ['id', 'name'],
       ['1', { xml: '<c s="0"/>' }],
@@ -101,7 +101,7 @@ describe('a cell', () => {
     expect((await readWorkbook(workbook({ sheets: [{ xml }] }), ['id', 'name'])).records[1]).toEqual(['1', '']);
   });
 
-  test('that refers to a shared text that is not there is refused', async () => {
+  test('that refers to a missing shared text is refused', async () => {
     for (const number of ['2', '-1', 'x', '1.5']) {
       const read = cellsOf([`<c t="s"><v>${number}</v></c>`, '<c><v>1</v></c>'], { sharedStrings: ['a', 'b'] });
       await expect(read).rejects.toThrow('refers to a shared text that it does not have');

@@ -25,7 +25,7 @@ const factsOf = async (source: ByteSource, limits = AMPLE) =>
   sheetFacts(await opened(source, limits), expectedColumns(COLUMNS));
 
 describe('a workbook', () => {
-  test('that is cut is refused, wherever it is cut', async () => {
+  test('that is cut off anywhere is refused', async () => {
     for (let length = 0; length < WHOLE.length; length += 7) {
       await expect(readWorkbook(WHOLE.subarray(0, length), COLUMNS)).rejects.toThrow(
         expect.objectContaining({ name: 'UnreadableFile' }),
@@ -33,7 +33,7 @@ describe('a workbook', () => {
     }
   });
 
-  test('of which a byte is flipped is refused, or read the same', async () => {
+  test('with a flipped bit is refused, or has the same records', async () => {
     const right = await readWorkbook(WHOLE, COLUMNS);
     let refused = 0;
     const bits = fc.tuple(fc.nat(WHOLE.length - 1), fc.nat(7));
@@ -52,13 +52,13 @@ describe('a workbook', () => {
     expect(refused).toBeGreaterThan(runs(250));
   });
 
-  test('that names a part which it does not have is refused', async () => {
+  test('that names a missing part is refused', async () => {
     const parts = partsOf({ sheets: [{ rows: ROWS }] }).filter(({ name }) => name !== 'xl/styles.xml');
 
     await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('that it does not have');
   });
 
-  test.each([0, 1])('throws what the read number %d of its bytes throws', async (allowed) => {
+  test.each([0, 1])('rethrows the error of the source after %d reads', async (allowed) => {
     const picture = { name: 'xl/media/large.png', content: Buffer.alloc(3 * 1024 * 1024) };
     const bytes = zipOfFiles(picture, ...partsOf({ sheets: [{ rows: ROWS }] }));
     const broken = new Error('the bucket is gone');
@@ -76,8 +76,8 @@ describe('a workbook', () => {
   });
 });
 
-describe('bounded', () => {
-  test('are content and time', async () => {
+describe('the limits', () => {
+  test('apply to content and time', async () => {
     const read = (limits: Partial<typeof AMPLE>) => factsOf(sourceOf(WHOLE), { ...AMPLE, ...limits });
 
     await expect(read({ contentBytes: 5000 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
@@ -94,13 +94,13 @@ describe('bounded', () => {
     ],
     ['a tag', `<row x="${'x'.repeat(LONGEST_TEXT + 100_000)}"/>`, 'several megabytes'],
     ['the depth', '<row>'.repeat(300), 'nested too deeply'],
-  ])('is %s', async (_, rows, message) => {
+  ])('apply to %s', async (_, rows, message) => {
     const xml = sheetXml([COLUMNS]).replace('</sheetData>', `${rows}</sheetData>`);
 
     await expect(readWorkbook(workbook({ sheets: [{ xml }] }), COLUMNS)).rejects.toThrow(message);
   });
 
-  test('are shared texts that many cells of a row refer to', async () => {
+  test('apply to shared texts that many cells of a row refer to', async () => {
     const row = [COLUMNS, Array.from({ length: 1000 }, () => ({ xml: '<c t="s"><v>0</v></c>' }))];
     const draft = { sheets: [{ rows: row }], sharedStrings: ['x'.repeat(32_767)] };
 
@@ -116,7 +116,7 @@ test('a cell of 32,767 characters is read', async () => {
   );
 });
 
-test('shared texts are the same in any order and of any length', async () => {
+test('shared texts of any length can be read in any order', async () => {
   const textOf = (number: number) =>
     number % 1000 === 0 ? `${number}é`.repeat(4000) : `${number} ${'שלום'.repeat(number % 7)}`;
   async function* part() {
@@ -134,7 +134,7 @@ test('shared texts are the same in any order and of any length', async () => {
   expect(strings.get(199_999)).toBe(textOf(199_999));
 });
 
-test('the directory of a small workbook, and all of its parts, come with one request', async () => {
+test('a small workbook is read with one request', async () => {
   const reads: [number, number][] = [];
 
   await factsOf(sourceOf(WHOLE, reads));

@@ -19,10 +19,10 @@ const changed = (change: (content: string, name: string) => string | Uint8Array,
 
 describe('a workbook is read the same', () => {
   test.each<[string, () => Uint8Array]>([
-    ['as most write it', () => workbook(draft)],
+    ['in the usual form', () => workbook(draft)],
     ['in the strict edition of the standard', () => workbook({ ...draft, strict: true })],
     [
-      'with prefixes before all names',
+      'with namespace prefixes',
       () =>
         changed((content, name) =>
           name.startsWith('xl/w')
@@ -31,13 +31,13 @@ describe('a workbook is read the same', () => {
         ),
     ],
     [
-      'without the places of rows and cells',
+      'without references of rows and cells',
       () => changed((content, name) => (name.includes('sheet1') ? content.replaceAll(/ r="\w+"/g, '') : content)),
     ],
     ['with a byte order mark', () => changed((content) => `\ufeff${content}`)],
     ['in UTF-16', () => changed((content) => Buffer.from(`\ufeff${content.replace('UTF-8', 'UTF-16')}`, 'utf16le'))],
     [
-      'in UTF-16 without a mark, big-endian',
+      'in big-endian UTF-16 without a byte order mark',
       () => changed((content) => Buffer.from(content.replace('UTF-8', 'UTF-16'), 'utf16le').swap16()),
     ],
     [
@@ -53,7 +53,7 @@ describe('a workbook is read the same', () => {
         ),
     ],
     [
-      'with names in other letters',
+      'with part names in capitals',
       () =>
         changed(
           (content) => content,
@@ -61,7 +61,7 @@ describe('a workbook is read the same', () => {
         ),
     ],
     [
-      'with its parts elsewhere',
+      'with its parts in other folders',
       () =>
         changed(
           (content) =>
@@ -73,23 +73,23 @@ describe('a workbook is read the same', () => {
             name.replace('xl/workbook.xml', 'book/a b.xml').replace('xl/_rels/workbook.xml', 'book/_rels/a b.xml'),
         ),
     ],
-    ['not packed', () => zipOfFiles(...partsOf(draft))],
+    ['not compressed', () => zipOfFiles(...partsOf(draft))],
     [
-      'with sizes behind its parts',
+      'with sizes after its parts',
       () => zipOfFiles(...partsOf(draft).map((part) => ({ ...part, deflated: true, flags: 8 }))),
     ],
   ])('%s', async (_, bytes) => {
     expect(await recordsOf(bytes())).toEqual(ROWS);
   });
 
-  test('whatever pieces its bytes come in', async () => {
+  test('with a sheet in several pieces of bytes', async () => {
     const xml = sheetXml(ROWS).replace('<sheetData>', `<!--${'א'.repeat(100_000)}--><sheetData>`);
 
     expect(await recordsOf(workbook({ sheets: [{ xml }] }))).toEqual(ROWS);
   });
 });
 
-test('a chart sheet is no sheet of cells', async () => {
+test('a chart sheet does not count as a sheet', async () => {
   const parts = partsOf({ sheets: [{ rows: [['x', 'y']] }, { rows: ROWS }] }).map(({ name, content }) => ({
     name,
     content: name.endsWith('workbook.xml.rels') ? String(content).replace('/worksheet"', '/chartsheet"') : content,
@@ -101,7 +101,7 @@ test('a chart sheet is no sheet of cells', async () => {
   expect(content).toMatchObject({ sheets: 1, place: { sheet: 1 } });
 });
 
-describe('a document that is no workbook is refused', () => {
+describe('an invalid workbook is refused', () => {
   test.each<[string, (content: string, name: string) => string, string]>([
     ['without a main part', (content) => content.replace('/officeDocument"', '/other"'), 'names no workbook'],
     [
@@ -109,14 +109,10 @@ describe('a document that is no workbook is refused', () => {
       (content) => content.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
       'is a document that is no workbook',
     ],
-    [
-      'a sheet that is missing',
-      (content) => content.replace('Id="s0"', 'Id="other"'),
-      'lists a sheet that it does not have',
-    ],
+    ['a missing sheet', (content) => content.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
     ['only chart sheets', (content) => content.replace('/worksheet"', '/chartsheet"'), 'has no sheet of cells'],
     [
-      'another root',
+      'a sheet with another root element',
       (content) => content.replaceAll('worksheet>', 'sheet>').replace('<worksheet', '<sheet'),
       'has a sheet that is something else',
     ],
@@ -127,7 +123,7 @@ describe('a document that is no workbook is refused', () => {
     ],
     ['an unknown encoding', (content) => content.replace('UTF-8', 'EBCDIC-X'), 'in an unrecognised encoding'],
     [
-      'a document type',
+      'a document type declaration',
       (content, name) =>
         name.includes('sheet1')
           ? content.replace('<worksheet', '<!DOCTYPE worksheet [<!ENTITY a "b">]><worksheet')
@@ -135,7 +131,7 @@ describe('a document that is no workbook is refused', () => {
       'document type',
     ],
     ['a cell of another row', (content) => content.replace('"B2"', '"B3"'), 'named for another row'],
-    ['cells that go back', (content) => content.replace('"B2"', '"A2"'), 'cells that are out of order'],
+    ['cells that are out of order', (content) => content.replace('"B2"', '"A2"'), 'cells that are out of order'],
     ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
   ])('%s', async (_, change, message) => {
     await expect(recordsOf(changed(change))).rejects.toMatchObject({
@@ -144,7 +140,7 @@ describe('a document that is no workbook is refused', () => {
     });
   });
 
-  test('bytes that are not of the encoding', async () => {
+  test('bytes that are invalid in the encoding', async () => {
     const bytes = changed((content, name) => (name.includes('sheet1') ? Buffer.from(content, 'latin1') : content));
 
     await expect(recordsOf(bytes)).rejects.toThrow('bytes that are invalid in its encoding');
@@ -160,7 +156,7 @@ describe('a document that is no workbook is refused', () => {
   });
 });
 
-test('all columns that a sheet can have are read', async () => {
+test('reads all 16,384 columns that a sheet can have', async () => {
   const columns = Array.from({ length: 16_384 }, (_, place) => `c${place}`);
   const bytes = workbookOf(
     columns,

@@ -27,11 +27,11 @@ async function fateOf(parts: Parameters<typeof zipOfFiles>) {
   return { places: found?.measured, detail: found?.detail, facts };
 }
 
-test('a workbook of nothing but its rows is published', async () => {
+test('with a left-out column, a workbook with only its rows is not stopped', async () => {
   expect(await fateOf(partsOf(draft))).toMatchObject({ places: 0 });
 });
 
-describe('where a column is left out, text in any other place withholds the workbook for good', () => {
+describe('with a left-out column, a workbook is stopped by', () => {
   const withheld = async (change: (parts: Parts) => Parts) => {
     const { places, detail, facts } = await fateOf(change(partsOf(draft)));
 
@@ -44,7 +44,7 @@ describe('where a column is left out, text in any other place withholds the work
     ['a formula without a result', /<c r="C2".*?<\/c>/, `<c r="C2"><f>HYPERLINK("${CANARY}")</f></c>`],
     ['a column without a header', '</row></sheetData>', `<c r="D2" t="str"><v>${CANARY}</v></c></row></sheetData>`],
     ['a phonetic run', 'Dan</t>', `Dan</t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh>`],
-    ['a value that an inline text stands for', '<is><t xml:space="preserve">Dan', `<v>${CANARY}</v><is><t>Dan`],
+    ['a value before an inline text', '<is><t xml:space="preserve">Dan', `<v>${CANARY}</v><is><t>Dan`],
     ['a value after an inline text', 'Dan</t></is>', `Dan</t></is><v>${CANARY}</v>`],
     ['a number after an inline text', 'Dan</t></is>', 'Dan</t></is><v>12345678</v>'],
     ['a second inline text', 'Dan</t></is>', `${CANARY}</t></is><is><t>Dan</t></is>`],
@@ -58,7 +58,7 @@ describe('where a column is left out, text in any other place withholds the work
     ['text after an element', '</sheetData>', `</sheetData><sheetPr/>${CANARY}`],
     ['a comment in the XML', '</sheetData>', `</sheetData><!-- ${CANARY} -->`],
     ['a processing instruction', '</sheetData>', `</sheetData><?note ${CANARY}?>`],
-    ['the name of code', '<dimension', `<sheetPr codeName="${CANARY}"/><dimension`],
+    ['a code name', '<dimension', `<sheetPr codeName="${CANARY}"/><dimension`],
   ])('%s', async (_, from, to) => {
     await withheld(inPart(/sheet1/, from, to));
   });
@@ -71,21 +71,21 @@ describe('where a column is left out, text in any other place withholds the work
   );
 
   test.each<[string, string]>([
-    ['a title of a document', '<title>12345678</title>'],
-    ['a formula of a name', '<definedName name="Print_Area">12345678</definedName>'],
+    ['a document title', '<title>12345678</title>'],
+    ['the formula of a defined name', '<definedName name="Print_Area">12345678</definedName>'],
     ['a theme', `<theme name="${CANARY}"/>`],
-    ['a list of formats', `<styleSheet><x note="${CANARY}"/></styleSheet>`],
-    ['the formats of a text', `<rPr note="${CANARY}"/>`],
+    ['a style sheet', `<styleSheet><x note="${CANARY}"/></styleSheet>`],
+    ['the format of a text', `<rPr note="${CANARY}"/>`],
     ['an attribute of another element', '<sheetPr count="12345678"/>'],
     ['a row outside of the rows', '<row r="9" ht="12345678"/>'],
-  ])('what only another place may have, such as %s, in a sheet', async (_, xml) => {
+  ])('an element in a sheet that belongs elsewhere, such as %s', async (_, xml) => {
     await withheld(inSheet(xml));
   });
 
   test.each([
     ...['filterColumn', 'filter', 'scenario', 'dataValidation', 'formula1', 'cfRule', 'hyperlink', 'extLst', 'rPh'],
     ...['protectedRange', 'note', 'absPath', 'webPublishing', 'fileSharing', 'oleObject', 'customSheetView', 'f'],
-  ])('the element %s of a sheet, and of the workbook, even with a number', async (name) => {
+  ])('the element %s in a sheet or in the workbook, even with a number', async (name) => {
     for (const xml of [`<${name}>${CANARY}</${name}>`, `<${name} name="${CANARY}"/>`, `<${name} name="12345678"/>`]) {
       await withheld(inSheet(xml));
       await withheld(inMain(xml));
@@ -93,12 +93,15 @@ describe('where a column is left out, text in any other place withholds the work
   });
 
   test.each<[string, (parts: Parts) => Parts]>([
-    ['a shared text that no cell has', () => withStrings(`<si><t>${CANARY}</t></si>`)],
+    ['a shared text that no cell uses', () => withStrings(`<si><t>${CANARY}</t></si>`)],
     ['a phonetic run of shared texts', () => withStrings(`<si><t></t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh></si>`)],
     ['text between shared texts', () => withStrings(CANARY)],
     ['the name of its sheet', inPart(/workbook\.xml$/, 'name="Leads"', `name="${CANARY}"`)],
-    ['a name of values', inMain(`<definedName name="Print_Area">"${CANARY}"</definedName>`)],
-    ['the comment of a name', inMain(`<definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName>`)],
+    ['a defined name', inMain(`<definedName name="Print_Area">"${CANARY}"</definedName>`)],
+    [
+      'the comment of a defined name',
+      inMain(`<definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName>`),
+    ],
     ['alternative content', inMain(`<mc:AlternateContent><mc:Choice url="C:\\${CANARY}"/></mc:AlternateContent>`)],
     ['alternative formats', inPart(/styles/, '</styleSheet>', `<AlternateContent x="${CANARY}"/></styleSheet>`)],
     [
@@ -114,10 +117,10 @@ describe('where a column is left out, text in any other place withholds the work
         `<Relationship Id="r9" Type="http://x/hyperlink" Target="https://x.example/" TargetMode="External"/></Relationships>`,
       ),
     ],
-    ['a kind of parts', inPart(/Content_Types/, '</Types>', `<Default ContentType="application/${CANARY}"/></Types>`)],
+    ['a content type', inPart(/Content_Types/, '</Types>', `<Default ContentType="application/${CANARY}"/></Types>`)],
     ['the name of a part', withPart(`xl/theme/${CANARY}.xml`, `${OFFICE}.theme+xml`, '<a:theme/>')],
     ['a part without a type', (parts) => [...parts, { name: 'xl/note', content: CANARY }]],
-    ['a part that is no document', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, CANARY)],
+    ['a part that is not XML', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, CANARY)],
     ['text in a theme', withPart('xl/theme/theme1.xml', `${OFFICE}.theme+xml`, `<a:theme>${CANARY}</a:theme>`)],
   ])('%s', async (_, change) => {
     await withheld(change);
@@ -163,7 +166,7 @@ describe('where a column is left out, text in any other place withholds the work
     expect((await fateOf(partsOf({ sheets: [...draft.sheets, sheet] }))).places).toBeGreaterThan(0);
   });
 
-  test('the comment of the archive, and of an entry', async () => {
+  test('a comment of the archive or of an entry', async () => {
     for (const text of [{ comment: CANARY }, { entryComment: CANARY }]) {
       const [first, ...others] = partsOf(draft);
       expect(first && (await fateOf([{ ...first, ...text }, ...others])).detail).toContain('comments or extra fields');
@@ -171,7 +174,7 @@ describe('where a column is left out, text in any other place withholds the work
   });
 });
 
-describe('what writers of workbooks add is no text', () => {
+describe('with a left-out column, a workbook is not stopped by', () => {
   const ORDINARY: [what: string, change: (parts: Parts) => Parts][] = [
     [
       'a filter of the header',
@@ -199,7 +202,7 @@ describe('what writers of workbooks add is no text', () => {
       ),
     ],
     [
-      'the program that wrote it',
+      'the name of the program that wrote it',
       withPart(
         'docProps/app.xml',
         `${OFFICE}.extended-properties+xml`,
@@ -207,7 +210,7 @@ describe('what writers of workbooks add is no text', () => {
       ),
     ],
     [
-      'when it was written',
+      'the time when it was written',
       withPart(
         'docProps/core.xml',
         'application/vnd.openxmlformats-package.core-properties+xml',
@@ -249,13 +252,13 @@ describe('what writers of workbooks add is no text', () => {
   });
 });
 
-test('without left-out columns the same text stops nothing', async () => {
+test('without left-out columns, text in a page header causes no warning', async () => {
   const bytes = zipOfFiles(...inSheet(`<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter>`)(partsOf(draft)));
 
   expect((await readWorkbook(bytes, COLUMNS)).remarks).toEqual([]);
 });
 
-describe('sheets that the settings name', () => {
+describe('the sheet settings', () => {
   const notes = { name: 'Notes', rows: [['Legend'], ['Ask Ruth']] };
   const read = (
     sheets: WorkbookDraft['sheets'],
@@ -268,7 +271,7 @@ describe('sheets that the settings name', () => {
     });
 
   test.each(['visible', 'hidden', 'veryHidden'] as const)(
-    'as others may hold anything, also where they are %s',
+    'otherSheets may contain anything, even if they are %s',
     async (state) => {
       const sheets = [
         ...draft.sheets,
@@ -283,13 +286,13 @@ describe('sheets that the settings name', () => {
     },
   );
 
-  test('as others are never the one that is read', async () => {
+  test('otherSheets are never read', async () => {
     const sheets = [{ name: 'Deleted', rows: [COLUMNS, ['9', 'Old', '00']] }, ...draft.sheets];
 
     expect((await read(sheets, { otherSheets: ['Deleted'] })).records).toEqual(rows);
   });
 
-  test('as the one that is read counts, whatever others hold, and excuses none of them', async () => {
+  test('sheet names the sheet that is read, and other sheets still count as values elsewhere', async () => {
     const sheets = [
       { name: 'Old leads', rows: [COLUMNS, ['9', 'Old', '00']] },
       { ...draft.sheets[0], name: 'Haifa' },
@@ -305,7 +308,7 @@ describe('sheets that the settings name', () => {
     });
   });
 
-  test('as the one that is read and are not there are refused', async () => {
+  test('a workbook is refused if it does not contain the sheet of columns.sheet', async () => {
     await expect(read(draft.sheets, { sheet: 'Haifa' })).rejects.toThrow('has no sheet with the name of columns.sheet');
   });
 });

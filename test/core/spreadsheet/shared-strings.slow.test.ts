@@ -11,7 +11,7 @@ async function* sharedTexts(bytes: number): AsyncGenerator<Uint8Array> {
   yield Buffer.from('</sst>');
 }
 
-test('256 MB of shared texts are read, and one byte more is too much for one invocation', async () => {
+test('reads 256 MB of shared texts, and refuses one byte more', async () => {
   const strings = await readSharedStrings(sharedTexts(MOST_SHARED_BYTES), 2 * MOST_SHARED_BYTES);
   expect(strings.get(255)).toHaveLength(TEXT_BYTES);
 

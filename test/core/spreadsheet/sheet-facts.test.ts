@@ -7,7 +7,7 @@ const HEADER = ['id', 'name', 'phone'];
 const digest = (...cells: string[]) => createHash('sha256').update(JSON.stringify(cells)).digest('hex');
 
 describe('the header', () => {
-  test('is the first row of listed texts; rows above it are counted apart', async () => {
+  test('is the first row of listed texts; rows above it are counted separately', async () => {
     const { header, content, records, remarks } = await readWorkbook(
       workbookOf(['Leads of today'], [], ['from', 'Monday'], HEADER, ['1', 'Dan', '03'], ['2', null, null]),
       COLUMNS,
@@ -26,7 +26,7 @@ describe('the header', () => {
     expect(remarks).toEqual([]);
   });
 
-  test('of two columns may have records above it, where rows there have two values', async () => {
+  test('of two columns may have records above it, so rows with two values there count as values elsewhere', async () => {
     const two = ['id', 'name'];
     const above = await readWorkbook(workbookOf(['7', 'secret'], ['8', 'secret'], two, ['1', 'Dan']), two);
     const title = await readWorkbook(workbookOf(['Leads of today'], two, ['1', 'Dan']), two);
@@ -34,7 +34,7 @@ describe('the header', () => {
     expect([above.content.elsewhere, title.content.elsewhere]).toEqual([1, 0]);
   });
 
-  test('may have names of the configuration, another order, and fewer columns', async () => {
+  test('may have labels of the configuration, another order, and fewer columns', async () => {
     const bytes = workbookOf(['שם הלקוח', 'id'], ['Dan', '1']);
 
     const { header } = await readWorkbook(bytes, COLUMNS, { labels: { 'שם הלקוח': 'name' } });
@@ -53,20 +53,20 @@ describe('the header', () => {
     expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
   });
 
-  test('of one column needs one text', async () => {
+  test('of one column needs one listed text', async () => {
     const { header, content } = await readWorkbook(workbookOf(['All ids'], ['id'], [1], [2]), ['id']);
 
     expect(header).toEqual(['id']);
     expect(content).toMatchObject({ rowsAbove: 1, rows: 2 });
   });
 
-  test('of several columns needs two: a title may be the name of a field', async () => {
+  test('of several columns needs two listed texts, because a title may be the name of a field', async () => {
     const { content } = await readWorkbook(workbookOf(['name'], HEADER, ['1', 'Dan', '03']), COLUMNS);
 
     expect(content).toMatchObject({ rowsAbove: 1, rows: 1 });
   });
 
-  test('is looked for in 20 rows with a value', async () => {
+  test('is searched in the first 20 rows with a value', async () => {
     const titles = Array.from({ length: 19 }, () => ['a title']);
 
     const found = await readWorkbook(workbookOf(...titles, [], [], HEADER, [1]), COLUMNS);
@@ -76,7 +76,7 @@ describe('the header', () => {
     await expect(looked).rejects.toThrow('has no header of listed columns and no row of 3 columns');
   });
 
-  test('with a column that is left out is a header: it is counted', async () => {
+  test('may contain a left-out column, which is counted', async () => {
     const { header, content } = await readWorkbook(workbookOf([...HEADER, 'idNumber'], [1]), COLUMNS, {
       excepted: ['idNumber'],
     });
@@ -85,7 +85,7 @@ describe('the header', () => {
     expect(content).toMatchObject({ headed: true, excepted: 1, width: 4 });
   });
 
-  test('as wide as requested and with unlisted texts is not known', async () => {
+  test('is unknown if it has the requested width and only unlisted texts', async () => {
     const { header, content, records } = await readWorkbook(
       workbookOf(['Report'], ['A', 'B', 'C'], ['1', 'Dan', '03']),
       COLUMNS,
@@ -100,7 +100,7 @@ describe('the header', () => {
     ]);
   });
 
-  test('of which half is listed is a header, and its other texts are counted', async () => {
+  test('may contain unlisted texts, which are counted', async () => {
     const { header, content } = await readWorkbook(
       workbookOf(['id', 'name', 'טלפון נייד'], ['1', 'Dan', '03']),
       COLUMNS,
@@ -115,7 +115,7 @@ describe('the header', () => {
     });
   });
 
-  test('that cannot be one, as the row behind it shows, is a row', async () => {
+  test('is taken for a row if it looks like the row after it', async () => {
     const { content } = await readWorkbook(
       workbookOf(['dan@example.com', 'Dan', 'x'], ['ruth@example.com', 'Ruth', 'y']),
       COLUMNS,
@@ -124,7 +124,7 @@ describe('the header', () => {
     expect(content).toMatchObject({ headed: false, rows: 2, unlisted: null });
   });
 
-  test('that is nowhere is refused, without a word of the sheet', async () => {
+  test('is required: a sheet without one is refused, without quoting its texts', async () => {
     const read = readWorkbook(workbookOf(['secret', 'words'], ['of', 'people']), COLUMNS);
 
     await expect(read).rejects.toMatchObject({ name: 'UnreadableFile' });
@@ -132,10 +132,10 @@ describe('the header', () => {
   });
 });
 
-describe('a service that writes no header', () => {
+describe('a sheet without a header by its setting', () => {
   const headerless = { headerless: true };
 
-  test('has records from the first row on, also where that ends with empty cells', async () => {
+  test('has records from the first row on, even if that row ends with empty cells', async () => {
     const { header, content, records } = await readWorkbook(
       workbookOf(['1', 'Dan'], ['2', 'Ruth', '03'], ['3', 'Noa', '04']),
       COLUMNS,
@@ -147,13 +147,13 @@ describe('a service that writes no header', () => {
     expect(records[0]).toEqual(['1', 'Dan', '']);
   });
 
-  test('is refused where no row is as wide as requested', async () => {
+  test('is refused if no row has the requested width', async () => {
     await expect(readWorkbook(workbookOf(['1', 'Dan', '03', 'x']), COLUMNS, headerless)).rejects.toThrow('no row of 3');
   });
 });
 
 describe('rows', () => {
-  test('that are empty are none, whatever their style; empty texts are no values', async () => {
+  test('without values do not count, even if they have a style or empty texts', async () => {
     const empty = { xml: '<c s="0"/>' };
     const emptyText = { xml: '<c t="inlineStr"><is><t></t></is></c>' };
 
@@ -172,7 +172,7 @@ describe('rows', () => {
     expect(records[1]).toEqual(['1', '', '', '', 'x']);
   });
 
-  test('with values below empty cells of the header show columns without a name', async () => {
+  test('with values below empty cells of the header count as columns without a name', async () => {
     const { content } = await readWorkbook(
       workbookOf([null, 'id', null, 'name', null, 'phone'], ['0', '1', 'x'], ['0', '2', 'y']),
       COLUMNS,
@@ -181,7 +181,7 @@ describe('rows', () => {
     expect(content).toMatchObject({ unnamed: 2, longer: 0, width: 5 });
   });
 
-  test('that repeat the header are counted, and are no records', async () => {
+  test('that repeat the header are counted, and are not records', async () => {
     const { content, records } = await readWorkbook(
       workbookOf(HEADER, ['1'], HEADER, ['2'], [' ID', 'Name', 'phone ']),
       COLUMNS,
@@ -191,7 +191,7 @@ describe('rows', () => {
     expect(records).toEqual([HEADER, ['1', '', ''], ['2', '', '']]);
   });
 
-  test('whose only values are beside the columns of the header are no records', async () => {
+  test('with values only outside the columns of the header are not records', async () => {
     const { content, records } = await readWorkbook(
       workbookOf([null, ...HEADER], ['page 1', '1', 'Dan', '03'], ['total'], [null, null, null, null, 'x']),
       COLUMNS,
@@ -201,13 +201,13 @@ describe('rows', () => {
     expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
   });
 
-  test('with empty cells are regular, wherever these are', async () => {
+  test('with empty cells anywhere are regular', async () => {
     const { content } = await readWorkbook(workbookOf(HEADER, ['1', null, '03'], [null, 'Dan'], ['3']), COLUMNS);
 
     expect(content).toMatchObject({ rows: 3, irregular: 0 });
   });
 
-  test('after an empty row are irregular, but not those directly below the header', async () => {
+  test('after an empty row are irregular, unless the empty row is directly below the header', async () => {
     const below = await readWorkbook(workbookOf(HEADER, [], ['1'], ['2']), COLUMNS);
     const after = await readWorkbook(workbookOf(HEADER, ['1'], ['2'], [], ['3'], ['4', null, '03']), COLUMNS);
 
@@ -221,13 +221,13 @@ describe('rows', () => {
     ['a sentence after an empty row', COLUMNS, [[], ['Export was aborted']], true],
     ['two values of three', COLUMNS, [['9', 'Noa']], false],
     ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
-  ])('that end with %s', async (_, columns, end, thin) => {
+  ])('set endsThin if the last row is too short: %s', async (_, columns, end, thin) => {
     const rows = Array.from({ length: 5 }, (_row, row) => [`${row}`, 'Dan', '03'].slice(0, columns.length));
 
     expect((await readWorkbook(workbookOf(columns, ...rows, ...end), columns)).content.endsThin).toBe(thin);
   });
 
-  test('up to the last that a sheet can have', async () => {
+  test('may reach the last row that a sheet can have, and then set fullSheet', async () => {
     const rows = `<row r="1"><c r="A1"><v>1</v></c></row>`;
     const last = '<row r="1048576"><c r="C1048576"><v>1</v></c></row>';
     const xml = sheetXml([HEADER]).replace('</sheetData>', `${last}</sheetData>`);
@@ -245,14 +245,14 @@ describe('a header further down', () => {
     readWorkbook(workbookOf(HEADER, ['1', 'Dan', '03'], ...below), COLUMNS, { excepted, labels });
 
   test.each<[string, (string | null)[]]>([
-    ['in the place of another column', ['id', 'name', 'idNumber']],
-    ['of another order', ['idNumber', 'phone', 'id']],
+    ['in place of another column', ['id', 'name', 'idNumber']],
+    ['in another order', ['idNumber', 'phone', 'id']],
     ['in another spelling', ['ID', 'Name', 'Id-Number']],
-    ['of a second table at another place', [null, null, null, null, 'id', 'name', 'idNumber']],
+    ['of a second table in other columns', [null, null, null, null, 'id', 'name', 'idNumber']],
     ['as half of the texts', ['id', 'idNumber', 'remark', 'rank']],
     ['alone', ['idNumber']],
     ['in a path', ['id', 'name', 'lead.idNumber']],
-  ])('with a column that is left out is counted: %s', async (_, header) => {
+  ])('with a left-out column is counted: %s', async (_, header) => {
     expect((await read([header, ['2', 'Ruth', '039123456']])).content).toMatchObject({
       otherHeaders: 1,
       leftOutHeaders: 1,
@@ -265,7 +265,7 @@ describe('a header further down', () => {
     ['labels', ['Key', 'phone', 'name'], { Key: 'id' }],
     ['one exact name', ['phone'], {}],
     ['a text that means no field', ['name', 'phone', 'id', 'Remark'], { Remark: null }],
-  ])('without such a column too: %s', async (_, header, labels) => {
+  ])('without a left-out column is counted: %s', async (_, header, labels) => {
     expect((await read([header, ['Ruth', '2']], [], labels)).content).toMatchObject({
       otherHeaders: 1,
       leftOutHeaders: 0,
@@ -277,7 +277,7 @@ describe('a header further down', () => {
     ['one label', [null, 'Name']],
     ['a name twice', ['name', 'name', 'id']],
     ['sentences', ['call his phone', 'no name', 'lost id']],
-  ])('is no row of %s', async (_, row) => {
+  ])('is not a row of %s', async (_, row) => {
     expect((await read([row])).content).toMatchObject({ otherHeaders: 0, leftOutHeaders: 0, repeatedHeaders: 0 });
   });
 });
@@ -286,7 +286,7 @@ describe('sheets', () => {
   const leads: SheetDraft = { rows: [HEADER, ['1', 'Dan', '03']] };
   const factsOf = async (...sheets: SheetDraft[]) => (await readWorkbook(workbook({ sheets }), COLUMNS)).content;
 
-  test('the visible one with a header counts', async () => {
+  test('the visible one with a header is read', async () => {
     const content = await factsOf({ rows: [] }, { rows: [['Notes']] }, { ...leads, state: 'hidden' }, leads);
 
     expect(content).toMatchObject({ place: { sheet: 4 }, sheets: 1, elsewhere: 2, rows: 1 });
@@ -296,16 +296,16 @@ describe('sheets', () => {
     expect(await factsOf(leads, leads, { rows: [['A', 'B', 'C']] })).toMatchObject({ sheets: 2, elsewhere: 2 });
   });
 
-  test.each(['hidden', 'veryHidden'] as const)('with a value count though they are %s', async (state) => {
+  test.each(['hidden', 'veryHidden'] as const)('with a value are counted even if they are %s', async (state) => {
     expect(await factsOf(leads, { state, rows: [[], [null, 'x']] })).toMatchObject({ elsewhere: 1, sheets: 1 });
     expect(await factsOf(leads, { state, rows: [[{ xml: '<c s="0"/>' }]] })).toMatchObject({ elsewhere: 0 });
   });
 
-  test('a workbook of which only a hidden one has a header is refused', async () => {
+  test('a workbook is refused if only a hidden one has a header', async () => {
     await expect(factsOf({ ...leads, state: 'hidden' })).rejects.toThrow('of a visible sheet');
   });
 
-  test('without a value in any of them, the file is empty', async () => {
+  test('the file is empty if none of them has a value', async () => {
     const { empty, header, content } = await readWorkbook(
       workbook({ sheets: [{ rows: [] }, { rows: [[]] }] }),
       COLUMNS,
@@ -315,7 +315,7 @@ describe('sheets', () => {
     expect(content.rows).toEqual(0);
   });
 
-  test('a header alone is a file without rows', async () => {
+  test('a sheet with only a header has no rows', async () => {
     expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: 0, ending: { cells: 3 } });
   });
 });

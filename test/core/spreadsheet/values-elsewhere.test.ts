@@ -27,14 +27,14 @@ test.each<[string, string, string, string]>([
   ],
   ['other parts', 'customXml/item1.xml', 'application/xml', '<leads/>'],
   ['other parts', 'xl/revisions/1.xml', `${OFFICE}.spreadsheetml.revisionLog+xml`, '<revisions/>'],
-])('%s are values elsewhere: %s', async (what, name, type, content) => {
+])('counts %s as values elsewhere: %s', async (what, name, type, content) => {
   expect(await besides({ parts: [{ name, type, content }] })).toEqual({
     elsewhere: 1,
     remarks: [`The workbook has values besides the rows of its sheet: ${what}.`],
   });
 });
 
-test('how a workbook looks, and who wrote it, are no values', async () => {
+test('does not count styles, images and document properties as values elsewhere', async () => {
   const parts = [
     { name: 'docProps/core.xml', type: 'application/vnd.openxmlformats-package.core-properties+xml', content: '<a/>' },
     { name: 'docProps/app.xml', type: `${OFFICE}.extended-properties+xml`, content: '<Properties/>' },
@@ -48,7 +48,7 @@ test('how a workbook looks, and who wrote it, are no values', async () => {
   expect((await besides({ parts })).remarks).toEqual([]);
 });
 
-test('a shared text that no cell has is a value elsewhere', async () => {
+test('counts a shared text that no cell uses as a value elsewhere', async () => {
   const rows = [COLUMNS, [{ xml: '<c t="s"><v>1</v></c>' }]];
 
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['', 'Dan'] })).toMatchObject({ elsewhere: 0 });
@@ -61,11 +61,11 @@ test('a shared text that no cell has is a value elsewhere', async () => {
 test.each<[string, (string | null)[]]>([
   ['in all columns', ['A', 'B', 'C']],
   ['beyond the last column', ['A', null, null, 'D']],
-])('rows above the header with values %s may be records', async (_, above) => {
+])('counts a row above the header with values %s as a value elsewhere', async (_, above) => {
   expect(await besides({ sheets: [{ rows: [above, COLUMNS, ['1']] }] })).toMatchObject({ elsewhere: 1 });
 });
 
-test('bytes that belong to no part are values elsewhere', async () => {
+test('counts bytes that belong to no part as a value elsewhere', async () => {
   const bytes = workbook({ sheets });
   const before = Buffer.concat([Buffer.alloc(100, 'x'), bytes]);
   const end = before.length - 22;
@@ -78,7 +78,7 @@ test('bytes that belong to no part are values elsewhere', async () => {
   expect((await readWorkbook(before, COLUMNS)).content.elsewhere).toBe(1);
 });
 
-test('a hidden sheet of many, and several parts of a kind, are counted each', async () => {
+test('counts each hidden sheet, and each of several parts of one kind', async () => {
   const comments = { type: `${OFFICE}.spreadsheetml.comments+xml`, content: '<comments/>' };
   const parts = ['xl/comments1.xml', 'xl/comments2.xml'].map((name) => ({ name, ...comments }));
 
@@ -88,7 +88,7 @@ test('a hidden sheet of many, and several parts of a kind, are counted each', as
   });
 });
 
-test('each part is verified, also one that is not looked into', async () => {
+test('verifies each part, even one that is not read', async () => {
   const parts = [...partsOf({ sheets }), { name: 'xl/media/logo.png', content: 'x', lies: { crc: 1 } }];
 
   await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('is damaged');
