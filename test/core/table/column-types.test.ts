@@ -103,7 +103,7 @@ const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] 
 ];
 
 test.each(VALUES)(
-  '%j has these values, every other text is a misfit, and an empty one is no value',
+  'a column of type %j reads valid texts as values, and any other text as a misfit',
   async (type, values, misfits) => {
     const texts = [...Object.keys(values), ...misfits, ''];
     const content = `a,b\n${texts.map((text) => `x,"${text}"\n`).join('')}`;

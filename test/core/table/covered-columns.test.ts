@@ -25,39 +25,39 @@ const NAMES = ['id', 'idNumber', 'phone'];
 
 test.each([
   ['its name', 'idNumber'],
-  ['its label, written otherwise', '\u200fמספר-זהות'],
-])('a column is left out by %s', (_, entry) => {
+  ['its label in another spelling', '\u200fמספר-זהות'],
+])('leaves out a column by %s', (_, entry) => {
   expect([...coveredColumns(NAMES, [LISTED], planOf([entry])).left]).toEqual(['idNumber']);
 });
 
-test('a column that the CRM has renamed since is left out of the older file too', () => {
+test('leaves out a renamed column of an older file', () => {
   const older = told([['id'], ['IdNumber']]);
   const newest = told([['id']], [['idNumber', 'idNumber']]);
 
   expect([...coveredColumns(['id', 'IdNumber'], [older, newest], planOf(['idNumber'])).left]).toEqual(['IdNumber']);
 });
 
-test('a column that has another label since is left out of the older file too, for the newest manifest knows it', () => {
+test('leaves out a column of an older file by the label that it has in the newest manifest', () => {
   const older = told([['id'], ['idNumber', 'Teudat Zehut']]);
   const newest = told([['id']], [['National ID', 'idNumber']]);
 
   expect([...coveredColumns(['id', 'idNumber'], [older, newest], planOf(['National ID'])).left]).toEqual(['idNumber']);
 });
 
-test('an entry that no manifest knows makes no table: its column may be there under any name', () => {
+test('throws TableError for an entry that no manifest knows, because its column may have any name', () => {
   const covered = () => coveredColumns(NAMES, [LISTED], planOf(['nationalId']));
 
   expect(covered).toThrow(TableError);
   expect(covered).toThrow(/^No published file shows which column the entry "nationalId" of `columns\.except` means/);
 });
 
-test('an entry whose column the file does not have is known by what was left out of its request', () => {
+test('accepts an entry whose column was left out of the request', () => {
   const { left } = coveredColumns(['id'], [told([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
 
   expect([...left]).toEqual([]);
 });
 
-test('what the table alone leaves out or hashes is found by label and spelling as well', () => {
+test('matches tables.except and tables.hash by label and in another spelling', () => {
   const { left, hashed } = coveredColumns(
     NAMES,
     [LISTED],
@@ -67,7 +67,7 @@ test('what the table alone leaves out or hashes is found by label and spelling a
   expect([[...left], [...hashed]]).toEqual([['phone'], ['idNumber']]);
 });
 
-test.each(['except', 'hash'])('a column that `tables.%s` names and the file lacks makes no table', (key) => {
+test.each(['except', 'hash'])('throws if the file does not have the column that `tables.%s` names', (key) => {
   const covered = () => coveredColumns(['id'], [told([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
 
   expect(covered).toThrow(new RegExp(`has no column "phone", which \`tables\\.${key}\` names`));

@@ -28,9 +28,9 @@ interface Odd {
 }
 
 const READ: [string, Odd][] = [
-  ['line breaks that nobody counted', { text: 'id,name\r\n1,Ann\r\n', dialect: { lineBreak: null } }],
-  ['empty lines, which are no rows', { text: 'id,name\n\n1,Ann\n\n\n2,Bob\n\n' }],
-  ['a header alone', { text: 'id,name\n' }],
+  ['line breaks of an unknown kind', { text: 'id,name\r\n1,Ann\r\n', dialect: { lineBreak: null } }],
+  ['empty lines', { text: 'id,name\n\n1,Ann\n\n\n2,Bob\n\n' }],
+  ['only a header', { text: 'id,name\n' }],
   ['a header without a line break', { text: 'id,name' }],
   ['a byte order mark', { text: `${BOM}id,name\n1,Ann\n`, dialect: { byteOrderMark: true } }],
   ['Hebrew, in the header too', { text: 'מזהה,שם\n1,"שרה ""לוי"""\n2,דוד\n' }],
@@ -44,9 +44,9 @@ const READ: [string, Odd][] = [
       chunk: 1,
     },
   ],
-  ['UTF-16, the high byte first', { text: 'id,שם\n1,דוד\n', as: utf16be, dialect: { encoding: 'utf-16be' } }],
+  ['big-endian UTF-16', { text: 'id,שם\n1,דוד\n', as: utf16be, dialect: { encoding: 'utf-16be' } }],
   ['windows-1255', { text: 'id,שם\n1,"דוד, שרה"\n', as: windows1255, dialect: { encoding: 'windows-1255' } }],
-  ['an encoding that nobody knew, and is UTF-8', { text: 'id,שם\n1,דוד\n', dialect: { encoding: null } }],
+  ['UTF-8 with an unknown encoding in the manifest', { text: 'id,שם\n1,דוד\n', dialect: { encoding: null } }],
   [
     'gzip in two members',
     {
@@ -57,14 +57,14 @@ const READ: [string, Odd][] = [
   ],
   ['a thousand columns', { text: `${wide((place) => `c${place}`)}\n${wide((place) => place)}\n${wide(() => '')}\n` }],
   ['a cell of five million characters', { text: `id,name\n1,${'שלום '.repeat(1_000_000)}\n2,b\n` }],
-  ['blanks around fields, which belong to them', { text: 'id,name\n 1 ,  \n' }],
-  ['words that mean nothing in a text', { text: 'id,name\nNULL,\\N\nNaN,None\ntrue,0x1\n' }],
+  ['blanks around fields', { text: 'id,name\n 1 ,  \n' }],
+  ['texts that look like other types', { text: 'id,name\nNULL,\\N\nNaN,None\ntrue,0x1\n' }],
   ['a field that begins like a formula', { text: 'id,name\n1,=SUM(A1)\n' }],
-  ['names that differ in lower case from those of the CRM', { text: 'Id,FIRST Name\n1,Ann\n' }],
-  ['a column that is named like a folder of the table', { text: 'id,date\n1,x\n' }],
+  ['column names with capital letters', { text: 'Id,FIRST Name\n1,Ann\n' }],
+  ['a column with the name of a folder of the table', { text: 'id,date\n1,x\n' }],
 ];
 
-test.each(READ)('%s: the table has what another reader finds in the file', async (_, odd) => {
+test.each(READ)('writes the rows that csv-parse reads from a file with %s', async (_, odd) => {
   const { text, as = Buffer.from, dialect, file, chunk } = odd;
   const delimiter = dialect?.separator ?? ',';
   const [header = [], ...rows] = parse(text, { delimiter, bom: true, skip_empty_lines: true, relax_quotes: true });
@@ -83,7 +83,7 @@ const tableOf = async (published: Published) => {
   return { written, rows: (await rowsIn(path)).map((row) => Object.values(row)) };
 };
 
-it('has no value where a row is shorter than the header, and counts such rows', async () => {
+it('writes no value where a row is shorter than the header, and counts such rows', async () => {
   const { rows, written } = await tableOf({ content: 'id,name,city\n1,Ann,Ur\n2\n3,,\n4,Dan\n' });
 
   expect(rows).toEqual([
@@ -95,7 +95,7 @@ it('has no value where a row is shorter than the header, and counts such rows', 
   expect(written.shortRows).toEqual({ count: 2, row: 2 });
 });
 
-it('leaves out values that do not fit, and tells how many and the first row', async () => {
+it('leaves out values that do not fit their type, and returns their number and first row', async () => {
   const content = 'id,day\nx,2026-02-30\n2,2026-03-01\n3.5,\n,soon\n';
   const { rows, written } = await tableOf({ content, settings: { columns: { id: 'integer', day: 'date' } } });
 
@@ -111,7 +111,7 @@ it('leaves out values that do not fit, and tells how many and the first row', as
   ]);
 });
 
-it('knows the columns of a file of 0 bytes by the request', async () => {
+it('takes the columns of a file of 0 bytes from the request', async () => {
   const { rows } = await tableOf({ content: '', file: { format: null, header: [], rows: 0 } });
 
   expect(rows).toEqual([]);
@@ -127,7 +127,7 @@ it('skips a line that names the separator', async () => {
   expect(rows).toEqual([['1', 'Ann']]);
 });
 
-it('takes the mark that ended a text of DOS for no row', async () => {
+it('ignores the DOS end-of-file mark', async () => {
   expect((await tableOf({ content: 'id,name\n1,Ann\n\x1a', file: { rows: 1 } })).rows).toEqual([['1', 'Ann']]);
 });
 
@@ -138,7 +138,7 @@ it('keeps characters with the code 0', async () => {
   ]);
 });
 
-it('reads line breaks of both kinds where the manifest says that they are mixed', async () => {
+it('reads line breaks of both kinds if the manifest says that they are mixed', async () => {
   const content = 'id,name\r\n1,Ann\n2,Bob\r\n';
 
   expect(
@@ -146,7 +146,7 @@ it('reads line breaks of both kinds where the manifest says that they are mixed'
   ).toHaveLength(2);
 });
 
-it('takes labels in the first line for the names that the manifest has', async () => {
+it('names columns as in the manifest if the first line has labels', async () => {
   await tableOf({ content: 'מזהה,שם\n1,דוד\n', file: { header: ['id', 'firstName'] } });
 
   expect(columnsIn(path)).toEqual(['id UTF8', 'firstname UTF8']);
@@ -161,19 +161,19 @@ test.each<[string, Published, RegExp]>([
     /^Row 2 has 3 fields, the header has 2\.$/,
   ],
   ...(['except', 'hash'] as const).map((covers): [string, Published, RegExp] => [
-    `a row that is shorter than the header, which may have the value of a column of \`${covers}\` under another,`,
+    `a row that is shorter than the header if a column is in \`${covers}\``,
     { content: 'id,name,city\n1,Ann,Ur\n2,Ur\n', settings: { [covers]: ['city'] }, hashKey: 'k' },
     /^Row 2 has 2 fields, the header has 3\.$/,
   ]),
   ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file has no column/],
   ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be named "id"/],
   [
-    'another header than that of the manifest',
+    'another header than in the manifest',
     { content: 'id;name\n', file: { header: ['id', 'name'] } },
     /^The header has 1 fields, not 2/,
   ],
   ...['xls', 'json', 'archive'].map((format): [string, Published, RegExp] => [
-    `a file of the kind ${format}, which is published unread,`,
+    `an unread file of the format ${format}`,
     { content: 'PK', file: { format } },
     new RegExp(`^The file is ${format}: tables are made of CSV files and spreadsheets\\.$`),
   ]),
@@ -201,41 +201,41 @@ test.each<[string, Published, RegExp]>([
     /^The file has bytes that are not utf-16le\.$/,
   ],
   [
-    'gzip that is cut',
+    'gzip that is cut off',
     { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip },
     /^The file is gzip that is cut off\.$/,
   ],
   [
-    'gzip that is none',
+    'a file that is not gzip',
     { content: 'id,name\n1,Ann\n', file: gzip },
     /^The file is gzip that is damaged, or has other bytes behind its end\.$/,
   ],
   [
-    'another file than that of the manifest',
+    'another checksum than in the manifest',
     { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } },
     /^The CRC-32 of the stored file differs/,
   ],
   [
-    'another number of rows than that of the manifest',
+    'another number of rows than in the manifest',
     { content: 'id,name\n1,Ann\n', file: { rows: 2 } },
     /^The file has 1 rows .*, 2 by its manifest\.$/,
   ],
   [
-    'a value that does not fit, if that is to stop it',
+    'a value that does not fit its type, if misfit is "stop"',
     { content: 'id,day\n1,2026-01-01\n2,secret\n', settings: { columns: { day: 'date' }, misfit: 'stop' } },
     /^The value in row 2 of the column "day" does not fit its type, date\.$/,
   ],
   [
-    'no key for a hashed column',
+    'a missing key for a hashed column',
     { content: 'id,name\n1,Ann\n', settings: { hash: ['id'] } },
     /^The key of the hashed columns is missing\.$/,
   ],
   [
-    'an empty key',
+    'an empty key for a hashed column',
     { content: 'id,name\n1,Ann\n', settings: { hash: ['id'] }, hashKey: '' },
     /^The key of the hashed columns is missing\.$/,
   ],
-])('%s makes no table', async (_, published, message) => {
+])('throws TableError for %s', async (_, published, message) => {
   const written = putTable(path, published);
 
   await expect(written).rejects.toThrow(TableError);

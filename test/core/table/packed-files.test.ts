@@ -37,7 +37,7 @@ describe('a spreadsheet', () => {
     ['as it is', (content) => content, null],
     ['in gzip', (content) => gzipSync(content), 'gzip'],
     ['alone in a zip archive', (content) => zipOfTexts({ 'leads.xlsx': content }), 'zip'],
-  ])('%s becomes a table: without the rows above its header, its dates as dates', async (_, packed, compression) => {
+  ])('%s becomes a table without the rows above its header, with dates as dates', async (_, packed, compression) => {
     const file = { ...(await workbookFile(WORKBOOK, COLUMNS)), compression };
     const written = await putTable(path, {
       content: packed(WORKBOOK),
@@ -49,7 +49,7 @@ describe('a spreadsheet', () => {
     expect(await rowsOf()).toEqual(ROWS);
   });
 
-  test('has no byte of a column that is left out or hashed in its table, though rows lack their last cells', async () => {
+  test('has no byte of a left-out or hashed column in its table, even if rows are short', async () => {
     const content = smallWorkbook([COLUMNS, ['1', `${CANARY}-a`, `${CANARY}-b`, '', ''], ['2', `${CANARY}-c`]]);
     const settings = { except: ['name'], hash: ['born'] };
 
@@ -59,7 +59,7 @@ describe('a spreadsheet', () => {
     expect(readFileSync(path).includes(CANARY)).toBe(false);
   });
 
-  test('without a header, by the configuration, has all its rows under the requested columns', async () => {
+  test('without a header by its setting has all its rows under the requested columns', async () => {
     const content = smallWorkbook([
       ['1', 'Ann'],
       ['2', 'Bob'],
@@ -77,12 +77,12 @@ describe('a spreadsheet', () => {
 
 test.each<[string, Published, RegExp]>([
   [
-    'a spreadsheet that is not the one of its manifest',
+    'a spreadsheet with another checksum than in its manifest',
     { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, crc32: 'AAAAAA==' } },
     /The CRC-32 of the stored file differs/,
   ],
   [
-    'a spreadsheet that is cut',
+    'a spreadsheet that is cut off',
     {
       content: WORKBOOK.subarray(0, 400),
       file: {
@@ -93,14 +93,14 @@ test.each<[string, Published, RegExp]>([
     },
     /^The file /,
   ],
-])('%s makes no table, and the sentence says why', async (_, published, message) => {
+])('throws TableError with the reason for %s', async (_, published, message) => {
   const written = putTable(path, published);
 
   await expect(written).rejects.toThrow(TableError);
   await expect(written).rejects.toThrow(message);
 });
 
-test('a spreadsheet that is empty, in spite of its bytes, is a table without rows', async () => {
+test('writes a table without rows for an empty spreadsheet', async () => {
   const file = { format: null, header: null, rows: 0 };
   expect(await putTable(path, { content: smallWorkbook([]), file })).toMatchObject({ rows: 0 });
   expect(columnsIn(path)).toEqual(['id UTF8', 'name UTF8']);

@@ -15,7 +15,7 @@ const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
 const csvOf = (rows: string[][]) => rows.map((row) => `${row.map(quoted).join(',')}\n`).join('');
 const chunks = fc.integer({ min: 1, max: 40 });
 
-test('every table of texts is read back row for row, in its order', async () => {
+test('reads back every table of texts in the order of its rows', async () => {
   const rows = fc
     .integer({ min: 1, max: 5 })
     .chain((width) =>
@@ -75,7 +75,7 @@ const VALUES: [ColumnType, fc.Arbitrary<[text: string, value: string]>][] = [
   ['double', fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => [String(value), String(value)])],
 ];
 
-test.each(VALUES)('every value of the type %j is read back', async (type, value) => {
+test.each(VALUES)('reads back every value of the type %j', async (type, value) => {
   const values = fc.array(fc.option(value, { nil: null }), { minLength: 1, maxLength: 200 });
 
   await fc.assert(
@@ -95,7 +95,7 @@ test.each(VALUES)('every value of the type %j is read back', async (type, value)
   );
 });
 
-test('whatever the text, it is a value of the type or a misfit that is counted', async () => {
+test('any text is a value of the type or a misfit that is counted', async () => {
   const columns = { i: 'integer', n: 'double', b: 'boolean', d: 'date', t: 'timestamp', m: decimal } as const;
   const names = Object.keys(columns);
   const digits = fc.string({ unit: fc.constantFrom(...'0123456789-+.eTZ: '), maxLength: 22 });

@@ -11,21 +11,21 @@ test.each([
   ['Cafe\u0301', 'caf\u00e9'],
   ['Date', 'date_'],
   ['entity', 'entity_'],
-])('%j is the column %j', (field, name) => {
+])('the field %j becomes the column %j', (field, name) => {
   expect(tableColumnName(field)).toBe(name);
 });
 
 const columnsOf = (fields: string[], { columns = {}, except, hash }: Partial<TableSettings> = {}) =>
   tableColumns(fields, { columns }, { left: new Set(except), hashed: new Set(hash) });
 
-it('has every field as text, in the order of the file', () => {
+it('tableColumns returns every field as text, in the order of the file', () => {
   expect(columnsOf(['id', 'Name'])).toEqual([
     { name: 'id', place: 0, type: 'text', hashed: false },
     { name: 'name', place: 1, type: 'text', hashed: false },
   ]);
 });
 
-it('leaves out, hashes and types what the settings name, in any letter case', () => {
+it('tableColumns applies except, hash and types in any letter case', () => {
   const settings = { columns: { Total: 'integer' as const }, except: ['NOTES'], hash: ['idnumber'] };
 
   expect(columnsOf(['notes', 'idNumber', 'total'], settings)).toEqual([
@@ -35,25 +35,30 @@ it('leaves out, hashes and types what the settings name, in any letter case', ()
 });
 
 test.each<[string, string[], Partial<TableSettings>, RegExp]>([
-  ['two fields that differ in their case', ['Name', 'name'], {}, /"Name" and "name" would both be named "name"/],
-  ['a field that would be named as the changed name of another', ['date', 'date_'], {}, /both be named "date_"/],
-  ['nothing that is left', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
-  ['a hash with a type', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
-])('%s is refused', (_, fields, settings, message) => {
+  ['two fields that differ only in letter case', ['Name', 'name'], {}, /"Name" and "name" would both be named "name"/],
+  ['a field with the changed name of another field', ['date', 'date_'], {}, /both be named "date_"/],
+  ['settings that leave out all columns', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
+  [
+    'a hashed column with a type',
+    ['id'],
+    { hash: ['id'], columns: { ID: 'integer' } },
+    /"id" is hashed, so it has no type/,
+  ],
+])('tableColumns refuses %s', (_, fields, settings, message) => {
   const columns = () => columnsOf(fields, settings);
 
   expect(columns).toThrow(TableError);
   expect(columns).toThrow(message);
 });
 
-it('may leave out one of two fields of one name, for both are left out', () => {
+it('tableColumns leaves out both fields whose names differ only in letter case', () => {
   expect(columnsOf(['id', 'Name', 'name'], { except: ['name'] })).toHaveLength(1);
 });
 
-it('has no column where the header of the file has no name', () => {
+it('tableColumns returns no column for a field without a name', () => {
   expect(columnsOf(['', 'id', ' '])).toMatchObject([{ name: 'id', place: 1 }]);
 });
 
-it('tells which names of the settings no field has', () => {
+it('missingFields returns the names of the settings that no field has', () => {
   expect(missingFields(['ID', 'total'], ['total', 'id', 'phone'])).toEqual(['phone']);
 });

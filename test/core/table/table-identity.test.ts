@@ -9,7 +9,7 @@ const BASE = { columns: { except: ['a', 'b'], labels: { Mobile: 'cell', Name: 'n
 const identityOf = (leads: object = BASE, madeOf: Parameters<typeof tableIdentity>[1] = MADE_OF) =>
   tableIdentity(deployment({ entities: { leads } }).entities.leads, madeOf);
 
-test('the identity of a table does not depend on the order of keys or names, nor on settings that decide no row', () => {
+test('the identity of a table does not depend on the order of keys or names, nor on settings that change no row', () => {
   const identity = identityOf();
 
   expect(identity).toMatch(/^[0-9a-f]{16}$/);
@@ -28,20 +28,20 @@ test.each<[string, object]>([
   ['a format of dates', changed({ columns: { x: 'integer', y: { type: 'date', format: 'DD/MM/YYYY' } } })],
   ['a column that is left out of the table', changed({ except: ['c'] })],
   ['a hashed column', changed({ hash: ['d'] })],
-  ['what becomes of values that do not fit', changed({ misfit: 'stop' })],
+  ['the handling of values that do not fit', changed({ misfit: 'stop' })],
   ['the version', changed({ version: 2 })],
   ['a column that is left out of requests', { ...BASE, columns: { ...BASE.columns, except: ['a'] } }],
-  ['a text of headers', { ...BASE, columns: { ...BASE.columns, labels: { Mobile: 'phone', Name: 'n' } } }],
-])('the identity is another with another setting: %s', (_, leads) => {
+  ['a label of headers', { ...BASE, columns: { ...BASE.columns, labels: { Mobile: 'phone', Name: 'n' } } }],
+])('the identity changes with a setting: %s', (_, leads) => {
   expect(identityOf(leads)).not.toBe(identityOf());
 });
 
-test('the identity is another where files have no header', () => {
+test('the identity changes if files have no header', () => {
   const tables = { columns: {} };
   expect(identityOf({ tables, columns: { header: 'none' } })).not.toBe(identityOf({ tables, columns: {} }));
 });
 
-test('the identity is another for a file of another plan, and with another key of hashed columns, which it does not tell', () => {
+test('the identity changes with the plan of the file, and with the hash key if columns are hashed', () => {
   expect(identityOf(BASE, { ...MADE_OF, plan: 'plan-2' })).not.toBe(identityOf());
   expect(identityOf(BASE, { ...MADE_OF, hashKey: 'j'.repeat(64) })).not.toBe(identityOf());
   const unhashed = { ...BASE, tables: { ...TABLES, hash: undefined } };

@@ -22,7 +22,7 @@ const tableOf = async (published: Published) => {
   return { written, rows: (await rowsIn(path)).map((row) => Object.values(row)) };
 };
 
-it('has the declared types', async () => {
+it('writes columns with the declared types', async () => {
   const columns: TableSettings['columns'] = {
     a: 'text',
     b: 'integer',
@@ -46,7 +46,7 @@ it('has the declared types', async () => {
   expect(rows).toEqual([['x', '1', '1.5', 'true', '2026-11-22', at, '1.25', '2026-11-22', at]]);
 });
 
-it('says in the file which run, which bytes and which release it is of', async () => {
+it('writes run, checksum and release to the metadata of the file', async () => {
   await putTable(path, { content: 'id\n1\n' });
 
   const said = parquetOf(path).metadata.key_value_metadata ?? [];
@@ -62,7 +62,7 @@ it('says in the file which run, which bytes and which release it is of', async (
   });
 });
 
-it('has hashes in the place of values, and not the columns that are left out', async () => {
+it('writes hashes in place of values, and no left-out column', async () => {
   const content = 'id,idNumber,notes\n1,012345678,secret\n2,,secret\n3,012345678,\n';
   const { rows } = await tableOf({ content, settings: { hash: ['idNumber'], except: ['notes'] }, hashKey: 'key' });
 
@@ -76,7 +76,7 @@ it('has hashes in the place of values, and not the columns that are left out', a
   expect(readFileSync(path, 'latin1')).not.toMatch(/secret|notes/);
 });
 
-it('names the columns that have a type and are not in the file', async () => {
+it('returns the columns that have a type and are not in the file', async () => {
   const settings: Published['settings'] = { columns: { id: 'integer', total: 'integer' } };
   const { written } = await tableOf({ content: 'id\n1\n', settings });
 
@@ -96,7 +96,7 @@ it.each([
   [DECIMAL, '1.255', '1.25'],
   [DAY, '2026-11-22', '22/11/2026'],
   [INSTANT, '2026-11-22', '22/11/2026 10:00'],
-] as const)('makes no table where the type %o fits no value of its column', async (type, other, fitting) => {
+] as const)('throws if the type %o fits no value of its column', async (type, other, fitting) => {
   const of = (...values: string[]): Published => ({
     content: `id,city\n${values.map((value, row) => `${row},"${value}"\n`).join('')}`,
     settings: { columns: { city: type } },
@@ -112,14 +112,14 @@ it.each([
   expect((await putTable(path, of('', ''))).misfits).toEqual([]);
 });
 
-it('makes a table where a hashed column has any texts', async () => {
+it('accepts any text in a hashed column', async () => {
   const settings: Published['settings'] = { hash: ['id'], columns: { n: 'integer' } };
   const { misfits } = await putTable(path, { content: 'id,n\nx,1\n', settings, hashKey: 'key' });
 
   expect(misfits).toEqual([]);
 });
 
-it('makes equal bytes of equal files, however they come, in one row group after the other', async () => {
+it('writes equal bytes for equal files in any pieces, in several row groups in order', async () => {
   const row = (at: number) => `${at},${'שם ארוך '.repeat(60)}${at},20${10 + (at % 90)}-01-01\n`;
   const content = `id,name,d\n${Array.from({ length: 40_000 }, (_, at) => row(at)).join('')}`;
   const bytesOf = async (chunk: number, bufferMB: number) => {
@@ -136,14 +136,14 @@ it('makes equal bytes of equal files, however they come, in one row group after 
   expect((await rowsIn(path)).map(({ id }) => Number(id))).toEqual(Array.from({ length: 40_000 }, (_, at) => at));
 });
 
-it('stores truth values plainly, because some readers take run lengths of them for values', async () => {
+it('writes booleans with the encoding PLAIN, because some readers misread run lengths', async () => {
   await putTable(path, { content: `b\n${'true\n'.repeat(100)}`, settings: { columns: { b: 'boolean' } } });
 
   const encodings = parquetOf(path).metadata.row_groups[0]?.columns[0]?.meta_data?.encodings;
   expect(encodings).toEqual(['PLAIN']);
 });
 
-it('passes on what the source throws, and what ends it in the middle, and leaves nothing on the disk', async () => {
+it('rethrows the error of the source and of onProgress', async () => {
   const folder = join(dir, 'own');
   mkdirSync(folder);
   const input = inputOf({ content: 'id\n1\n' });
@@ -164,7 +164,7 @@ it('passes on what the source throws, and what ends it in the middle, and leaves
 it.each([
   [{ bufferMB: 1 }, 'memory'],
   [{ bufferMB: 60, diskBytes: 0 }, 'memory'],
-])('ends by a name where there is too little memory: %j', async (limits, kind) => {
+])('throws an error of the kind "memory" if there is too little memory: %j', async (limits, kind) => {
   const header = Array.from({ length: 300 }, (_, at) => `c${at}`).join(',');
   const content = `${header}\n${`${header}\n`.repeat(3000)}`;
 
