@@ -4,7 +4,7 @@ import { csvToJsonl } from '../../../core/updates/read-csv.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesOf, entriesOf, idOf, textOf } from './support/lines.ts';
 
-test('every record is on the line on which it began', async () => {
+test('writes every record on the line on which it began', async () => {
   const csv = `id,notes,gender\n${idOf(1)},"a\nb",\n\n${idOf(2)},\\N,2\n`;
 
   expect(await textOf(csvToJsonl(bytesOf(csv)))).toBe(
@@ -12,7 +12,7 @@ test('every record is on the line on which it began', async () => {
   );
 });
 
-test('JSON Lines made of a CSV are read as the CSV is, line numbers too', async () => {
+test('JSON Lines made from a CSV have the same entries and line numbers as the CSV', async () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'ש', '"', ',', '\n', '\\', ' '), minLength: 1, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(
@@ -31,7 +31,7 @@ test('JSON Lines made of a CSV are read as the CSV is, line numbers too', async 
   );
 });
 
-test('a CSV that is not valid is refused by its line, its values unquoted', async () => {
+test('refuses an invalid CSV with its line number, without quoting values', async () => {
   const failure = await failureOf(textOf(csvToJsonl(bytesOf(`id,gender\n${idOf(1)},Canary\n`))), 'FileRejected');
 
   expect(failure.message).toBe('Line 2 of the CSV file is not valid; it was when the file was checked.');

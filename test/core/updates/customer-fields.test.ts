@@ -30,7 +30,7 @@ function documentedRule({ type, codes }: DocumentedField): FieldRule {
 }
 
 describe('the fields', () => {
-  test('are the 57 of the document, in its order', () => {
+  test('are the 57 of the reference, in its order', () => {
     expect(documentedFields()).toHaveLength(57);
     expect([...FIELD_RULES.keys()]).toEqual(documentedFields().map((row) => row.name));
   });
@@ -57,7 +57,7 @@ test('the tens digit of a plan is its fund', () => {
 });
 
 describe('absent, null and a value', () => {
-  test.each([...FIELD_RULES.keys()])('%s may be absent; null is no value', (name) => {
+  test.each([...FIELD_RULES.keys()])('%s may be absent, and null is refused', (name) => {
     expect(customerFieldsSchema.parse({})).toEqual({});
     expect(customerFieldsSchema.safeParse({ [name]: null }).success).toBe(false);
   });
@@ -97,7 +97,7 @@ test.each<[string, unknown]>([
   ['classId', '123'],
   ['customFields', { present: 1 }],
   ['customFields', { present: true, more: 1 }],
-])('%s is not taken as %j: nothing is converted', (name, value) => {
+])('%s refuses %j, because values are not converted', (name, value) => {
   expect(customerFieldsSchema.safeParse({ [name]: value }).success).toBe(false);
 });
 
@@ -131,7 +131,7 @@ test.each([
   [5, 40, false],
   [undefined, 10, true],
   [1, undefined, true],
-])('fund %s with plan %s is taken; of one fund: %s', (kupatHolim, kupatHolimComplementary, fits) => {
+])('fund %s with plan %s is accepted, and ofOneFund is %s', (kupatHolim, kupatHolimComplementary, fits) => {
   expect(customerFieldsSchema.safeParse({ kupatHolim, kupatHolimComplementary }).success).toBe(true);
   expect(ofOneFund({ kupatHolim, kupatHolimComplementary })).toBe(fits);
 });

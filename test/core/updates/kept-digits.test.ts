@@ -42,7 +42,7 @@ const LOST = [
   ...['4e-324', '1e-999', '0.00000000000000000001234567890123456789', '9007199254740991.5'],
 ];
 
-test.each(KEPT)('%s is taken, in JSON Lines and in CSV', async (number) => {
+test.each(KEPT)('accepts %s in JSON Lines and in CSV', async (number) => {
   expect(keepsDigits(number)).toBe(true);
   for (const [reader, text] of [
     [JSONL, `{"id":"${ID}","monthlyRevenue":${number}}\n`],
@@ -52,7 +52,7 @@ test.each(KEPT)('%s is taken, in JSON Lines and in CSV', async (number) => {
   }
 });
 
-test.each(LOST)('%s would be rounded: it is refused with line and field, in JSON Lines and in CSV', async (number) => {
+test.each(LOST)('refuses %s, which would be rounded, with line and field in JSON Lines and in CSV', async (number) => {
   const jsonl = await problemsIn(JSONL, `\n{"id":"${ID}","notes":"x","monthlyRevenue" : ${number} , "smoker":true}\n`);
   const csv = await problemsIn(CSV, `id,monthlyRevenue\n${ID},${number}\n`);
 
@@ -61,18 +61,18 @@ test.each(LOST)('%s would be rounded: it is refused with line and field, in JSON
   expect(csv).toEqual({ records: 0, problems: [problem] });
 });
 
-test('a whole number is not made of one that is none', async () => {
+test('does not round a decimal to a whole number', async () => {
   const { problems } = await problemsIn(JSONL, `{"id":"${ID}","height":180.00000000000000001}\n`);
 
   expect(problems).toEqual([{ line: 1, field: 'height', sentence: ROUNDED }]);
 });
 
-test('digits in a text are no number', () => {
+test('ignores digits within texts', () => {
   const notes = '12345678901234567890 1e-99 \\" 0.12345678901234567890';
   expect(roundedField(`{"12345678901234567890":"${notes}","a":[1,2.5]}`)).toBeUndefined();
 });
 
-test('every number that JavaScript writes in 15 digits is kept', () => {
+test('keeps every number that JavaScript writes with 15 digits', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -9e15, max: 9e15 }), (value) => {
       const text = String(Number(value.toPrecision(15)));
@@ -82,7 +82,7 @@ test('every number that JavaScript writes in 15 digits is kept', () => {
   );
 });
 
-test('no number that is rounded is passed over, whatever it is and wherever it stands', () => {
+test('reports every number that is rounded, anywhere in a line', () => {
   const digits = (least: number, most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{${least},${most}}$`));
   const number = fc.oneof(
     digits(0, 30),
@@ -102,7 +102,7 @@ test('no number that is rounded is passed over, whatever it is and wherever it s
   );
 });
 
-test('brackets within brackets, more than a reviver can go down, are left to who judges the fields', async () => {
+test('reports deeply nested brackets as a wrong value of their field', async () => {
   const deep = `${'['.repeat(300_000)}${']'.repeat(300_000)}`;
 
   const { problems } = await problemsIn(JSONL, `{"id":"${ID}","notes":${deep},"monthlyRevenue":4e-324}\n`);

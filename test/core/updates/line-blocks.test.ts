@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LONGEST_LINE, lineBlocks } from '../../../core/updates/line-blocks.ts';
 import { allOf, bytesOf } from './support/lines.ts';
 
-test('whatever the pieces, blocks are whole lines and together the file', async () => {
+test('blocks are whole lines and together the file, for any pieces', async () => {
   const line = fc.integer({ min: 0, max: 30_000 }).map((length) => `${'x'.repeat(length)}\n`);
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), fc.integer({ min: 500, max: 200_000 }), async (lines, size) => {
@@ -23,7 +23,7 @@ test('whatever the pieces, blocks are whole lines and together the file', async 
   );
 });
 
-test('of a line that is too long little is kept at once, and what is behind it keeps its place', async () => {
+test('keeps only the start of a line that is too long, and the position of the next line', async () => {
   const blocks = await allOf(lineBlocks(bytesOf(`a\n${'x'.repeat(3 * LONGEST_LINE)}\nb\n`, 5000)));
 
   expect(blocks.map(({ bytes, ...rest }) => ({ ...rest, text: bytes.toString() }))).toEqual([
@@ -33,7 +33,7 @@ test('of a line that is too long little is kept at once, and what is behind it k
   ]);
 });
 
-test('a line of twice the limit is not kept either', async () => {
+test('reports a line of twice the limit as too long', async () => {
   const [block] = await allOf(lineBlocks(bytesOf('x'.repeat(2 * LONGEST_LINE))));
 
   expect(block).toMatchObject({ tooLong: true });

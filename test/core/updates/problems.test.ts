@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Problems } from '../../../core/batch/validate-updates.ts';
 import { shownName } from '../../../core/updates/update-line.ts';
 
-test('the first 20 are kept, and all are counted, fields with most first', () => {
+test('keeps the first 20 problems and counts all, with the most frequent fields first', () => {
   const problems = new Problems();
   for (let line = 1; line <= 50; line += 1) {
     problems.add({ line, field: line % 5 === 0 ? 'gender' : 'notes', sentence: 's' });
@@ -20,7 +20,7 @@ test('the first 20 are kept, and all are counted, fields with most first', () =>
   ]);
 });
 
-test('names that the file makes up do not fill the memory', () => {
+test('counts 200 names of fields, and all others together', () => {
   const problems = new Problems();
   for (let line = 1; line <= 1000; line += 1) problems.add({ line, field: `made-up-${line}`, sentence: 's' });
 
@@ -34,6 +34,6 @@ test.each([
   ['a\u001b[31m\nb', 'a?[31m?b'],
   ['x'.repeat(5000), `${'x'.repeat(40)}…`],
   ['שם פרטי', 'שם פרטי'],
-])('a name is shown so that it harms no terminal: %j', (name, shown) => {
+])('shows a name without control characters, and at most 40 characters of it: %j', (name, shown) => {
   expect(shownName(name)).toBe(shown);
 });

@@ -9,7 +9,7 @@ const csv = (header: string, ...rows: string[]) =>
 const recordsOf = async (text: string) =>
   (await entriesOf('csv', text, { allowNull: true })).map((entry) => ('record' in entry ? entry.record : entry));
 
-test('cells are read by the kind of their field', async () => {
+test('reads cells by the type of their field', async () => {
   const text = csv(
     'gender,smoker,height,monthlyRevenue,birthDate,customerServiceContactDate,classId,cellNumber,notes',
     `2,true,-5,12.50,2024-02-29,2026-11-21T10:00:00Z,${idOf(7)},+972501234567,"a, ""b""\nc"`,
@@ -33,7 +33,7 @@ test('cells are read by the kind of their field', async () => {
   ]);
 });
 
-test('an empty cell is absent, quoted or not; \\N is null without quotation marks only', async () => {
+test('reads an empty cell as absent, quoted or not, and \\N as null only without quotation marks', async () => {
   expect(await recordsOf(csv('notes,gender,city', ',1,""', '\\N,\\N,', '"\\N",1,x'))).toEqual([
     { id: idOf(1), gender: 1 },
     { id: idOf(2), notes: null, gender: null },
@@ -62,11 +62,11 @@ test.each([
   ['monthlyRevenue', '0x10'],
   ['birthDate', '29/02/2024'],
   ['birthDate', 'null'],
-])('%s is not read from the cell %s: nothing is converted', async (field, cell) => {
+])('%s refuses the cell %s, because values are not converted', async (field, cell) => {
   expect(await entriesOf('csv', csv(field, cell))).toMatchObject([{ line: 2, field }]);
 });
 
-test('a byte order mark, line breaks of Windows and a last line without one are read alike', async () => {
+test('reads a byte order mark, Windows line breaks and a last line without a line break', async () => {
   const text = csv('notes,city', '"a\nb",c', 'd,e');
 
   const windows = `\uFEFF${text.replaceAll('\n', '\r\n').trimEnd()}`;
@@ -106,7 +106,7 @@ test.each<[string, string, object[]]>([
     [{ line: 1, field: '(empty name)', sentence: 'is column 3: each column needs the name of a field' }, { line: 2 }],
   ],
   [
-    'the deprecated object',
+    'a column for the deprecated object',
     `id,customFields,notes\n${idOf(1)},,x\n`,
     [
       {
@@ -117,15 +117,15 @@ test.each<[string, string, object[]]>([
       { line: 2 },
     ],
   ],
-  ['line breaks of CR alone', 'id,notes\ra,b\r', [{ line: 1, field: null }]],
-])('%s in the header is reported', async (_, text, expected) => {
+  ['line breaks of CR only', 'id,notes\ra,b\r', [{ line: 1, field: null }]],
+])('reports %s in the header', async (_, text, expected) => {
   const entries = await entriesOf('csv', text);
 
   expect(entries).toMatchObject(expected);
   expect(entries).toHaveLength(expected.length);
 });
 
-test('unknown columns are reported once, and the rest of the file is checked', async () => {
+test('reports unknown columns once, and checks the rest of the file', async () => {
   expect(await entriesOf('csv', csv('frstName,gender', 'a,9', 'b,1'))).toMatchObject([
     { line: 1, field: 'frstName', sentence: 'is not a field of a customer (did you mean "firstName"?)' },
     { line: 2, field: 'gender' },
@@ -141,7 +141,7 @@ test.each([
   ['17,x,y', { field: 'id', sentence: 'is no UUID' }],
   [`${idOf(1)},,`, { field: null, sentence: 'has no field to change' }],
   [`${idOf(1)},x\ry,z`, { field: null, sentence: expect.stringContaining('save the file with LF or CRLF') }],
-])('%s is refused, and reading goes on', async (row, problem) => {
+])('refuses the row %s, and continues reading', async (row, problem) => {
   expect(await entriesOf('csv', `id,notes,city\n\n${row}\n${idOf(2)},a,b\n`)).toMatchObject([
     { line: 3, ...problem },
     { line: 4, record: { id: idOf(2) } },
@@ -152,14 +152,14 @@ test.each([
   [`${idOf(1)},x"y,z`, 'has a quotation mark inside a cell that does not begin with one; reading ended here'],
   [`${idOf(1)},"x"y,z`, 'has characters after the closing quotation mark of a cell; reading ended here'],
   [`${idOf(1)},x,"y`, 'opens a quotation mark that is never closed; reading ended here'],
-])('%s ends the reading, because the cells after it are uncertain', async (row, sentence) => {
+])('stops reading at the row %s, because the cells after it are uncertain', async (row, sentence) => {
   expect(await entriesOf('csv', `id,notes,city\n${idOf(2)},"a\n",b\n${row}\n${idOf(3)},a,b\n`)).toMatchObject([
     { line: 2, record: { id: idOf(2) } },
     { line: 4, field: null, sentence },
   ]);
 });
 
-test('lines that are not UTF-8 are reported by their own numbers, within long cells too', async () => {
+test('reports lines that are not UTF-8 by their own numbers, even within long cells', async () => {
   const row = (n: number, cell: Uint8Array) => Buffer.concat([Buffer.from(`${idOf(n)},"`), cell, Buffer.from('"\n')]);
   const long = Buffer.concat([Buffer.from('x\n'.repeat(40_000)), Buffer.from([0xe0])]);
   const file = Buffer.concat([
@@ -179,7 +179,7 @@ test('lines that are not UTF-8 are reported by their own numbers, within long ce
 test.each([
   ['a cell of 10 MB', `id,notes\n${idOf(1)},${'x'.repeat(10 * MB)}\n${idOf(2)},y\n`],
   ['a quotation mark that is never closed', csv('notes', '"x', ...Array.from({ length: 40_000 }, () => 'y'))],
-])('%s ends the reading, named with its limit', async (_, text) => {
+])('stops reading at %s, and reports the limit', async (_, text) => {
   expect(await entriesOf('csv', text, { allowNull: true })).toEqual([
     {
       line: 2,
@@ -190,7 +190,7 @@ test.each([
   ]);
 });
 
-test('a record that is too long as JSON is refused though its CSV is not', async () => {
+test('refuses a record that is too long as JSON, even if its CSV is not', async () => {
   const text = csv('notes', `"${'\u0001'.repeat(200_000)}"`, 'y');
 
   expect(await entriesOf('csv', text, { allowNull: true })).toMatchObject([
@@ -199,7 +199,7 @@ test('a record that is too long as JSON is refused though its CSV is not', async
   ]);
 });
 
-test.each([1, 3, 100])('pieces of %i bytes give the same entries', async (size) => {
+test.each([1, 3, 100])('reads the same entries in pieces of %i bytes', async (size) => {
   const text = csv('notes,city', '"שלום\r\n""😀""",x', '\\N,"a,b"', '"c",d', 'bad"cell,x');
 
   expect(await allOf(readUpdates(CSV, bytesOf(text, size), { allowNull: true }))).toEqual(

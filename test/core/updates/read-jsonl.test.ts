@@ -4,7 +4,7 @@ import { entriesOf, idOf } from './support/lines.ts';
 const MB = 1024 * 1024;
 const line = (n: number, fields: object = { notes: 'x' }) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
 
-test('records come with the line and the byte at which they begin; blank lines are none', async () => {
+test('returns records with their first line and byte, and skips blank lines', async () => {
   const text = `${line(1)}\n  \r\n${line(2, { gender: 2 }).trimEnd()}\r\n${line(3).trimEnd()}`;
 
   expect(await entriesOf('jsonl', text)).toEqual([
@@ -14,7 +14,7 @@ test('records come with the line and the byte at which they begin; blank lines a
   ]);
 });
 
-test('a byte order mark is passed over', async () => {
+test('skips a byte order mark', async () => {
   expect(await entriesOf('jsonl', `\uFEFF${line(1)}`)).toMatchObject([{ line: 1, from: 3 }]);
 });
 
@@ -31,7 +31,7 @@ test.each([
   [`{"id":"${idOf(1)}","customFields":{"present":true,"present":false}}`, 'gives a field twice'],
   [`{"id":"${idOf(1)}"}`, 'has no field to change'],
   ['['.repeat(100_000), 'begins a JSON array: write one object on each line, no brackets or commas around'],
-])('%#: a line that is not a JSON record is refused, and reading goes on', async (text, sentence) => {
+])('%#: refuses a line that is not a JSON record, and continues reading', async (text, sentence) => {
   expect(await entriesOf('jsonl', `\n${text}\n${line(9)}`)).toMatchObject([
     { line: 2, field: null, sentence },
     { line: 3, record: { id: idOf(9) } },
@@ -44,7 +44,7 @@ test.each(['__proto__', 'constructor', 'toString'])('%s is an unknown field like
   expect(await entriesOf('jsonl', text)).toMatchObject([{ line: 1, field: name }]);
 });
 
-test('a line of brackets within brackets is refused like any other', async () => {
+test('refuses a line of deeply nested brackets like any other', async () => {
   const deep = `${'['.repeat(300_000)}{"a":1}${']'.repeat(300_000)}`;
   const text = `{"id":"${idOf(1)}","notes":${deep}}\n{"id":"${idOf(2)}","customFields":{"present":${deep}}}\n`;
 
@@ -54,27 +54,24 @@ test('a line of brackets within brackets is refused like any other', async () =>
   ]);
 });
 
-test.each([3 * MB, 10 * MB])(
-  'a line of %i bytes is refused by its limit, without being kept, and reading goes on',
-  async (size) => {
-    const text = `${line(1)}${line(2, { notes: 'x'.repeat(size) })}${line(3)}`;
+test.each([3 * MB, 10 * MB])('refuses a line of %i bytes, and continues reading', async (size) => {
+  const text = `${line(1)}${line(2, { notes: 'x'.repeat(size) })}${line(3)}`;
 
-    expect(await entriesOf('jsonl', text)).toMatchObject([
-      { line: 1 },
-      { line: 2, field: null, sentence: 'is longer than 1048576 bytes, the most that a line may have' },
-      { line: 3, from: text.length - line(3).length, record: { id: idOf(3) } },
-    ]);
-  },
-);
+  expect(await entriesOf('jsonl', text)).toMatchObject([
+    { line: 1 },
+    { line: 2, field: null, sentence: 'is longer than 1048576 bytes, the most that a line may have' },
+    { line: 3, from: text.length - line(3).length, record: { id: idOf(3) } },
+  ]);
+});
 
-test('a line of the most bytes that one may have is read', async () => {
+test('reads a line of the maximum length, and refuses one byte more', async () => {
   const rest = line(1, { notes: '' }).length - 1;
 
   expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest) }))).toMatchObject([{ record: {} }]);
   expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest + 1) }))).toMatchObject([{ field: null }]);
 });
 
-test('a line that is not UTF-8 is reported, and the others are read', async () => {
+test('reports a line that is not UTF-8, and reads the others', async () => {
   const bad = Buffer.concat([
     Buffer.from(`${line(1)}{"notes":"`),
     Buffer.from([0xf9, 0xec]),

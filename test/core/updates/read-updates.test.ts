@@ -10,22 +10,22 @@ const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UT
 const cases: [string, UpdateFormat, string | Uint8Array, string][] = [
   ['an empty file', 'csv', '', 'is empty'],
   ['an empty file', 'jsonl', '', 'is empty'],
-  ['a byte order mark alone', 'csv', '\uFEFF', 'holds no record to update'],
-  ['empty lines alone', 'jsonl', '\n \r\n\n', 'holds no record to update'],
-  ['a header alone', 'csv', 'id,notes\n', 'holds no record to update'],
-  ['UTF-16', 'csv', utf16(`\uFEFFid,notes\n${idOf(1)},שלום וברכה\n`), NOT_A_TEXT],
-  ['UTF-16 the other way round', 'jsonl', utf16(good).swap16(), NOT_A_TEXT],
+  ['a file with only a byte order mark', 'csv', '\uFEFF', 'holds no record to update'],
+  ['a file with only empty lines', 'jsonl', '\n \r\n\n', 'holds no record to update'],
+  ['a file with only a header', 'csv', 'id,notes\n', 'holds no record to update'],
+  ['a UTF-16 file', 'csv', utf16(`\uFEFFid,notes\n${idOf(1)},שלום וברכה\n`), NOT_A_TEXT],
+  ['a big-endian UTF-16 file', 'jsonl', utf16(good).swap16(), NOT_A_TEXT],
   ['a binary file', 'jsonl', Buffer.from([1, 2, 0, 3, 0, 0, 0, 9, 8, 7]), NOT_A_TEXT],
 ];
 
-test.each(cases)('%s (%s) is reported once, as a whole', async (_, format, content, sentence) => {
+test.each(cases)('reports %s (%s) once, as a whole', async (_, format, content, sentence) => {
   expect(await entriesOf(format, content)).toEqual([{ line: 0, field: null, sentence }]);
 });
 
 test.each<[string, UpdateFormat, (id: string) => string]>([
   ['CSV', 'csv', (id) => `id,notes\n${id},a\n${idOf(2)},b\n${id.toUpperCase()},c\n`],
   ['JSON Lines', 'jsonl', (id) => `\n{"id":"${id}","notes":"a"}\n\n{"id":"${id.toUpperCase()}","notes":"c"}\n`],
-])('the same id twice in %s names both lines, whatever the letter case', async (_, format, content) => {
+])('reports a repeated id in %s with both lines, in any letter case', async (_, format, content) => {
   const problems = (await entriesOf(format, content('ABCDEFAB-0000-4000-8000-00000000abcd'))).filter(
     (e) => 'field' in e,
   );
@@ -35,13 +35,13 @@ test.each<[string, UpdateFormat, (id: string) => string]>([
   ]);
 });
 
-test('an id that is twice there is reported even where its line is wrong otherwise', async () => {
+test('reports a repeated id even if its line has another problem', async () => {
   const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
 
   expect((await entriesOf('jsonl', lines)).slice(1)).toMatchObject([{ field: 'id' }, { field: 'gender' }]);
 });
 
-test.each([1, 7, 65_536, 20 * MB])('pieces of %i bytes give the same entries', async (size) => {
+test.each([1, 7, 65_536, 20 * MB])('reads the same entries in pieces of %i bytes', async (size) => {
   const jsonl = Array.from(
     { length: size < 10 ? 50 : 3000 },
     (_, n) => `{"id":"${idOf(n)}","notes":"שלום 😀 ${n}"}\n`,
@@ -52,7 +52,7 @@ test.each([1, 7, 65_536, 20 * MB])('pieces of %i bytes give the same entries', a
   expect(entries.at(-1)).toMatchObject({ line: entries.length, record: { notes: `שלום 😀 ${entries.length - 1}` } });
 });
 
-test('a reader who has enough may leave, and the file is closed', async () => {
+test('closes the file when the reader stops early', async () => {
   let closed = false;
   async function* file() {
     try {
@@ -71,7 +71,7 @@ test.each([
   ['B.CSV', 'csv'],
   ['b.jsonl', 'jsonl'],
   ['b.v2.ndjson', 'jsonl'],
-])('%s is %s', (name, format) => {
+])('the format of %s is %s', (name, format) => {
   expect(formatOf(name)).toBe(format);
 });
 

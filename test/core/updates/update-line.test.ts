@@ -23,11 +23,11 @@ test.each<[object | number, string | null, string]>([
   [{ id, updateRelated: null }, 'updateRelated', 'must be true or false'],
   [[id], null, 'is an array, not a JSON object'],
   [5, null, 'is not a JSON object'],
-])('%j is refused with one sentence', (record, field, sentence) => {
+])('refuses %j with one sentence', (record, field, sentence) => {
   expect(problemsOf(3, record)).toEqual([{ line: 3, field, sentence }]);
 });
 
-test('null is taken where the configuration allows it, and never for what is no value of a customer', () => {
+test('accepts null if allowNull is set, but never for updateRelated', () => {
   const allowed = { allowNull: true };
 
   expect(problemsOf(1, { id, email: null, gender: null, customFields: null }, allowed)).toEqual([]);
@@ -38,7 +38,7 @@ test('null is taken where the configuration allows it, and never for what is no 
   ]);
 });
 
-test('every field that is wrong is reported, each once', () => {
+test('reports every wrong field once', () => {
   const record = { id: 'x', gender: 9, hight: 1, kupatHolim: 1, kupatHolimComplementary: 25 };
 
   expect(
@@ -48,7 +48,7 @@ test('every field that is wrong is reported, each once', () => {
   ).toEqual(['gender', 'hight', 'id', 'kupatHolimComplementary']);
 });
 
-test('of many unknown fields the first hundred are reported', () => {
+test('reports at most a hundred unknown fields', () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`unknown-${n}`, 1]));
 
   expect(problemsOf(1, { id, notes: 'x', ...many })).toHaveLength(100);
@@ -81,7 +81,7 @@ const record = fc
       JSON.parse(JSON.stringify(who === null ? fields : { ...fields, id: who })),
   );
 
-test('a record without a problem is what the schema takes, and has an id; with nulls it is what remains without them', () => {
+test('problemsOf accepts exactly what the schema accepts, and with allowNull also nulls that empty a field', () => {
   let taken = 0;
   fc.assert(
     fc.property(record, (given) => {
