@@ -49,7 +49,7 @@ async function expectDead(world: Simulation, reason: string, skewMs = 0) {
 }
 
 describe('a grant that a person withdrew', () => {
-  test('is named once and for all, with what to do', async () => {
+  test('is reported to all functions after one call, with the command to run', async () => {
     const { world, errors } = await withdrawn();
     const later = await world.ask(world.clients(20));
 
@@ -62,7 +62,7 @@ describe('a grant that a person withdrew', () => {
     ]);
   });
 
-  test('leaves an access token in use that is still valid', async () => {
+  test('does not stop the use of a valid access token', async () => {
     const world = new Simulation().stored(200);
     world.endpoint.revoke(world.secrets.tokens.refreshToken);
 
@@ -70,7 +70,7 @@ describe('a grant that a person withdrew', () => {
     await world.serves(1, 1);
   });
 
-  test('is followed by a new one, which costs fifty clients no call', async () => {
+  test('can be replaced by a new one, which serves fifty clients without a call', async () => {
     const { world } = await withdrawn();
 
     await world.authorized();
@@ -81,7 +81,7 @@ describe('a grant that a person withdrew', () => {
   });
 });
 
-test('a new grant is stored over a token set whose refreshes never ended', async () => {
+test('a new grant replaces a token set whose refreshes never ended', async () => {
   const world = expired();
   for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
 
@@ -90,8 +90,8 @@ test('a new grant is stored over a token set whose refreshes never ended', async
   await world.serves(50, 0);
 });
 
-describe('a command that dies under its claim', () => {
-  test('does not bring a dead token set back to life', async () => {
+describe('a command that is killed while it holds the claim', () => {
+  test('does not revive a dead token set', async () => {
     const world = await killedUnderItsClaim(await rotatedButNotStored());
     expect(world.state).toEqual(['AUTHORIZED']);
 
@@ -103,7 +103,7 @@ describe('a command that dies under its claim', () => {
     await world.serves(10, 1);
   });
 
-  test('leaves a healthy token set, which the next holder refreshes', async () => {
+  test('leaves a healthy token set, which a function refreshes after the claim has ended', async () => {
     const world = await killedUnderItsClaim();
     const claimedAt = world.clock.time - 1000;
 
@@ -114,7 +114,7 @@ describe('a command that dies under its claim', () => {
     expect(world.state).toEqual(['STORED']);
   });
 
-  test('leaves one that the CRM has ended: it is asked once', async () => {
+  test('leaves a token set that the CRM has ended, and functions call the CRM only once', async () => {
     const world = await killedUnderItsClaim();
     world.endpoint.revoke(world.secrets.tokens.refreshToken);
     await world.ask([world.client()]);
@@ -126,8 +126,8 @@ describe('a command that dies under its claim', () => {
   });
 });
 
-describe('a command and functions at once', () => {
-  test('a command that is throttled to its end gives its claim back at once', async () => {
+describe('a command and functions at the same time', () => {
+  test('a command that fails because it is throttled gives its claim back at once', async () => {
     const world = expired();
     refuseStores(world, 'ThrottlingException');
     const failed = world.storeGrant(undefined, { now: () => world.clock.time }).catch((error: Error) => error.name);
@@ -140,7 +140,7 @@ describe('a command and functions at once', () => {
     expect(world.clock.time - start).toBeLessThan(2_000);
   });
 
-  test('a ledger that may not be used is named to the person too', async () => {
+  test('a command without permission for the ledger reports ConfigInvalid with advice', async () => {
     const world = expired();
     world.ledger.trouble = () => awsError('AccessDeniedException');
     const message = expect.stringMatching(/^There is no permission to use the table ledger .*another --profile/);
@@ -150,7 +150,7 @@ describe('a command and functions at once', () => {
     expect(await world.clock.run(storing)).toMatchObject({ name: 'ConfigInvalid', message });
   });
 
-  test('a command that stores after its claim has run out has the last word', async () => {
+  test('a grant that a command stores after its claim has ended is the current one', async () => {
     const world = expired();
     const grant = world.endpoint.grant();
     const late = world.storeGrant(grant, { now: () => world.clock.time, storesAfterMs: 60_000 });
@@ -163,7 +163,7 @@ describe('a command and functions at once', () => {
     await world.serves(10, 1);
   });
 
-  test('a death that vanishes while the command looks hinders no new grant', async () => {
+  test('a new grant is stored even if the ledger loses the dead state during the command', async () => {
     const world = await rotatedButNotStored();
     let reads = 0;
     world.ledger.trouble = (operation) => {
@@ -178,7 +178,7 @@ describe('a command and functions at once', () => {
     await world.serves(10, 1);
   });
 
-  test('the command waits for a refresh that is running, and the last word is the new grant', async () => {
+  test('a command waits for a running refresh, and then its grant is the current one', async () => {
     const world = expired();
     world.endpoint.delayMs = 5_000;
     const running = world.ask(world.clients(20));
@@ -194,7 +194,7 @@ describe('a command and functions at once', () => {
     await world.serves(20, 1);
   });
 
-  test('many commands and many refreshes never make two successors of a token set', async () => {
+  test('many commands and many refreshes never store two successors of a token set', async () => {
     const world = expired();
     const grants = [1, 2, 3].map(() => world.endpoint.grant());
     const storing = grants.map((grant, index) => world.clock.sleep(index * 20).then(() => world.storeGrant(grant)));
@@ -207,7 +207,7 @@ describe('a command and functions at once', () => {
     expect(grants.map(({ accessToken }) => accessToken)).toContain(world.secrets.tokens.accessToken);
   });
 
-  test('of two commands one stores the very first grant, and the other its successor', async () => {
+  test('one of two commands stores the first grant, and the other its successor', async () => {
     const world = new Simulation();
     const message = expect.stringContaining('npx --no -- crm-export authorize');
     expect(await world.one()).toMatchObject({ name: 'ConfigInvalid', message });
@@ -253,7 +253,7 @@ describe('clocks that differ', () => {
     expect(world.state).toEqual(['STORED']);
   });
 
-  test('are never compared by the command: it watches a live claim for a whole lease', async () => {
+  test('do not matter to the command, which waits a whole lease for a live claim', async () => {
     // The functions' clock is five minutes behind this machine's clock, which the command uses for its claims.
     const world = new Simulation(Date.now() - 300_000).stored(-1);
     await world.dies({ diesAfter: 'claim' });
@@ -266,7 +266,7 @@ describe('clocks that differ', () => {
     await world.serves(20, 0);
   });
 
-  test('behind for the command make no second successor', async () => {
+  test('do not cause a second successor if the clock of the command is behind', async () => {
     const world = new Simulation(Date.now() + 300_000).stored(-1);
     const grant = world.endpoint.grant();
 
@@ -281,7 +281,7 @@ describe('clocks that differ', () => {
 describe('the numbers of authorizations', () => {
   const numbered = (world: Simulation, authorization: number) => ({ ...world.endpoint.grant(), authorization });
 
-  test('keep an older consent from being stored over a newer one, refreshed meanwhile or not', async () => {
+  test('prevent an older consent from replacing a newer one, even after a refresh', async () => {
     const world = expired();
     await world.clock.run(world.storeGrant(numbered(world, 2)));
     await world.ask([world.client()], { rejected: world.secrets.tokens.accessToken });
@@ -299,7 +299,7 @@ describe('the numbers of authorizations', () => {
     await world.serves(3, 1);
   });
 
-  test('leave a dead grant dead where they refuse one', async () => {
+  test('leave a dead grant dead if they refuse a new one', async () => {
     const { world } = await withdrawn({ authorization: 5 });
 
     await world.clock.run(world.storeGrant(numbered(world, 4)).catch(() => undefined));
@@ -308,7 +308,7 @@ describe('the numbers of authorizations', () => {
     expect(await world.one()).toMatchObject({ name: 'ReauthorizationRequired' });
   });
 
-  test('are above that of a grant of an earlier release, which has none', async () => {
+  test('are higher than that of a grant of an earlier release, which has no number', async () => {
     const world = expired();
     const grant = numbered(world, 1);
 
@@ -317,7 +317,7 @@ describe('the numbers of authorizations', () => {
     expect(world.secrets.tokens).toMatchObject({ accessToken: grant.accessToken, authorization: 1 });
   });
 
-  test('are each given out once, and above the stored one also where the ledger was lost', async () => {
+  test('are unique, and not below the required minimum', async () => {
     const world = new Simulation();
     const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');
     const take = (...least: number[]) => world.clock.run(Promise.all(least.map((each) => ledger.takeNumber(each))));

@@ -105,64 +105,70 @@ test.for([
   { what: 'a new secret of the same client', clientId: 'id', saysWhose: true },
   { what: 'another client', clientId: 'another', saysWhose: true },
   { what: 'another client, over a grant of an earlier release', clientId: 'another', saysWhose: false },
-])('with $what, killed at any call, functions go on with a grant that works', async ({ clientId, saysWhose }) => {
-  for (const arrives of [true, false]) {
-    const ends: boolean[] = [];
-    for (let diesAt = 1; ; diesAt += 1) {
-      const { world, granted, functions } = worldOf({ saysWhose });
-      const tokens = granted(clientId);
+])(
+  'with $what, functions keep a working grant if the command is killed at any call',
+  async ({ clientId, saysWhose }) => {
+    for (const arrives of [true, false]) {
+      const ends: boolean[] = [];
+      for (let diesAt = 1; ; diesAt += 1) {
+        const { world, granted, functions } = worldOf({ saysWhose });
+        const tokens = granted(clientId);
 
-      const end = await storing(world, tokens, clientId, diesAt, arrives);
-      const isNew = world.secrets.tokens.accessToken === tokens.accessToken;
-      const answers = await world.ask(functions(10));
+        const end = await storing(world, tokens, clientId, diesAt, arrives);
+        const isNew = world.secrets.tokens.accessToken === tokens.accessToken;
+        const answers = await world.ask(functions(10));
 
-      const what = `killed at call ${diesAt}`;
-      const { accessToken, functionStoredAt } = world.secrets.tokens;
-      expect(functionStoredAt, what).toEqual(expect.any(String));
-      expect(answers, what).toEqual(Array(10).fill(accessToken));
-      expect(world.endpoint.reuses, what).toBe(0);
-      expect(world.state, what).not.toContain('DEAD');
-      // The next refresh succeeds, and so does the next authorization.
-      const later = await world.ask(functions(5), { rejected: accessToken });
-      expect(later, what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
-      const again = granted(clientId);
-      expect(await storing(world, again, clientId)).toBe('stored');
-      expect(world.secrets.tokens, what).toMatchObject({ accessToken: again.accessToken, functionStoredAt: null });
-      expect(await world.ask(functions(5)), what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
-      if (end === 'stored') break;
-      ends.push(isNew);
+        const what = `killed at call ${diesAt}`;
+        const { accessToken, functionStoredAt } = world.secrets.tokens;
+        expect(functionStoredAt, what).toEqual(expect.any(String));
+        expect(answers, what).toEqual(Array(10).fill(accessToken));
+        expect(world.endpoint.reuses, what).toBe(0);
+        expect(world.state, what).not.toContain('DEAD');
+        // The next refresh succeeds, and so does the next authorization.
+        const later = await world.ask(functions(5), { rejected: accessToken });
+        expect(later, what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
+        const again = granted(clientId);
+        expect(await storing(world, again, clientId)).toBe('stored');
+        expect(world.secrets.tokens, what).toMatchObject({ accessToken: again.accessToken, functionStoredAt: null });
+        expect(await world.ask(functions(5)), what).toEqual(Array(5).fill(world.secrets.tokens.accessToken));
+        if (end === 'stored') break;
+        ends.push(isNew);
+      }
+      // The kills happened before and after the new grant was stored.
+      expect(ends.length).toBeGreaterThan(6);
+      expect(new Set(ends)).toEqual(new Set([true, false]));
     }
-    // The kills happened before and after the new grant was stored.
-    expect(ends.length).toBeGreaterThan(6);
-    expect(new Set(ends)).toEqual(new Set([true, false]));
-  }
-});
+  },
+);
 
 test.for([
   ['another', 'third'],
   ['id', 'third'],
   ['third', 'id'],
-] as const)('of two commands at once, for %s and %s, no grant dies of the other client', async ([one, two]) => {
-  for (let waitsAt = 1, waited = true; waited; waitsAt += 1) {
-    waited = false;
-    const { world, granted, functions } = worldOf({ saysWhose: true });
-    const [slow, fast] = [granted(one), granted(two)];
-    const other = async (call: number) => {
-      if (call !== waitsAt) return;
-      waited = true;
-      await storingWith(world, fast, two, async () => undefined);
-    };
+] as const)(
+  "two commands at the same time, for the clients %s and %s, do not end each other's grant",
+  async ([one, two]) => {
+    for (let waitsAt = 1, waited = true; waited; waitsAt += 1) {
+      waited = false;
+      const { world, granted, functions } = worldOf({ saysWhose: true });
+      const [slow, fast] = [granted(one), granted(two)];
+      const other = async (call: number) => {
+        if (call !== waitsAt) return;
+        waited = true;
+        await storingWith(world, fast, two, async () => undefined);
+      };
 
-    await world.clock.run(storingWith(world, slow, one, other));
-    const [answer] = await world.ask(functions(1), { rejected: world.secrets.tokens.accessToken });
+      await world.clock.run(storingWith(world, slow, one, other));
+      const [answer] = await world.ask(functions(1), { rejected: world.secrets.tokens.accessToken });
 
-    const refused = expect.objectContaining({ name: 'ConfigInvalid' });
-    expect([world.secrets.tokens.accessToken, refused], `slower at call ${waitsAt}`).toContainEqual(answer);
-    expect(world.state, `slower at call ${waitsAt}`).not.toContain('DEAD');
-  }
-});
+      const refused = expect.objectContaining({ name: 'ConfigInvalid' });
+      expect([world.secrets.tokens.accessToken, refused], `slower at call ${waitsAt}`).toContainEqual(answer);
+      expect(world.state, `slower at call ${waitsAt}`).not.toContain('DEAD');
+    }
+  },
+);
 
-test('a grant of a client that the secret does not hold is not shown to the CRM with another one', async () => {
+test('a function does not present a grant to the CRM with the secret of another client', async () => {
   const { world, functions } = worldOf({ saysWhose: true });
   world.secrets.oauthClient = JSON.stringify({ clientId: 'third', clientSecret: 'of it' });
 

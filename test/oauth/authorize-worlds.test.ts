@@ -4,7 +4,7 @@ import { authorizeWorld } from './support/authorize-worlds.ts';
 
 /** Two commands at once, a CRM that ends former grants at a consent, commands that die, a second deployment. */
 
-test('no grant is lost but by what the documents say, and no token is presented twice', async () => {
+test('no grant is lost except in the documented cases, and no token is presented twice', async () => {
   const lost: unknown[] = [];
   for (let seed = 1; seed <= runs(150); seed += 1) {
     const { answer, documented, reuses } = await authorizeWorld(seed);
@@ -14,7 +14,7 @@ test('no grant is lost but by what the documents say, and no token is presented 
   expect(lost).toEqual([]);
 });
 
-test('without numbers, older consents are stored over newer ones', async () => {
+test('without authorization numbers, grants are lost because older consents replace newer ones', async () => {
   const worlds = Array.from({ length: 300 }, (_, index) => index + 1);
   let lost = 0;
   for (const seed of worlds) {

@@ -49,7 +49,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
     ['40 minutes', 40 * MINUTE, 15],
     ['6 hours', 6 * HOUR, 120],
     ['3 days', 72 * HOUR, 1200],
-  ])('for %s costs no grant: when it recovers, all runs are served', async (_, length, every) => {
+  ])('for %s does not lose the grant, and all runs are served after it recovers', async (_, length, every) => {
     const world = new Simulation().stored(-1);
     world.endpoint.rotation = rotation;
     const { runs, names, seconds } = await outage(length, every, world);
@@ -63,7 +63,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
   });
 });
 
-test('a CRM that does not answer is left alone longer each time: a lease, then 30, 60, 120 and 120 minutes', async () => {
+test('waits a lease, then 30, 60, 120 and 120 minutes between refreshes that get no answer', async () => {
   const { calls } = await outage(6 * HOUR, 60);
 
   const first = calls.filter((_, index) => index % 2 === 0);
@@ -76,7 +76,7 @@ test('a CRM that does not answer is left alone longer each time: a lease, then 3
   }
 });
 
-test('an outage that is over within a minute costs a lease', async () => {
+test('an outage of 20 seconds delays runs by less than 90 seconds', async () => {
   const { names, calls, seconds } = await outage(20);
 
   expect(names).toEqual(['CrmUnavailable']);
@@ -84,7 +84,7 @@ test('an outage that is over within a minute costs a lease', async () => {
   expect(seconds).toBeLessThan(90);
 });
 
-test('after four hours without an answer, and not before, an alarm is raised, though nobody may ask again yet', async () => {
+test('counts TokenEndpointUnanswered after four hours without an answer, but not after three', async () => {
   const before = await outage(3 * HOUR, 60);
   const { world } = await outage(4.2 * HOUR, 60);
 
@@ -92,7 +92,7 @@ test('after four hours without an answer, and not before, an alarm is raised, th
   expect(world.counted).toContain('TokenEndpointUnanswered');
 });
 
-test('while the CRM is left alone nobody waits in a function, and a new grant is stored within a lease', async () => {
+test('between refreshes of an outage functions do not wait, and a new grant is stored within a lease', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = Array(4).fill('lostBefore');
   await world.ask([world.client()]);
@@ -113,7 +113,7 @@ test('while the CRM is left alone nobody waits in a function, and a new grant is
   await world.serves(20, 4);
 });
 
-test('claims under which nothing was presented use up nothing', async () => {
+test('claims without a presented token do not delay the next refresh', async () => {
   const world = new Simulation().stored(-1);
   for (let crash = 0; crash < 5; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
   const start = world.clock.time;
@@ -124,7 +124,7 @@ test('claims under which nothing was presented use up nothing', async () => {
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('a claim is given back at once where the secret cannot be read under it', async () => {
+test('a claim is given back at once if the secret cannot be read', async () => {
   const world = new Simulation().stored(-1);
   let reads = 0;
   world.secrets.trouble = () => {

@@ -4,9 +4,9 @@ import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
 const REFUSALS: [string, Fault, string][] = [
-  ['busy', { kind: 'busy', message: 'The token endpoint answered 503.' }, 'RateLimited'],
-  ['unreachable', { kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable'],
-  ['silent', 'lostBefore', 'CrmUnavailable'],
+  ['answered with 503', { kind: 'busy', message: 'The token endpoint answered 503.' }, 'RateLimited'],
+  ['not sent', { kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable'],
+  ['not answered', 'lostBefore', 'CrmUnavailable'],
   ['refused', { kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' }, 'ConfigInvalid'],
 ];
 
@@ -21,42 +21,36 @@ async function fiveHundred(world: Simulation) {
   return { client, answers };
 }
 
-test.each(REFUSALS)(
-  '500 calls of a warm function while a refresh is %s cost a handful of everything',
-  async (_, fault, name) => {
-    const world = new Simulation().stored(-1);
-    world.endpoint.faults = Array(1000).fill(fault);
+test.each(REFUSALS)('500 requests of a warm function make few calls while refreshes are %s', async (_, fault, name) => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = Array(1000).fill(fault);
 
-    const { client, answers } = await fiveHundred(world);
+  const { client, answers } = await fiveHundred(world);
 
-    for (const answer of answers) expect(answer).toBeInstanceOf(Error);
-    expect(answers[0]).toMatchObject({ name });
-    expect(world.endpoint.calls).toBeLessThanOrEqual(4);
-    // If the CRM is silent, one call waits for the end of the claim and polls in the meantime.
-    expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
-    expect(world.ledger.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
-    world.endpoint.faults = [];
-    await world.pass(31 * 60_000);
-    expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
-  },
-);
+  for (const answer of answers) expect(answer).toBeInstanceOf(Error);
+  expect(answers[0]).toMatchObject({ name });
+  expect(world.endpoint.calls).toBeLessThanOrEqual(4);
+  // If the CRM is silent, one call waits for the end of the claim and polls in the meantime.
+  expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
+  expect(world.ledger.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
+  world.endpoint.faults = [];
+  await world.pass(31 * 60_000);
+  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+});
 
-test.each(REFUSALS)(
-  'an ageing token is given out 500 times while a refresh is %s, for a handful of calls',
-  async (_, fault) => {
-    const world = new Simulation().stored(200);
-    const { accessToken } = world.secrets.tokens;
-    world.endpoint.faults = Array(1000).fill(fault);
+test.each(REFUSALS)('an ageing token is returned 500 times with few calls while refreshes are %s', async (_, fault) => {
+  const world = new Simulation().stored(200);
+  const { accessToken } = world.secrets.tokens;
+  world.endpoint.faults = Array(1000).fill(fault);
 
-    const { answers } = await fiveHundred(world);
+  const { answers } = await fiveHundred(world);
 
-    expect(new Set(answers)).toEqual(new Set([accessToken]));
-    expect(world.endpoint.calls).toBeLessThanOrEqual(4);
-    expect(world.secrets.operations.length).toBeLessThanOrEqual(20);
-  },
-);
+  expect(new Set(answers)).toEqual(new Set([accessToken]));
+  expect(world.endpoint.calls).toBeLessThanOrEqual(4);
+  expect(world.secrets.operations.length).toBeLessThanOrEqual(20);
+});
 
-test('an ageing token is given out where the secret cannot be read, for a handful of reads', async () => {
+test('an ageing token is returned while the secret cannot be read, with at most two reads', async () => {
   const world = new Simulation().stored(900);
   const { accessToken } = world.secrets.tokens;
   const client = world.client();
@@ -77,7 +71,7 @@ test('an ageing token is given out where the secret cannot be read, for a handfu
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('a token that met a 403 stays in hand where the secret cannot be read: one refused call costs the others nothing', async () => {
+test('a token is still returned after a 403 if the secret cannot be read', async () => {
   const world = new Simulation().stored(3000);
   const { accessToken: reread } = world.secrets.tokens;
   const client = world.client();
@@ -99,31 +93,34 @@ test('a token that met a 403 stays in hand where the secret cannot be read: one 
 test.each([
   ['ageing', 200],
   ['stale', -1],
-] as const)('a cold function whose look for the successor of an %s token fails', async (freshness, life) => {
-  const world = new Simulation().stored(life);
-  const { accessToken } = world.secrets.tokens;
-  let down = true;
-  const noSuccessor = async () => {
-    throw new RunError('TokenStoreUnavailable', 'The secret could not be read.');
-  };
-  const client = world.client({
-    change: ({ store }) => ({
-      store: { ...store, version: (id) => (down ? noSuccessor() : store.version(id)) },
-    }),
-  });
+] as const)(
+  'a cold function calls neither CRM nor ledger if it cannot read the successor of a token: %s',
+  async (freshness, life) => {
+    const world = new Simulation().stored(life);
+    const { accessToken } = world.secrets.tokens;
+    let down = true;
+    const noSuccessor = async () => {
+      throw new RunError('TokenStoreUnavailable', 'The secret could not be read.');
+    };
+    const client = world.client({
+      change: ({ store }) => ({
+        store: { ...store, version: (id) => (down ? noSuccessor() : store.version(id)) },
+      }),
+    });
 
-  const [answer] = await world.ask([client]);
+    const [answer] = await world.ask([client]);
 
-  if (freshness === 'ageing') expect(answer).toBe(accessToken);
-  else expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
-  expect([world.endpoint.calls, world.ledger.asked]).toEqual([0, 0]);
-  down = false;
-  await world.pass(30_000);
-  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
-  expect(world.endpoint.calls).toBe(1);
-});
+    if (freshness === 'ageing') expect(answer).toBe(accessToken);
+    else expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
+    expect([world.endpoint.calls, world.ledger.asked]).toEqual([0, 0]);
+    down = false;
+    await world.pass(30_000);
+    expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+    expect(world.endpoint.calls).toBe(1);
+  },
+);
 
-test('a CRM that asks for ten minutes is asked again after ten minutes, and the secret is looked at meanwhile', async () => {
+test('a Retry-After of ten minutes delays the next call, and the secret is read in the meantime', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
   const client = world.client();
@@ -140,7 +137,7 @@ test('a CRM that asks for ten minutes is asked again after ten minutes, and the 
   expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
 });
 
-test('what a person stores meanwhile is found within half a minute, whatever the CRM requested', async () => {
+test('a new grant is used within 30 seconds, even if the CRM asks for a longer wait', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
   const client = world.client();
@@ -153,7 +150,7 @@ test('what a person stores meanwhile is found within half a minute, whatever the
   expect(await world.ask([client])).toEqual([grant.accessToken]);
 });
 
-test('a dead grant is never remembered: the run after a new authorization is served at once', async () => {
+test('a dead grant is not cached: the first request after a new authorization succeeds', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.revoke(world.secrets.tokens.refreshToken);
   const client = world.client();
@@ -165,7 +162,7 @@ test('a dead grant is never remembered: the run after a new authorization is ser
   expect(await world.ask([client])).toEqual([grant.accessToken]);
 });
 
-test('an invocation with too little time left does not spoil the next one', async () => {
+test('an invocation with too little time left does not affect the next one', async () => {
   const world = new Simulation().stored(-1);
   let left = 20;
   const client = world.client({ secondsLeft: () => left });
@@ -176,7 +173,7 @@ test('an invocation with too little time left does not spoil the next one', asyn
   expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
 });
 
-test('a token that was refused with 401 is never given out again, however long nothing can be refreshed', async () => {
+test('a token that is rejected with 401 is never returned again, even if refreshes keep failing', async () => {
   const world = new Simulation().stored(3000);
   const client = world.client();
   const { accessToken: rejected } = world.secrets.tokens;

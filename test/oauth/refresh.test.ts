@@ -26,7 +26,7 @@ describe.each([
     expect(world.counted).toEqual(['TokenRefreshes']);
   });
 
-  test('twenty token sets of two seconds for thirty clients cost twenty calls and versions', async () => {
+  test('twenty token sets with a lifetime of two seconds cost thirty clients twenty calls and versions', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     // Short waits of 0.25 s: longer ones would outlast a token of two seconds.
@@ -40,7 +40,7 @@ describe.each([
     expect(world.secrets.versions.size).toBe(21);
   });
 
-  test('the refresh token that is kept refreshes again', async () => {
+  test('the stored refresh token refreshes again', async () => {
     const world = expired();
     const before = world.secrets.tokens.refreshToken;
 
@@ -54,7 +54,7 @@ describe.each([
 });
 
 describe('a valid token', () => {
-  test('costs each of fifty clients one read, however often it asks', async () => {
+  test('costs each of fifty clients one read for ten requests', async () => {
     const world = new Simulation().stored(3000);
     const clients = world.clients(50);
 
@@ -64,7 +64,7 @@ describe('a valid token', () => {
     expect(world.ledger.asked).toBe(0);
   });
 
-  test('that is refused is refreshed once by fifty workers', async () => {
+  test('is refreshed once if fifty clients report it as rejected', async () => {
     const world = new Simulation().stored(3000);
     const clients = world.clients(50);
     await world.ask(clients);
@@ -72,7 +72,7 @@ describe('a valid token', () => {
     await world.serves(clients, 1, { rejected: world.secrets.tokens.accessToken });
   });
 
-  test('that another run has replaced is read again, without any token call', async () => {
+  test('is read again without a token call if another run has replaced it', async () => {
     const world = new Simulation().stored(3000);
     const clients = world.clients(50);
     await world.ask(clients);
@@ -84,7 +84,7 @@ describe('a valid token', () => {
     expect(world.secrets.tokens.accessToken).not.toBe(rejected);
   });
 
-  test('whose rights did not suffice is read again, once, and never refreshed for it', async () => {
+  test('is read again once after a 403, and is not refreshed', async () => {
     const world = new Simulation().stored(3000);
     const client = world.client();
     const { accessToken: reread } = world.secrets.tokens;
@@ -104,7 +104,7 @@ describe('a valid token', () => {
 });
 
 describe('several calls in one process', () => {
-  test('on an expired token are one claim and one token call', async () => {
+  test('with an expired token make one claim and one token call', async () => {
     const world = new Simulation().stored(-1);
     const client = world.client();
 
@@ -113,7 +113,7 @@ describe('several calls in one process', () => {
     expect(world.ledger.asked).toBe(2);
   });
 
-  test.each([1, 3])('of which %i join a look with a refused token make one refresh', async (count) => {
+  test.each([1, 3])('make one refresh if %i of them report the token as rejected', async (count) => {
     const world = new Simulation().stored(3000);
     const { accessToken: rejected } = world.secrets.tokens;
     const client = world.client();
@@ -126,7 +126,7 @@ describe('several calls in one process', () => {
     expect(world.endpoint.calls).toBe(1);
   });
 
-  test('a refresh that gives the same access token again costs one token set, not two', async () => {
+  test('store one token set if a refresh returns the same access token again', async () => {
     const world = new Simulation().stored(3000);
     const { accessToken: rejected } = world.secrets.tokens;
     const client = world.client({
@@ -146,7 +146,7 @@ describe('several calls in one process', () => {
   });
 });
 
-describe('a token shortly before its end', () => {
+describe('a token shortly before it expires', () => {
   test('is refreshed by one of fifty clients, and the others do not wait', async () => {
     const world = new Simulation().stored(200);
     world.endpoint.delayMs = 5_000;
@@ -168,7 +168,7 @@ describe('a token shortly before its end', () => {
     expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
   });
 
-  test('is used where its refresh fails, and its end shows the failure', async () => {
+  test('is used if its refresh fails, and the failure is reported after it has expired', async () => {
     const world = new Simulation().stored(200);
     const before = world.secrets.tokens.accessToken;
     world.endpoint.faults = [
@@ -187,7 +187,7 @@ describe('a token shortly before its end', () => {
     expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
   });
 
-  test('of unknown life comes after an hour, and it outlives that where it cannot be refreshed', async () => {
+  test('with an unknown lifetime is refreshed after an hour, and used longer if it cannot be refreshed', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.lifeSeconds = null;
     const client = world.client();
@@ -213,7 +213,7 @@ describe('a slow token endpoint', () => {
     expect(world.state).toEqual(['STORED']);
   });
 
-  test('that takes 35 seconds is asked twice before the claim ends, and later callers wait for its end', async () => {
+  test('that takes 35 seconds is called twice under one claim, and later callers wait until the claim ends', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.delayMs = 35_000;
     const start = world.clock.time;
@@ -231,7 +231,7 @@ describe('a slow token endpoint', () => {
 });
 
 describe('late or lost state of AWS', () => {
-  test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
+  test.each([3, 10, 60])('a version label that is %i seconds late causes no additional call', async (seconds) => {
     const world = new Simulation().stored(-1);
     world.secrets.staleMs = seconds * 1000;
 
@@ -241,7 +241,7 @@ describe('late or lost state of AWS', () => {
     await world.serves(30, 1);
   });
 
-  test('several token sets after a late label are followed to the newest', async () => {
+  test('functions follow several token sets from a late label to the newest one', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.lifeSeconds = 2;
     world.secrets.staleMs = 60_000;
@@ -252,7 +252,7 @@ describe('late or lost state of AWS', () => {
     }
   });
 
-  test('without its item of the ledger, a token set that has a successor is not spent again', async () => {
+  test('a token set with a successor is not spent again if its ledger item is lost', async () => {
     const world = new Simulation().stored(-1);
     await world.serves(1, 1);
     world.ledger.items.clear();
@@ -261,7 +261,7 @@ describe('late or lost state of AWS', () => {
     await world.serves(50, 1);
   });
 
-  test('a successor that appears between the look and the claim is found under the claim', async () => {
+  test('a successor that is stored just before the claim is found after the claim', async () => {
     const world = new Simulation().stored(-1);
     const late = world.client({
       change: ({ ledger }) => ({
@@ -280,7 +280,7 @@ describe('late or lost state of AWS', () => {
   });
 });
 
-describe('a holder that dies or stops', () => {
+describe('a holder of the claim that dies or stops', () => {
   const dead = async (rotation: Simulation['endpoint']['rotation'], diesAfter: 'claim' | 'answer' | 'store') => {
     const world = new Simulation().stored(-1);
     world.endpoint.rotation = rotation;
@@ -288,17 +288,20 @@ describe('a holder that dies or stops', () => {
     return world;
   };
 
-  test.each(['strict', 'none'] as const)('after the claim (%s) delays by a lease', async (rotation) => {
-    const world = await dead(rotation, 'claim');
-    const start = world.clock.time;
+  test.each(['strict', 'none'] as const)(
+    'after claiming delays the others by a lease (rotation: %s)',
+    async (rotation) => {
+      const world = await dead(rotation, 'claim');
+      const start = world.clock.time;
 
-    await world.serves(20, 1);
+      await world.serves(20, 1);
 
-    expect(world.endpoint.callTimes[0]).toBeGreaterThanOrEqual(start - 5_000 + LEASE_MS);
-    expect(world.clock.time - start).toBeLessThan(LEASE_MS);
-  });
+      expect(world.endpoint.callTimes[0]).toBeGreaterThanOrEqual(start - 5_000 + LEASE_MS);
+      expect(world.clock.time - start).toBeLessThan(LEASE_MS);
+    },
+  );
 
-  test('after the answer of a strict server costs one presentation more, then all stop', async () => {
+  test('after the answer of a strict server causes one more call, and then all functions stop', async () => {
     const world = await dead('strict', 'answer');
 
     const answers = [...(await world.ask(world.clients(20))), ...(await world.ask(world.clients(100)))];
@@ -310,7 +313,7 @@ describe('a holder that dies or stops', () => {
   });
 
   test.each([{ graceSeconds: 60 }, 'none'] as const)(
-    'after the answer (%j) is repaired by the next',
+    'after the answer is replaced by the next holder (rotation: %j)',
     async (rotation) => {
       const world = await dead(rotation, 'answer');
 
@@ -318,17 +321,20 @@ describe('a holder that dies or stops', () => {
     },
   );
 
-  test.each(['strict', 'none'] as const)('after the store (%s) costs nothing', async (rotation) => {
-    const world = await dead(rotation, 'store');
-    const start = world.clock.time;
+  test.each(['strict', 'none'] as const)(
+    'after storing causes no delay and no call (rotation: %s)',
+    async (rotation) => {
+      const world = await dead(rotation, 'store');
+      const start = world.clock.time;
 
-    await world.serves(20, 1);
+      await world.serves(20, 1);
 
-    expect(world.clock.time - start).toBeLessThan(1000);
-    expect(world.state).toEqual(['CLAIMED']);
-  });
+      expect(world.clock.time - start).toBeLessThan(1000);
+      expect(world.state).toEqual(['CLAIMED']);
+    },
+  );
 
-  test('after two others, and after it stored, leaves a token that counts', async () => {
+  test('after storing leaves a valid token, even if two others have died before', async () => {
     const world = new Simulation().stored(-1);
     for (let crash = 0; crash < 2; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
     await world.dies({ diesAfter: 'store' }, LEASE_MS + 1000);
@@ -336,7 +342,7 @@ describe('a holder that dies or stops', () => {
     await world.serves(1, 1);
   });
 
-  test('for longer than its claim changes nothing of what the next holder does', async () => {
+  test('for longer than its claim does not affect the next holder', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.delayMs = 19_000;
     // The client stops like a frozen container, then releases a claim that it no longer owns.
@@ -357,7 +363,7 @@ describe('a holder that dies or stops', () => {
     expect(world.state).toEqual(['STORED']);
   });
 
-  test('while it stores does not kill what another has stored meanwhile', async () => {
+  test('while storing does not end the grant that another holder has stored', async () => {
     const world = new Simulation().stored(-1);
     const stopped = world.client({
       change: ({ store }) => ({
@@ -381,7 +387,7 @@ describe('a holder that dies or stops', () => {
   });
 });
 
-test('a token is in use only after its refresh token is stored', async () => {
+test('an access token is returned only after its refresh token is stored', async () => {
   const world = new Simulation().stored(-1);
   const throttled = Object.assign(new Error('slow down'), { name: 'ThrottlingException' });
   world.secrets.trouble = (operation) =>

@@ -10,7 +10,7 @@ const awsError = (name: string) => Object.assign(new Error('refused'), { name })
 const expired = () => new Simulation().stored(-1);
 const ONE_PERSON_NEEDED = { name: 'ReauthorizationRequired' };
 
-describe('storing', () => {
+describe('a write of the token set', () => {
   /** Refuses the first writes of the token set. */
   function refused(name: string, times = Number.POSITIVE_INFINITY) {
     const world = expired();
@@ -25,7 +25,7 @@ describe('storing', () => {
 
   test.each([
     ['is throttled', 'ThrottlingException', 5],
-    ['is refused for a moment, as right after a deployment,', 'AccessDeniedException', 3],
+    ['is refused three times, as after a deployment,', 'AccessDeniedException', 3],
   ])('that %s is repeated with the same id and text', async (_, name, times) => {
     const world = refused(name, times);
 
@@ -38,7 +38,7 @@ describe('storing', () => {
   });
 
   test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededException'])(
-    'that fails for good (%s) leaves its caller the token, and stops all others',
+    'that keeps failing (%s) returns the token to its caller, and stops all others',
     async (name) => {
       const world = refused(name);
       const start = world.clock.time;
@@ -55,26 +55,29 @@ describe('storing', () => {
     },
   );
 
-  test.each([true, false])('that fails loses nothing of a CRM that does not rotate (repeats it: %s)', async (sends) => {
-    const world = refused('AccessDeniedException');
-    Object.assign(world.endpoint, { rotation: 'none', sendsRefreshToken: sends });
+  test.each([true, false])(
+    'that fails loses no grant of a CRM that does not rotate (repeats the token: %s)',
+    async (sends) => {
+      const world = refused('AccessDeniedException');
+      Object.assign(world.endpoint, { rotation: 'none', sendsRefreshToken: sends });
 
-    for (const answer of await world.ask(world.clients(3))) expect(world.endpoint.issued).toContain(answer);
+      for (const answer of await world.ask(world.clients(3))) expect(world.endpoint.issued).toContain(answer);
 
-    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
-    expect(world.counted).toEqual([]);
-    world.secrets.trouble = () => undefined;
-    await world.serves(20, 4);
-  });
+      expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
+      expect(world.counted).toEqual([]);
+      world.secrets.trouble = () => undefined;
+      await world.serves(20, 4);
+    },
+  );
 
-  test('that fails leaves its caller the token even where the ledger fails as well', async () => {
+  test('that fails returns the token to its caller, even if the ledger fails too', async () => {
     const world = refused('AccessDeniedException');
     world.ledger.trouble = () => (world.endpoint.calls > 0 ? awsError('InternalServerError') : undefined);
 
     expect(await world.one()).toBe(world.endpoint.issued.at(-2));
   });
 
-  test('finds a successor with other content, and adopts it', async () => {
+  test('that finds a successor with other content adopts it', async () => {
     const world = expired();
     const other = world.endpoint.grant();
     const client = world.client({
@@ -95,7 +98,7 @@ describe('storing', () => {
     expect(world.counted).toEqual([]);
   });
 
-  test('comes before a report of what is odd in the answer', async () => {
+  test('happens before oddities of the answer are reported', async () => {
     const world = expired();
     const reports: unknown[] = [];
     const client = world.client({
@@ -113,10 +116,10 @@ describe('storing', () => {
 
 describe('an answer that is lost', () => {
   test.each<[string, Fault]>([
-    ['without a token', { kind: 'lost', message: 'answered 200 without a token.' }],
-    ['of a gateway without its server', { kind: 'lost', message: 'answered 502.', status: 502 }],
-    ['with its request', 'lostBefore'],
-  ])('(%s) twice leaves the grant alive', async (_, fault) => {
+    ['an answer without a token', { kind: 'lost', message: 'answered 200 without a token.' }],
+    ['a 502 of a gateway', { kind: 'lost', message: 'answered 502.', status: 502 }],
+    ['a request that did not arrive', 'lostBefore'],
+  ])('twice leaves the grant alive: %s', async (_, fault) => {
     const world = expired();
     world.endpoint.faults = [fault, fault];
 
@@ -132,7 +135,7 @@ describe('an answer that is lost', () => {
     ['strict', 1],
     [{ graceSeconds: 60 }, 0],
     ['none', 0],
-  ] as const)('once, with rotation %j, is requested once more', async (rotation, reuses) => {
+  ] as const)('once is requested once more (rotation: %j)', async (rotation, reuses) => {
     const world = expired();
     Object.assign(world.endpoint, { rotation, faults: ['lostAfter'] });
 
@@ -144,7 +147,7 @@ describe('an answer that is lost', () => {
     expect(world.state).toEqual([reuses === 0 ? 'STORED' : 'DEAD']);
   });
 
-  test('on the way to the CRM is repeated, and nothing is lost', async () => {
+  test('because its request did not arrive is requested again, and all clients are served', async () => {
     const world = expired();
     world.endpoint.faults = ['lostBefore'];
 
@@ -155,7 +158,7 @@ describe('an answer that is lost', () => {
     [['lostAfter', { kind: 'notSent', message: 'ECONNREFUSED' }]],
     [['lostBefore', { kind: 'unclear', message: 'The token endpoint answered 400.' }]],
     [[{ kind: 'unclear', message: 'The token endpoint answered 400.' }, 'lostBefore']],
-  ])('may have spent the token, whatever the other answer is: %j', async (faults) => {
+  ])('may have spent the token, with any other answer: %j', async (faults) => {
     const world = expired();
     world.endpoint.faults = faults;
 
@@ -166,7 +169,7 @@ describe('an answer that is lost', () => {
     expect(world.ledger.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
   });
 
-  test('late is not requested again', async () => {
+  test('late in an invocation is not requested again', async () => {
     const world = expired();
     world.endpoint.delayMs = 25_000;
     const slow = world.client({
@@ -201,9 +204,9 @@ describe('invalid_grant', () => {
   const INVALID: Fault = { kind: 'invalidGrant', message: 'invalid_grant.' };
 
   test.each([
-    ['that has a successor by now', successorOf(FIRST_VERSION)],
-    ['in whose place a person has put another', 'put-by-a-person-in-the-console-00001'],
-  ])('for a token set %s is no death', async (_, versionId) => {
+    ['that has a successor', successorOf(FIRST_VERSION)],
+    ['that a person has replaced', 'put-by-a-person-in-the-console-00001'],
+  ])('for a token set %s does not end the grant', async (_, versionId) => {
     const world = expired();
     const newer = world.endpoint.grant();
     world.endpoint.faults = [INVALID];
@@ -220,7 +223,7 @@ describe('invalid_grant', () => {
     expect(world.state).not.toContain('DEAD');
   });
 
-  test('for the newest token set is a death, even while the label is late', async () => {
+  test('for the newest token set ends the grant, even if the version label is late', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     await world.serves(1, 1);
@@ -233,7 +236,7 @@ describe('invalid_grant', () => {
   });
 });
 
-test('a spent token whose successor is gone needs a person, whose grant ends it', async () => {
+test('a spent token set whose successor is gone requires a new authorization', async () => {
   const world = expired();
   const before = world.secrets.tokens;
   await world.serves(1, 1);
@@ -250,13 +253,13 @@ test('a spent token whose successor is gone needs a person, whose grant ends it'
   await world.serves(1, 1);
 });
 
-describe('without a claim no function calls', () => {
+describe('no function calls the CRM', () => {
   test.each([
     ['ThrottlingException', 'TokenStoreUnavailable', true],
     ['InternalServerError', 'TokenStoreUnavailable', true],
     ['ResourceNotFoundException', 'TokenStoreUnavailable', true],
     ['AccessDeniedException', 'ConfigInvalid', false],
-  ])('a ledger that answers %s', async (error, name, transient) => {
+  ])('if the ledger answers %s', async (error, name, transient) => {
     const world = expired();
     world.ledger.trouble = () => awsError(error);
 
@@ -264,7 +267,7 @@ describe('without a claim no function calls', () => {
     expect(world.endpoint.calls).toBe(0);
   });
 
-  test('a secret that cannot be read', async () => {
+  test('if the secret cannot be read', async () => {
     const world = expired();
     world.secrets.trouble = () => awsError('InternalServiceError');
 
@@ -275,10 +278,10 @@ describe('without a claim no function calls', () => {
   });
 });
 
-describe('too little time', () => {
+describe('a function with too little time left', () => {
   const SOON = { name: 'TokenRefreshInProgress', transient: true };
 
-  test.each(['secret', 'ledger', 'client'])('because a %s answers late means that no call is made', async (slow) => {
+  test.each(['secret', 'ledger', 'client'])('makes no call if the %s answers late', async (slow) => {
     const world = expired();
     const late = <T>(value: Promise<T>) => world.clock.sleep(16_000).then(() => value);
     const client = world.client({
@@ -303,7 +306,7 @@ describe('too little time', () => {
     expect(world.ledger.plain()).toMatchObject([{ deadline: 0 }]);
   });
 
-  test('in an invocation keeps no claim, makes no call, and does not delay the next one', async () => {
+  test('keeps no claim, makes no call, and does not delay the next invocation', async () => {
     const world = expired();
     let left = 20;
     const clients = world.clients(10, { secondsLeft: () => left });
@@ -316,7 +319,7 @@ describe('too little time', () => {
     await world.serves(clients, 1);
   });
 
-  test('while it waits for a holder ends the wait in time', async () => {
+  test('ends its wait for another holder in time', async () => {
     const world = expired();
     await world.dies({ diesAfter: 'claim' });
     const start = world.clock.time;
@@ -327,7 +330,7 @@ describe('too little time', () => {
   });
 });
 
-test('no token is in the ledger or in an error, whatever happened', async () => {
+test('neither the ledger nor an error contains a token after lost answers', async () => {
   const world = expired();
   const errors: string[] = [];
   for (const fault of ['lostBefore', 'lostAfter'] as const) {

@@ -24,7 +24,7 @@ async function runsFor(world: Simulation, minutes: number): Promise<string[]> {
   return [...names];
 }
 
-test('is repeated under the same claim; the next claim is ten minutes later', async () => {
+test('an unclear refusal is repeated under the same claim, and the next claim is ten minutes later', async () => {
   const world = expired();
   world.endpoint.faults = [UNCLEAR];
   await world.serves(20, 2);
@@ -40,7 +40,7 @@ test('is repeated under the same claim; the next claim is ten minutes later', as
   expect((again.endpoint.callTimes[2] ?? 0) - start).toBeGreaterThanOrEqual(10 * MINUTE);
 });
 
-test('ends after three claims: a person has to authorize, and no function presents the token', async () => {
+test('an unclear refusal under three claims requires an authorization, and ends all calls', async () => {
   const world = refusing();
 
   expect(await runsFor(world, 120)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress', 'ReauthorizationRequired']);
@@ -53,7 +53,7 @@ test('ends after three claims: a person has to authorize, and no function presen
   );
 });
 
-test('leaves the token set alive: a consent ends it, and so does the next night of a CRM that has recovered', async () => {
+test('an unclear refusal leaves the token set alive, for a new grant or a CRM that has recovered', async () => {
   const [consent, recovery] = [refusing(), refusing()];
   for (const world of [consent, recovery]) await runsFor(world, 30);
   expect(recovery.state).toEqual(['CLAIMED']);
@@ -65,7 +65,7 @@ test('leaves the token set alive: a consent ends it, and so does the next night 
   await consent.serves(5, 4);
 });
 
-test('leaves an access token in use that is still valid', async () => {
+test('an unclear refusal does not stop the use of a valid access token', async () => {
   const world = new Simulation().stored(200);
   world.endpoint.faults = Array<Fault>(1000).fill(UNCLEAR);
 
@@ -73,7 +73,7 @@ test('leaves an access token in use that is still valid', async () => {
   await world.serves(5, 2);
 });
 
-test('after a lost answer stays lost, however often it comes', async () => {
+test('an unclear refusal after a lost answer never requires an authorization', async () => {
   const world = refusing('lostAfter', 'lostBefore');
 
   expect(await runsFor(world, 600)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
@@ -85,7 +85,7 @@ test('after a lost answer stays lost, however often it comes', async () => {
 test.each<[Fault, string]>([
   [{ kind: 'invalidGrant', message: 'The token endpoint answered 400: invalid_grant.' }, 'ReauthorizationRequired'],
   [{ kind: 'refused', message: 'The token endpoint answered 401: invalid_client.', status: 401 }, 'ConfigInvalid'],
-])('counts less than the answer to its repetition: %j', async (second, name) => {
+])('an unclear refusal counts less than the answer to its repetition: %j', async (second, name) => {
   const world = expired();
   world.endpoint.faults = [UNCLEAR, second];
 

@@ -25,7 +25,7 @@ function authorize(world: Simulation): Promise<unknown> {
   );
 }
 
-test('the grant of a person is refreshed by the first of seven functions, though its access token lives for an hour', async () => {
+test('the first of seven functions refreshes a new grant, even if its access token is valid for an hour', async () => {
   const world = new Simulation().stored(-1);
   await authorize(world);
   const given = world.secrets.tokens;
@@ -41,7 +41,7 @@ test('the grant of a person is refreshed by the first of seven functions, though
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('a second authorization while the first is untried is untried too, and refreshed once', async () => {
+test('a second authorization before any run is refreshed once too', async () => {
   const world = new Simulation().stored(-1);
   await authorize(world);
   await authorize(world);
@@ -52,13 +52,13 @@ test('a second authorization while the first is untried is untried too, and refr
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('one whose access token has ended before any run is refreshed as any other', async () => {
+test('an untried grant with an expired access token is refreshed like any other', async () => {
   const world = untried(-1);
 
   await world.serves(1, 1);
 });
 
-test('a wrong right shows in the first run: without the ledger nothing is spent, and no token is handed out', async () => {
+test('a missing right for the ledger fails the first run, before a token is spent', async () => {
   const world = untried();
   world.ledger.trouble = (operation) => (operation === 'write' ? awsError('AccessDeniedException') : undefined);
 
@@ -66,7 +66,7 @@ test('a wrong right shows in the first run: without the ledger nothing is spent,
   expect(world.endpoint.calls).toBe(0);
 });
 
-test('a wrong right to store shows in the next step of the first run', async () => {
+test('a missing right to store fails the second step of the first run', async () => {
   const world = untried();
   world.secrets.trouble = (operation) =>
     operation === 'PutSecretValue' ? awsError('AccessDeniedException') : undefined;
@@ -76,13 +76,13 @@ test('a wrong right to store shows in the next step of the first run', async () 
   expect(answers).toMatchObject([expect.any(String), { name: 'ReauthorizationRequired' }]);
 });
 
-test('a grant of an earlier release is no untried one', async () => {
+test('a grant of an earlier release does not count as untried', async () => {
   const world = new Simulation().stored(3600);
 
   await world.serves(1, 0);
 });
 
-test('where no version of the secret is left, the access token is used while it lives', async () => {
+test('an untried access token is used if no version of the secret is left', async () => {
   const world = untried();
   const earlierObtainedAt = Array.from({ length: 95 }, () => at(world));
   world.secrets.place('often', { ...world.secrets.tokens, earlierObtainedAt });
@@ -90,7 +90,7 @@ test('where no version of the secret is left, the access token is used while it 
   expect(await world.one()).toBe(world.secrets.tokens.accessToken);
 });
 
-test('what a command refreshes is neither tried by that, nor takes the time of the last function away', async () => {
+test('a refresh by a command does not change functionStoredAt', async () => {
   const tried = new Simulation().stored(-1, { functionStoredAt: '2026-11-19T01:00:00.000Z' });
   const worlds = [untried(-1), tried];
   for (const world of worlds) await world.ask([world.client({ inFunction: false })]);
@@ -99,7 +99,7 @@ test('what a command refreshes is neither tried by that, nor takes the time of t
   expect(worlds.map(({ secrets }) => secrets.tokens.functionStoredAt)).toEqual([null, '2026-11-19T01:00:00.000Z']);
 });
 
-test('a command that meets it behind its own look, for a person authorized meanwhile, uses the token and spends nothing', async () => {
+test('a command uses the access token of an untried grant, and does not refresh it', async () => {
   const world = new Simulation().stored(-1, { functionStoredAt: '2026-11-19T01:00:00.000Z' });
   const before = world.secrets.tokens.accessToken;
   await authorize(world);

@@ -5,7 +5,7 @@ import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 const DAY_MS = 86_400_000;
 
-test('at 95 versions within a day no token is spent, and the next day it goes on', async () => {
+test('no token is spent at 95 versions within a day, and refreshes continue the next day', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.lifeSeconds = 720;
   const client = world.client();
@@ -34,7 +34,7 @@ test('at 95 versions within a day no token is spent, and the next day it goes on
   expect(stored.length).toBeGreaterThan(150);
 });
 
-test('a new grant of a person counts its predecessors too', async () => {
+test('a new grant counts the versions of its predecessors', async () => {
   const world = new Simulation().stored(-1);
   const times = Array.from({ length: 94 }, (_, index) => new Date(world.clock.time - index * 1000).toISOString());
   world.secrets.place(FIRST_VERSION, { ...world.secrets.tokens, earlierObtainedAt: times });

@@ -46,7 +46,7 @@ async function composed(reply: Reply) {
   return { getAccessToken, deps, cache, done, secrets, ledger, clock, seen: endpoint.seen };
 }
 
-test('a refreshed grant is claimed, stored, and only then given out', async () => {
+test('a refresh claims the grant, stores the new token set, and only then returns the token', async () => {
   const { getAccessToken, done, secrets, seen } = await composed({ json: RENEWED });
 
   const given = await getAccessToken().finally(() => done.push('given out'));
@@ -74,7 +74,7 @@ test('a refreshed grant is claimed, stored, and only then given out', async () =
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
 });
 
-test('an invocation does not wait for the refresh that an earlier one in its container left behind', async () => {
+test('an invocation does not wait for the refresh of an earlier invocation in its container', async () => {
   const { deps, cache, seen } = await composed({ json: RENEWED });
   const over = createGetAccessToken({ ...deps, secondsLeft: () => 0 }, cache);
   const now = createGetAccessToken(deps, cache);
@@ -86,7 +86,7 @@ test('an invocation does not wait for the refresh that an earlier one in its con
   expect(seen).toHaveLength(1);
 });
 
-test('a pause of the container ends by the clock of the invocation', async () => {
+test('a container reads the secret again 30 seconds after it was unavailable, by the clock of the invocation', async () => {
   const { deps, cache, clock, secrets } = await composed({ json: RENEWED });
   secrets.trouble = () => Object.assign(new Error('down'), { name: 'InternalServiceError' });
   await expect(createGetAccessToken(deps, cache)()).rejects.toMatchObject({ name: 'TokenStoreUnavailable' });
@@ -96,7 +96,7 @@ test('a pause of the container ends by the clock of the invocation', async () =>
   expect(await createGetAccessToken(deps, cache)()).toMatchObject({ accessToken: 'access-2-of-the-night' });
 });
 
-test('a try to store that began in time is ended in time, before the claim is', async () => {
+test('a write of the secret is aborted before the claim ends', async () => {
   const { getAccessToken, done, secrets, ledger, clock } = await composed((response) => {
     // The claim lasts 45 seconds, with a margin of 2 seconds: 50 ms are left.
     clock.time += 42_950;

@@ -24,7 +24,7 @@ function fakeStore() {
   return { secrets, store: createGrantStore(secrets.client, 'tokens') };
 }
 
-test('what is stored is current, and is found under its own name', async () => {
+test('a stored token set is current, and is found under its version id', async () => {
   const { store } = fakeStore();
 
   expect(await store.store(FIRST, TOKENS)).toBe(true);
@@ -35,7 +35,7 @@ test('what is stored is current, and is found under its own name', async () => {
   expect(await store.currentVersionId()).toBe(FIRST);
 });
 
-test('a token set is stored once: the same text again is nothing new, another text is refused', async () => {
+test('store accepts the same text again, and refuses another text for the same version', async () => {
   const { store, secrets } = fakeStore();
   await store.store(FIRST, TOKENS);
 
@@ -46,14 +46,14 @@ test('a token set is stored once: the same text again is nothing new, another te
   expect(secrets.tokens).toEqual(TOKENS);
 });
 
-test('nothing stored yet is no version, and a name for it where tokens are needed', async () => {
+test('an empty secret has no current version, and reading its tokens throws ConfigInvalid', async () => {
   const { store } = fakeStore();
 
   expect(await store.currentVersionId()).toBeUndefined();
   await expect(store.current()).rejects.toMatchObject({ name: 'ConfigInvalid' });
 });
 
-test('a store whose answer is lost is repeated by the SDK, and makes one version', async () => {
+test('the SDK repeats a write whose answer is lost, and only one version is stored', async () => {
   const versions = new Map<string, string>();
   const tokens: string[] = [];
   const server = createServer((request, response) => {
@@ -76,7 +76,7 @@ test('a store whose answer is lost is repeated by the SDK, and makes one version
   expect([...versions]).toEqual([[FIRST, JSON.stringify(TOKENS)]]);
 });
 
-test('a store whose caller has had enough ends at once, and is not repeated by the SDK', async () => {
+test('an aborted write ends at once with TokenStoreUnavailable, and the SDK does not repeat it', async () => {
   let requests = 0;
   const server = createServer((request) => {
     requests += 1;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { BEFORE_THE_FIRST, successorOf, type TokenFreshness, tokenFreshness } from '../../../core/oauth/grant.ts';
 
-test('the successor of a token set has one name, which every release finds again', () => {
+test('successorOf returns the same name in every release', () => {
   expect(successorOf('a')).toBe(successorOf('a'));
   expect(successorOf(BEFORE_THE_FIRST)).toBe('955d4beb-ff2d-2c5d-b4c0-f282f3db267c');
 });
 
-test('a chain of successors has a new name each time, of the shape and length that Secrets Manager takes', () => {
+test('successorOf returns a new name each time, in a form that Secrets Manager accepts', () => {
   const names = new Set<string>();
   for (let name = BEFORE_THE_FIRST; names.size < 100; ) {
     name = successorOf(name);
@@ -47,11 +47,11 @@ test.each<[number | null, number, TokenFreshness]>([
   [null, 3299, 'fresh'],
   [null, 3300, 'ageing'],
   [null, 99_999_999, 'ageing'],
-])('a token of %s seconds is after %s seconds %s', (life, age, expected) => {
+])('a token with a lifetime of %s seconds is, after %s seconds, %s', (life, age, expected) => {
   expect(freshness(life, age)).toBe(expected);
 });
 
-test('a token that was refused is stale, whatever its life; another one is not', () => {
+test('a rejected token is stale at any age, and another token is not', () => {
   expect(freshness(3600, 0, 'a')).toBe('stale');
   expect(freshness(3600, 0, 'b')).toBe('fresh');
 });

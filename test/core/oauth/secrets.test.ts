@@ -4,7 +4,7 @@ import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { secretsManager } from '../../support/secrets-manager.ts';
 
-test('what is written is read back', async () => {
+test('readOAuthClient returns what writeOAuthClient wrote', async () => {
   const { client } = await secretsManager({ s: '' });
 
   await writeOAuthClient(client, 's', { clientId: 'c', clientSecret: CANARY });
@@ -12,7 +12,7 @@ test('what is written is read back', async () => {
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
 });
 
-test('a client that authenticates with none has no secret', async () => {
+test('a stored client without a secret has an empty secret', async () => {
   const { client } = await secretsManager({ s: '{"clientId":"c"}' });
 
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
@@ -36,7 +36,7 @@ test.each<[string, Record<string, string>, string]>([
 });
 
 test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
-  '%s is TokenStoreUnavailable, in reading and in writing',
+  '%s is TokenStoreUnavailable for reads and writes',
   async (type) => {
     const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
 
@@ -51,7 +51,7 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
   },
 );
 
-test('who may not use a secret is told so at once, for waiting brings no right: a function and a person', async () => {
+test('a missing permission is ConfigInvalid, with advice for a function and for a person', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
   const advice =
     'with these credentials: if a function says this, write all policies again: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists.';
@@ -64,7 +64,7 @@ test('who may not use a secret is told so at once, for waiting brings no right: 
   expect(writing.message).toBe(`There is no permission to write the secret s ${advice}`);
 });
 
-test('a secret that is scheduled for deletion is restored by hand: no deployment sees it', async () => {
+test('a secret that is scheduled for deletion is ConfigInvalid, with the command that restores it', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'InvalidRequestException' });
 
   expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toBe(
@@ -72,7 +72,7 @@ test('a secret that is scheduled for deletion is restored by hand: no deployment
   );
 });
 
-test('every field of the grant that is wrong is named', () => {
+test('parseSecret names every wrong field of the grant', () => {
   const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
 
   expect(() => parseSecret('s', value, tokensSchema)).toThrow(

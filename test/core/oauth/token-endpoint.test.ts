@@ -47,7 +47,7 @@ test.each([
   expect(Object.fromEntries(new URLSearchParams(seen[0]?.body))).toEqual({ ...GRANT, ...form });
 });
 
-test('a full answer becomes the grant to store', async () => {
+test('a complete answer becomes the grant to store', async () => {
   const { tokens, oddities } = await tokensFrom(GOOD);
 
   expect(tokens).toEqual({
@@ -61,7 +61,7 @@ test('a full answer becomes the grant to store', async () => {
 });
 
 test.each([undefined, null, 0, -1, 'never', {}, 1e12, Number.MAX_SAFE_INTEGER, true, ''])(
-  'an expires_in that is %j is unknown, never "expired"',
+  'an expires_in of %j means an unknown lifetime, not an expired token',
   async (expires_in) => {
     const { tokens, oddities } = await tokensFrom({ ...GOOD, expires_in });
 
@@ -76,11 +76,11 @@ test.each<[string, object, object, string[]]>([
   ['with a token_type in lower case', { token_type: 'bearer' }, {}, []],
   ['with scope null', { scope: null }, {}, []],
   ['with a scope that is a list', { scope: ['x'] }, {}, []],
-  ['with fields that nobody knows', { id_token: 7, extra: {} }, {}, []],
+  ['with unknown fields', { id_token: 7, extra: {} }, {}, []],
   ['with status 201', {}, { status: 201 }, ['status 201']],
-  ['that says it is a page', {}, { headers: { 'content-type': 'text/html' } }, []],
-  ['with an expires_in of digits', { expires_in: '3600' }, {}, []],
-])('an answer %s is a grant all the same, and what is odd is named', async (_, change, more, odd) => {
+  ['with the type text/html', {}, { headers: { 'content-type': 'text/html' } }, []],
+  ['with an expires_in as text', { expires_in: '3600' }, {}, []],
+])('an answer %s is still a grant, and its oddities are listed', async (_, change, more, odd) => {
   const { tokens, oddities } = await tokensFrom({ ...GOOD, ...change }, more);
 
   expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r', expiresAt: '2026-11-20T02:00:00.000Z' });
@@ -88,7 +88,7 @@ test.each<[string, object, object, string[]]>([
   expect(oddities).toEqual(odd);
 });
 
-test.each([[''], [null], [undefined], [7]])('a scope or refresh token of %j says nothing', async (value) => {
+test.each([[''], [null], [undefined], [7]])('a scope or refresh token of %j is ignored', async (value) => {
   const { tokens } = await tokensFrom({ ...GOOD, scope: value, refresh_token: value });
 
   expect(tokens).toMatchObject({ refreshToken: undefined, scope: 'known' });
@@ -137,7 +137,7 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [502, {}, 'lost', 'answered 502.'],
   [503, { error: CANARY }, 'busy', 'answered 503: another word than those of RFC 6749.'],
   [504, {}, 'lost', 'answered 504.'],
-])('%i %j is %s', async (status, json, kind, message) => {
+])('the answer %i %j is %s', async (status, json, kind, message) => {
   const { answer } = await answerTo({ status, json });
 
   expect(answer).toMatchObject({ kind, message: expect.stringContaining(message) });
@@ -148,7 +148,7 @@ test.each([
   ['as it is', (token: string) => token],
   ['in Base64', (token: string) => Buffer.from(token).toString('base64')],
   ['backwards', (token: string) => [...token].reverse().join('')],
-])('what the CRM repeats of what was presented, %s, is in no message', async (_, echo) => {
+])('no message contains the presented secret if the CRM repeats it %s', async (_, echo) => {
   const presented = {
     code: `${CANARY}+of/a=code`,
     redirect_uri: 'http://127.0.0.1/',
@@ -175,7 +175,7 @@ test.each([
   }
 });
 
-test('of the scopes of an answer, only what was requested is kept', async () => {
+test('only the requested scopes of an answer are kept', async () => {
   const { tokens } = await tokensFrom({ ...GOOD, scope: `global:export ${CANARY} openid` });
 
   expect(tokens.scope).toBe('openid global:export');
@@ -196,7 +196,7 @@ test.each([
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is not followed: it would carry the secret away',
+  'a redirect (%i) is not followed, because it would send the secret elsewhere',
   async (status) => {
     const elsewhere = await serverFor();
 
@@ -212,18 +212,18 @@ test.each([301, 302, 303, 307, 308])(
 
 test.each<[string, Reply]>([
   ['a web page with status 200', { text: `<html>${CANARY}` }],
-  ['nothing with status 200', { text: '' }],
-  ['nothing with status 204', { status: 204 }],
+  ['an empty body with status 200', { text: '' }],
+  ['an empty body with status 204', { status: 204 }],
   ['half of a JSON text', { text: `{"access_token":"${CANARY}` }],
-  ['a list', { json: [CANARY] }],
-  ['no access token', { json: { token: CANARY } }],
-  ['an access token that is empty', { json: { ...GOOD, access_token: '' } }],
-  ['an error of nothing', { json: { error: null, errors: [] } }],
+  ['a JSON list', { json: [CANARY] }],
+  ['an answer without an access token', { json: { token: CANARY } }],
+  ['an empty access token', { json: { ...GOOD, access_token: '' } }],
+  ['a null error', { json: { error: null, errors: [] } }],
   ['a connection that ends without an answer', hangUp],
   ['an answer that breaks off', cutOff(200, {}, `{"access_token":"${CANARY}`)],
   ['an error that breaks off', cutOff(400, {}, '{"error":"invalid_gra')],
   ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }],
-])('%s is lost, for the request may have been processed', async (_, reply) => {
+])('%s is "lost", because the CRM may have processed the request', async (_, reply) => {
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
@@ -231,19 +231,19 @@ test.each<[number, string]>([
   [400, '<!doctype html><h1>Bad request</h1>'],
   [401, 'Unauthorized'],
   [400, ''],
-])('%i with the body %j is of another service, and names crm.authUrl', async (status, text) => {
+])('%i with the body %j is "refused", and the message names crm.authUrl', async (status, text) => {
   const { answer } = await answerTo({ status, text });
 
   expect(answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('check crm.authUrl') });
 });
 
-test('no answer in time is lost', async () => {
+test('a missing answer is "lost" at the time limit', async () => {
   const { answer } = await answerTo(() => undefined, { timeoutMs: 100 });
 
   expect(answer).toMatchObject({ kind: 'lost', message: expect.stringContaining('did not answer') });
 });
 
-test('a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
+test('a stalled body is "lost" at the time limit, even if the garbage collector runs', async () => {
   forceCollections();
 
   const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 1500 });
@@ -252,7 +252,7 @@ test('a body that falls silent is lost at the time limit, though the garbage col
   expect(answer).toMatchObject({ kind: 'lost', message });
 });
 
-test('an answer of more than a megabyte is lost, and is not read to its end', async () => {
+test('an answer of more than 1,000,000 bytes is "lost"', async () => {
   const { answer } = await answerTo({ text: JSON.stringify({ ...GOOD, access_token: 'a'.repeat(1_000_001) }) });
 
   const message = 'The token endpoint answered 200, but with more than 1000000 bytes.';
@@ -260,10 +260,10 @@ test('an answer of more than a megabyte is lost, and is not read to its end', as
 });
 
 test.each([
-  ['nobody is listening', deadAddress],
-  ['the name is unknown', async () => 'http://token-endpoint.invalid'],
-  ['no TLS is spoken there', async () => (await serverFor()).url.replace('http:', 'https:')],
-])('when %s, nothing was sent', async (_, address) => {
+  ['no server is listening', deadAddress],
+  ['the host name is unknown', async () => 'http://token-endpoint.invalid'],
+  ['the server does not use TLS', async () => (await serverFor()).url.replace('http:', 'https:')],
+])('the answer is "notSent" when %s', async (_, address) => {
   const message = expect.stringContaining('no connection to the token endpoint at crm.authUrl');
   expect(await callAt(await address())).toMatchObject({ kind: 'notSent', message });
 });
