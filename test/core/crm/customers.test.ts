@@ -199,7 +199,7 @@ test.each<[string, unknown]>([
   ['a failure with errors', { success: false, errors: [CANARY] }],
   ['an error', { error: { message: CANARY } }],
   ['an error in a wrapper', { data: { error: CANARY } }],
-  ['an error beside an empty record', { customer: null, errors: { city: [CANARY] } }],
+  ['an error next to an empty record', { customer: null, errors: { city: [CANARY] } }],
 ])('a 200 with %s and no customer means that the change is refused', async (_, json) => {
   const { update } = await updateOf([LINE, { json }]);
 

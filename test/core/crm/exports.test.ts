@@ -104,7 +104,7 @@ test.each<[string, unknown, string]>([
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
   [
-    'an unknown word beside data',
+    'an unknown word next to data',
     { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
     '"QUEUED"; known',
   ],
@@ -132,7 +132,7 @@ test.each<[string, unknown, string]>([
 test.each<[string, object]>([
   ['at the top level', { url: 'https://files.test/x?signature=y' }],
   ['under data', { data: { url: 'https://files.test/x?signature=y' } }],
-  ['beside data', { url: 'https://files.test/x?signature=y', data: {} }],
+  ['next to data', { url: 'https://files.test/x?signature=y', data: {} }],
 ])('the link of the file is read %s', async (_, json) => {
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });
@@ -195,7 +195,7 @@ test.each<[string, unknown]>([
 
 test.each<[string, unknown]>([
   ['errors', { id: EXPORT_ID, errors: [{ code: 'unknown_column' }] }],
-  ['an error beside data', { data: { id: EXPORT_ID }, error: 'partial' }],
+  ['an error next to data', { data: { id: EXPORT_ID }, error: 'partial' }],
   ['an error under data', { data: { uuid: EXPORT_ID, errors: { columns: ['x'] } } }],
   ['success false', { success: false, data: EXPORT_ID }],
 ])('an answer to create (stage 1) with an id and %s is CrmContractError', async (_, json) => {

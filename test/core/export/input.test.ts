@@ -110,7 +110,7 @@ test.each<[string, unknown]>([
   ['as columns', { entity: 'leads', columns: CANARY }],
   ['inside of filters', { entity: 'leads', filters: [CANARY] }],
   ['as a relative date', { entity: 'leads', filters: [{ a: { $date: CANARY } }] }],
-  ['beside a relative date', { entity: 'leads', filters: [{ a: { $date: 'day', [CANARY]: 1 } }] }],
+  ['next to a relative date', { entity: 'leads', filters: [{ a: { $date: 'day', [CANARY]: 1 } }] }],
   ['as a key above a relative date', { entity: 'leads', filters: [{ [`${CANARY}.${CANARY}`]: { $date: 7 } }] }],
   ['as the whole input', CANARY],
 ])('does not quote a token pasted %s', (_, input) => {

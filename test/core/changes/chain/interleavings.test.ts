@@ -335,16 +335,19 @@ function whatIsWrong(world: World): unknown[] {
   const ofEnd = [...world.tables.values(), ...world.bases.values()].find(({ run }) => run === head?.end?.run);
   const rules: [holds: boolean, what: string][] = [
     [head?.pair === null, 'a pair is open'],
-    [feeds.every(({ pair }, place) => pair.sequence === place + 1), 'a place is left out, or taken twice'],
-    [feeds.length === head?.sequence && world.records.length === head.sequence, 'a feed lies outside of the chain'],
+    [feeds.every(({ pair }, place) => pair.sequence === place + 1), 'a sequence number is missing or used twice'],
+    [feeds.length === head?.sequence && world.records.length === head.sequence, 'a feed is not in the chain'],
     [
       feeds.every(({ pair }, place) => isDeepStrictEqual(pair.from, endOf(feeds[place - 1]))),
-      'a feed does not begin where the one before ended',
+      'a feed does not begin where the previous one ended',
     ],
-    [isDeepStrictEqual(endOf(last), head?.end ?? null), 'the head is elsewhere'],
+    [isDeepStrictEqual(endOf(last), head?.end ?? null), 'the head is not the end of the last feed'],
     [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.execution, 'the newest table is in no feed'],
-    [Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows), 'other rows than the newest table'],
-    [!ofEnd || sameRows(folded(feeds), ofEnd.rows), 'other rows than the table that the feeds end at'],
+    [
+      Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows),
+      'the feeds have other rows than the newest table',
+    ],
+    [!ofEnd || sameRows(folded(feeds), ofEnd.rows), 'the feeds have other rows than the table that they end at'],
   ];
   return [...world.bugs, ...rules.flatMap(([holds, what]) => (holds ? [] : [what]))];
 }
