@@ -7,7 +7,7 @@ import { CANARY } from './support/world.ts';
 
 const nameOf = ({ step, call }: { step: string; call: string }) => `${step}: ${call}`;
 
-test('every call that a step makes is in the table, and the table has no other', async () => {
+test('the table lists exactly the calls that the steps make', async () => {
   const made = new Set<string>();
   for (const scenario of Object.keys(SCENARIOS) as Scenario[]) {
     const world = await worldOf(scenario);
@@ -19,11 +19,11 @@ test('every call that a step makes is in the table, and the table has no other',
   expect([...made].sort()).toEqual([...new Set(CALLS.map(nameOf))].sort());
 });
 
-test('every function that a machine invokes has calls in the table: no scenario left it out', () => {
+test('the table has calls of every function that a machine invokes', () => {
   expect(new Set(CALLS.map(({ step }) => step))).toEqual(new Set([...Object.keys(ALL_STEPS), RECORDER]));
 });
 
-test('a token in a state, or data of a customer in the metadata of an object, is noticed', async () => {
+test('the canary check finds a token in a state, and customer data in the metadata of an object', async () => {
   const world = await worldOf('night');
   await STORIES.night.execute(world);
   expectNoCanary(world);

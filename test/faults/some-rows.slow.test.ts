@@ -12,6 +12,6 @@ const FOUND = [
   'WriteChanges: read the record of the feed, garbage once',
 ];
 const found = ROWS.filter(({ step, call, fault, span }) => FOUND.includes(`${step}: ${call}, ${fault} ${span}`));
-testRows('faults that had another end once', found);
+testRows('faults that once ended differently than predicted', found);
 
-testRows('a hundredth of all faults', drawn(100));
+testRows('a random hundredth of all faults', drawn(100));

@@ -32,7 +32,7 @@ afterAll(async () => {
   for (const system of systems) await system.close();
 });
 
-test('status has an entry for each, by what is in the account', async () => {
+test('status --all-deployments --json has an entry for each deployment with its entities', async () => {
   const { code, stdout, stderr } = await runCli('status', '--all-deployments', ...place, '--json');
 
   expect([0, 1, 3], stderr).toContain(code);
@@ -52,7 +52,7 @@ test('status has an entry for each, by what is in the account', async () => {
   });
 });
 
-test('each has one line on the screen', async () => {
+test('status --all-deployments prints one line for each deployment', async () => {
   const { stdout } = await runCli('status', '--all-deployments', ...place);
 
   const names = stdout.split('\n').flatMap((line) => /^. (agency-\w+): /.exec(line)?.[1] ?? []);

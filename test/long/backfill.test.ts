@@ -19,7 +19,7 @@ afterAll(async () => {
   await system?.close();
 });
 
-it('90 dates, a twentieth of which fail at first, and a kill in the middle: every date is published once', async () => {
+it('backfill publishes each of 90 dates once, with failed runs and a kill in the middle', async () => {
   const options = ['--concurrency', '4', ...system.place];
   const begin = () => run('cli/main.ts', ['backfill', 'meetings', '--from', FROM, '--to', TO, ...options], WITHOUT_AWS);
   // Each run reads the status once; some calls belong to runs that repeat a date.

@@ -8,7 +8,7 @@ const MISSING = missingPackages();
 const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.startsWith('bench:'));
 
 /** The benchmarks bind processes to a core with `taskset`, which macOS lacks. */
-describe.skipIf(process.platform !== 'linux')('every benchmark works with everything once and small', () => {
+describe.skipIf(process.platform !== 'linux')('every benchmark prints results with --quick', () => {
   it.each(BENCHMARKS)('%s', async (name, script) => {
     const args = [script.replace('node ', ''), '--quick', '--json'];
     // CI runs only one of the experiments that need nginx and rclone.

@@ -91,7 +91,7 @@ async function redAt(
   return { red, tests: numTotalTests, files: testResults.length };
 }
 
-test('a process at a shifted clock, and one that it starts, read one clock that ticks on', async () => {
+test('a process with TEST_CLOCK and its child read one shifted clock that advances', async () => {
   const code = `
     const { spawnSync } = require('node:child_process');
     const own = [new Date(), Date.now(), new Date(Date()), new Date(Reflect.construct(Date, []))].map(Number);
@@ -113,7 +113,7 @@ test('a process at a shifted clock, and one that it starts, read one clock that 
   expect(rest.at(-1)).toBeGreaterThan(first ?? 0);
 });
 
-test('files are found by what they do: those that name their clock, and those that run a command line', () => {
+test('finds the test files that read or set the clock, or run a command line', () => {
   expect(FILES).toEqual(
     expect.arrayContaining([
       'test/cli/report/report.test.ts',
@@ -125,7 +125,7 @@ test('files are found by what they do: those that name their clock, and those th
 });
 
 test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(
-  'on %s at %s in %s every test that touches the clock is green',
+  'on %s at %s in %s every test that touches the clock passes',
   async ([day, hour, zone], { signal }) => {
     const { red, tests, files } = await redAt(instantOf(zone, day, hour), zone, FILES, signal);
 
@@ -137,7 +137,7 @@ test.for(process.env.CI ? IN_CI : [...ALL, drawnClock()])(
 
 // A search for the clock does not find the tests that depend on the machine's time zone.
 test.skipIf(process.env.CI).for(Object.keys(ZONES))(
-  'on 29 February the whole unit project is green in %s',
+  'on 29 February all unit and slow tests pass in %s',
   async (zone, { signal }) => {
     const { red, files } = await redAt(instantOf(zone, LEAP_DAY, '00:30'), zone, [], signal);
 

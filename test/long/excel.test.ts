@@ -41,7 +41,7 @@ async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;
 }
 
-test('openpyxl reads every cell as a text, equal to what was written', async () => {
+test('openpyxl reads every written cell as the same text', async () => {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');

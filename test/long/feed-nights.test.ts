@@ -81,7 +81,7 @@ async function compareHistory({ duckdb }: Scene, tables: Map<string, string>, wh
 }
 
 test.each(PLACES)(
-  'a copy that feeds keep is the newest table each morning, over thirty nights with faults ($seed, $place)',
+  'a copy made from feeds equals the newest table each morning, over thirty nights with faults ($seed, $place)',
   async ({ seed, place }) => {
     const draw = new Draw(`feeds/${seed}`, place);
     const set = await scene(draw);
@@ -124,7 +124,7 @@ test.each(PLACES)(
   },
 );
 
-test('a copy whose next feed is gone is left as it is, and begins anew as it is told', async () => {
+test('the recipe does not change a copy whose next feed is gone, and rebuilds it as advised', async () => {
   const set = await scene(new Draw('feeds/gap', 0));
   const { world, nights, copies, copy, bucket, duckdb } = set;
   await nights.night('ordinary');
@@ -148,7 +148,7 @@ test('a copy whose next feed is gone is left as it is, and begins anew as it is 
   expect(await differencesOfCopy(duckdb, copy, table, [])).toEqual([]);
 });
 
-test('a copy that somebody else has changed is not changed further, and its place stays', async () => {
+test('the recipe does not change a copy that another program has changed', async () => {
   const { nights, copies, copy } = await scene(new Draw('feeds/changed', 0));
   await nights.night('ordinary');
   await copies.run(copy);

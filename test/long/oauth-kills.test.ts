@@ -65,7 +65,7 @@ async function prepare(rotation: 'none' | 'strict') {
 }
 
 test(
-  `${KILLS} kills at random instants leave nothing behind where the server does not rotate`,
+  `${KILLS} kills at random moments lose no grant if the server does not rotate`,
   async () => {
     const { kill } = await prepare('none');
     let waited = 0;
@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  `of ${KILLS} kills at random instants, a strict server only reuses what died before it was stored`,
+  `${KILLS} kills at random moments lose a grant only if it was refreshed and not yet stored`,
   async () => {
     const { grant, kill } = await prepare('strict');
     let dead = 0;

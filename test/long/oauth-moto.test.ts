@@ -99,7 +99,7 @@ async function versions(): Promise<Record<string, string[]>> {
   return Object.fromEntries(Versions.map(({ VersionId = '', VersionStages = [] }) => [VersionId, VersionStages]));
 }
 
-test('a successor that another has stored with another content is adopted, and stays as it is', async () => {
+test('uses the successor that another writer stored, and does not change it', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const others = newGrant(3000);
   const counted: string[] = [];
@@ -119,7 +119,7 @@ test('a successor that another has stored with another content is adopted, and s
   expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
 });
 
-test('of fifty writers of one successor, each with a content of its own, one stores', async () => {
+test('one of fifty writers of one successor stores it', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const contents = Array.from({ length: 50 }, () => newGrant(3000));
 
@@ -129,7 +129,7 @@ test('of fifty writers of one successor, each with a content of its own, one sto
   expect((await at.store.current()).tokens).toEqual(contents[stored.indexOf(true)]);
 });
 
-test('a successor that is stored twice with the same content is one version, and labels stay where they are', async () => {
+test('storing a successor twice with the same content makes one version and keeps the labels', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const tokens = newGrant(3000);
 
@@ -153,7 +153,7 @@ test('fifty clients on an expired token make one token call', async () => {
   expect(Object.keys(await versions())).toHaveLength(2);
 });
 
-test('a read of the label that is three token sets old finds its way to the newest, and costs no call', async () => {
+test('a read of a label that is three token sets old finds the newest without a token call', async () => {
   const old = await storeGrant(newGrant(-1), at);
   for (const lifeLeft of [-1, -1, 3000]) await storeGrant(newGrant(lifeLeft), at);
   const { tokens } = await at.store.current();
@@ -164,7 +164,7 @@ test('a read of the label that is three token sets old finds its way to the newe
   expect(refreshes()).toEqual({ calls: 0, reuses: 0 });
 });
 
-test('the first authorization follows a secret that AWS refuses to read', async () => {
+test('stores the first grant in a secret that has no value yet', async () => {
   await expect(functionAt(at, crm())()).rejects.toMatchObject({ name: 'ConfigInvalid' });
 
   const { versionId } = await storeGrant(newGrant(3000), at);

@@ -4,7 +4,7 @@ import { runs } from '../support/runs.ts';
 
 /** Repeats `test/oauth/authorize-worlds.test.ts` with many more worlds. */
 
-test('in 12,000 worlds no grant is lost but by what the documents say', async () => {
+test('12,000 random authorizations lose a grant only in the documented cases', async () => {
   const lost: unknown[] = [];
   for (let seed = 1; seed <= runs(12_000); seed += 1) {
     const { answer, documented, reuses } = await authorizeWorld(seed);

@@ -63,11 +63,11 @@ test.each([
   ['UTF-16 big-endian', '"encoding": "utf-16be"', Buffer.from(`\ufeff${CSV}`, 'utf16le').swap16()],
   ['gzip', '"compression": "gzip"', gzipSync(CSV)],
   ['titles above the header', '"content": {"rowsAbove": 2}', `Leads\r\nof November\r\n${CSV}`],
-])('pandas reads every cell of a file of %s as it came', async (_, says, content) => {
+])('pandas reads every cell unchanged from a file with %s', async (_, says, content) => {
   expect(await read(content, says && pandasCell(says))).toEqual([NAMES, RECORDS]);
 });
 
-test('pandas reads windows-1255, broken bytes and files without a header as the table of dialects says', async () => {
+test('pandas reads windows-1255, broken bytes and files without a header as documented', async () => {
   const hebrew = Buffer.from([...Buffer.from('id,name\n1,'), 0xe3, 0xf0, 0xe4, 10]);
 
   expect((await read(hebrew, pandasCell('"encoding": "windows-1255"')))[1]).toEqual([['1', 'דנה']]);
@@ -84,7 +84,7 @@ test.each([
   ['a longer later row', 'id,name\n1,a\n2,b,x\n'],
   ['an empty cell beyond the header', 'id,name\n1,a,\n2,b\n'],
   ['a quotation mark inside a cell', 'id,name\n1,בע"מ\n2,b\n'],
-])('pandas reads every id of a file with %s in its column, or fails', async (_, content) => {
+])('pandas reads every id into its column, or fails, for a file with %s', async (_, content) => {
   const result = await read(content).catch((error: Error) => error);
 
   if (!(result instanceof Error)) expect(result[1].map(([id]) => id)).toEqual(['1', '2']);

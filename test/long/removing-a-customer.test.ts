@@ -83,7 +83,7 @@ async function traces(): Promise<string[]> {
 }
 
 test.skipIf(!isInstalled())(
-  'the commands leave no trace of them, and the next feed is a snapshot of the rest',
+  'the documented commands remove every trace, and the next feed is a snapshot of the rest',
   async () => {
     for (const date of [FIRST, SECOND])
       expect(await system.run('leads', { date })).toMatchObject({ status: 'SUCCEEDED' });

@@ -61,7 +61,7 @@ async function troubledBatch(...options: string[]): Promise<{ operator: Operator
   return { operator: operatorOf(system, { BATCH: batch, FILE: join(dir, 'left.csv') }), batch };
 }
 
-it('UpdateFileInvalid: the problems are listed, and the corrected file is applied', async () => {
+it('UpdateFileInvalid: the commands list the problems, and apply the corrected file', async () => {
   const operator = operatorOf(system, { FILE: file });
   const right = `id,city\n${idAt('customers', 0)},Haifa\n`;
   await writeFile(file, right.replace('city', 'citty'));
@@ -72,7 +72,7 @@ it('UpdateFileInvalid: the problems are listed, and the corrected file is applie
   await typeAll(operator, 'UpdateFileInvalid', ['Replay'], [0]);
 });
 
-it('UpdateAlreadyStarted: the batch that has it is shown', async () => {
+it('UpdateAlreadyStarted: the commands show the batch that owns the file', async () => {
   const { stderr } = await operatorOf(system).cli('update', file, '--yes');
   const batch = /Batch ([\w-]+):/.exec(stderr)?.[1] ?? '';
   const { sfn, UpdatesStateMachineArn = '' } = system.target;
@@ -81,7 +81,7 @@ it('UpdateAlreadyStarted: the batch that has it is shown', async () => {
   expect(await typeAll(operatorOf(system, { BATCH: batch }), 'UpdateAlreadyStarted', ['Look'], [0])).toContain(batch);
 });
 
-it('UpdateStopped: the errors are shown, and what was not sent is sent', async () => {
+it('UpdateStopped: the commands show the errors, and send the unsent lines', async () => {
   system.sandbox.faults.add({ path: 'update', answer: { status: 403 } });
   const { operator, batch } = await troubledBatch();
 
@@ -91,7 +91,7 @@ it('UpdateStopped: the errors are shown, and what was not sent is sent', async (
   await typeAll(operator, 'UpdateStopped', ['Fix', 'Verify', 'Replay'], [0]);
 });
 
-it('UpdatesIncomplete: what was not applied is written to a file, and what was not refused is sent again', async () => {
+it('UpdatesIncomplete: the commands write the unapplied lines to a file, and send those that were not refused', async () => {
   system.sandbox.faults.add({ path: 'update', customers: [idAt('customers', 3)], answer: { status: 422 } });
   system.sandbox.faults.add({ path: 'update', customers: [idAt('customers', 5)], answer: { status: 503 } });
   const { operator, batch } = await troubledBatch();

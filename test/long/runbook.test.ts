@@ -55,7 +55,7 @@ async function mendAndReplay(operator: Operator, { commands }: Entry): Promise<v
 }
 
 describe.each(CASES.filter(({ entry }) => !process.env.CI || IN_CI.includes(entry)))('$entry', (given: Case) => {
-  it('is seen, mended, verified and replayed by the commands of its entry', async () => {
+  it('the commands of the entry show, fix, verify and replay the fault', async () => {
     const entry = entries.get(given.entry);
     if (!entry) throw new Error(`The runbook has no entry ${given.entry}.`);
     const expected = given.error === undefined ? given.entry : given.error;

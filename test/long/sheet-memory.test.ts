@@ -11,9 +11,9 @@ const SIZE = process.env.CI ? 100_000_000 : 1_000_000_000;
 const WIDE_ROWS = process.env.CI ? 300 : 1000;
 /** These take minutes on a slow core, so CI leaves them out. */
 const SLOW = [
-  'a million shared texts, each another, in no order',
+  'a million different shared texts in random order',
   'ten million short texts',
-  'more shared texts than there is room for',
+  'more shared texts than allowed',
   'all rows, with a value in the last column',
 ];
 
@@ -74,12 +74,12 @@ const HOSTILE: Record<string, Hostile> = {
     sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']),
     read: /several megabytes/,
   },
-  'a million tags within each other': { sheet: () => sheet(times(1_000_000, () => '<x>')), read: /nested too deeply/ },
+  'a million nested tags': { sheet: () => sheet(times(1_000_000, () => '<x>')), read: /nested too deeply/ },
   'a comment of 1 GB': {
     sheet: () => sheet(['<!--', ...Array(1000).fill(megabyte), '-->']),
     read: /several megabytes/,
   },
-  'all rows, empty and styled': {
+  'all rows, empty but styled': {
     sheet: () => rows((row) => (row === 9 ? '<c r="A9"><v>1</v></c>' : '<c s="1"/><c s="1"/><c s="1"/><c s="1"/>')),
     read: 1,
   },
@@ -88,7 +88,7 @@ const HOSTILE: Record<string, Hostile> = {
     read: ROWS,
   },
   'rows of all columns': { sheet: wide, columns: 16_384, read: WIDE_ROWS },
-  'a million shared texts, each another, in no order': {
+  'a million different shared texts in random order': {
     sheet: () => rows((row) => `<c t="s"><v>${(row * 7919) % 2_000_000}</v></c><c t="s"><v>${row}</v></c>`),
     shared: () => shared(times(2_000_000, (place) => `<si><t>text ${place} ${'é'.repeat(place % 20)}</t></si>`)),
     read: ROWS,
@@ -98,12 +98,12 @@ const HOSTILE: Record<string, Hostile> = {
     shared: () => shared(times(10_000_000, () => '<si><t>ab</t></si>')),
     read: ROWS,
   },
-  'more shared texts than there is room for': {
+  'more shared texts than allowed': {
     sheet: () => rows((row) => `<c t="s"><v>${row}</v></c>`),
     shared: () => shared(times(30_000_000, () => '<si><t/></si>')),
     read: /has more than 20000000 shared texts/,
   },
-  'rows that all refer to texts of 32,767 characters': {
+  'rows that refer to texts of 32,767 characters': {
     sheet: () => rows((row) => `<c t="s"><v>${row % 50}</v></c>`, 200_000),
     shared: () => shared(times(50, (place) => `<si><t>${place}${long}</t></si>`)),
     read: 200_000,
@@ -122,7 +122,7 @@ function place(): string {
 }
 
 test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.includes(name)))(
-  '%s: the right count or a refusal, within the memory of the function',
+  '%s: counts the rows or refuses the file, within the memory of the function',
   async (_, hostile) => {
     const path = place();
     await writeParts(path, hostile.sheet(), hostile.shared?.());
@@ -144,7 +144,7 @@ test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.in
   },
 );
 
-test.each(SHEETS)('$what: read to its end within the memory of the function', async ({ texts }) => {
+test.each(SHEETS)('$what: reads to the end within the memory of the function', async ({ texts }) => {
   const path = place();
   await writeSheet(texts, path, SIZE);
 

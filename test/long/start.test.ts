@@ -17,7 +17,7 @@ import { CACHE, PROJECT } from '../local/support/support.ts';
 
 afterAll(endAll);
 
-test.concurrent('ends by itself with everything that it started, and prints one document', async () => {
+test.concurrent('ends by itself, stops everything that it started and prints one document', async () => {
   const start = run(START, ['--json', '--entity', 'leads', '--poll-seconds', '1']);
   const traces = await tracesOf(start);
   expect(await start.ended, start.stderr()).toBe(0);
@@ -28,7 +28,7 @@ test.concurrent('ends by itself with everything that it started, and prints one 
   expect(traces.files()).toEqual([]);
 });
 
-test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves nothing', async () => {
+test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves nothing', async () => {
   const start = run(START, ['--json', '--entity', 'leads']);
   const traces = await tracesOf(start);
   await start.says(/✓ Bootstrap stack/);
@@ -40,7 +40,7 @@ test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves n
   expect(traces.files()).toEqual([]);
 });
 
-test.concurrent('--keep ends with everything that it started when npm alone is killed', async () => {
+test.concurrent('--keep ends everything that it started if npm alone is killed', async () => {
   const args = ['start', '--silent', '--', '--keep', '--entity', 'leads', '--poll-seconds', '1'];
   const npm = spawn('npm', args, { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] });
   let shown = '';
@@ -56,7 +56,7 @@ test.concurrent('--keep ends with everything that it started when npm alone is k
   expect(traces?.files()).toEqual([]);
 });
 
-test.concurrent('a second night stops the meetings that have shrunk, releases them, and shows what has changed in customers', async () => {
+test.concurrent('--second-night quarantines and releases shrunken meetings, and prints the changes of customers', async () => {
   const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'customers', '--poll-seconds', '1']);
 
   expect(await start.ended, start.stderr()).toBe(0);
@@ -68,7 +68,7 @@ test.concurrent('a second night stops the meetings that have shrunk, releases th
   );
 });
 
-test.concurrent('tables show the Parquet files of any entities', async () => {
+test.concurrent('--tables prints the Parquet file of each entity', async () => {
   const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'meetings', '--poll-seconds', '1']);
 
   expect(await start.ended, start.stderr()).toBe(0);
@@ -90,7 +90,7 @@ const otherCrm = ({ baseUrl, authUrl, clientId }: Sandbox) => [
   ...['--crm-url', baseUrl, '--auth-url', authUrl, '--client-id', clientId],
 ];
 
-test.concurrent('with another CRM and another cloud one run is published, one fails, both are reported, and --keep stays up', async ({
+test.concurrent('--crm-url and --endpoint-url publish one run, report a failed one, and --keep stays up', async ({
   onTestFinished,
 }) => {
   const record = await openRunRecord(CACHE);

@@ -32,7 +32,7 @@ describe('the check of templates that comes with CDK', () => {
     synthesiseChecked((app) => new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
   });
 
-  test('ends a synthesis that CloudFormation would refuse', () => {
+  test('fails a synthesis with a property that CloudFormation would refuse', () => {
     const make = (app: App) => {
       const stack = new Stack(app, 'Wrong');
       new CfnResource(stack, 'Queue', { type: 'AWS::SQS::Queue', properties: { DelaySeconds: 'soon' } });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.close());
 
-it('in an account that runs fewer functions at once than there are runs, all seven entities are published, though only one call of each function runs', async () => {
+it('publishes all seven entities in an account that runs only one call of each function at once', async () => {
   const reports = await throttled(system, () => Promise.all(ENTITIES.map((entity) => system.run(entity))));
 
   for (const report of reports) {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => transfers.stop());
 
-test(`a process killed at a random moment, ${KILLS} times: digest equal each time, at most a part for each connection again`, async () => {
+test(`${KILLS} transfers killed at random moments store equal files, and resend at most one part a connection`, async () => {
   const random = randomFrom(TEST_SEED);
   let killedMidway = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {

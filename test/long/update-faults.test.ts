@@ -66,9 +66,13 @@ const asked = (status: number) => once({ answer: { status, headers: { 'retry-aft
 const notFound = [refusedWith(404, { error: { message: CANARY } })];
 
 const told: [what: string, batch: string, faults: LineFault[]][] = [
-  ['answers that are lost, one in ten for good', 'answers-lost', [...nine(once({ reset: 'after' })), neverAnswered]],
   [
-    'answers that say nothing of a change that was made, one in ten for good',
+    'lost answers, for one line in ten on every try',
+    'answers-lost',
+    [...nine(once({ reset: 'after' })), neverAnswered],
+  ],
+  [
+    'unclear answers after the change was made, for one line in ten on every try',
     'pages',
     [500, 502, 504, 200, 204, 503, 520, 500, 200]
       .map((status) => once(unclear(status)))
@@ -79,24 +83,24 @@ const told: [what: string, batch: string, faults: LineFault[]][] = [
         attempts: 3,
       }),
   ],
-  ['connections that break before anything is done', 'requests-lost', [once({ reset: 'before' })]],
+  ['connections that break before the change is made', 'requests-lost', [once({ reset: 'before' })]],
   [
-    '5xx, one in ten for good',
+    '5xx, for one line in ten on every try',
     '5xx',
     [500, 502, 503, 504, 500, 502, 503, 504, 500]
       .map((status) => once({ answer: { status, body: CANARY } }))
       .concat(alwaysInTrouble(500)),
   ],
-  ['429 and the wait that it asks for', '429', [asked(429)]],
+  ['429 with a Retry-After', '429', [asked(429)]],
   // This fault comes before any refresh: with a new token, a line that is refused with 403 would be sent once more.
-  ['403, each for itself', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
-  ['401, and a fresh token', '401', [refusedToken]],
+  ['single 403', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
+  ['401, solved by a fresh token', '401', [refusedToken]],
   ['404', '404', notFound],
   ['409 and 412', '409-412', [refusedWith(409), refusedWith(412)]],
   ['422', '422', [refusedWith(422, { error: { fields: ['city', CANARY], message: CANARY } })]],
 ];
 
-it.each(told)(`${LINES} lines, a tenth of them with %s`, async (_, batch, faults) => {
+it.each(told)(`${LINES} lines, a tenth of them with %s, get their true results`, async (_, batch, faults) => {
   const { results, calls, ended } = await apply(batch, faults);
 
   expectFaults(results, faults, calls);
@@ -107,7 +111,7 @@ it.each(told)(`${LINES} lines, a tenth of them with %s`, async (_, batch, faults
   );
 });
 
-it(`${LINES} lines stop at the first 401 to a fresh token`, async () => {
+it(`a batch of ${LINES} lines stops at the first 401 to a fresh token`, async () => {
   const faults: LineFault[] = [{ effect: { answer: { status: 401 } }, outcome: 'FAILED', status: 401, attempts: 1 }];
 
   const { results, counts, ended } = await apply('401-always', faults);
@@ -123,7 +127,7 @@ it(`${LINES} lines stop at the first 401 to a fresh token`, async () => {
   expect(ended.cause).toContain('the second time with a fresh token');
 });
 
-it(`${LINES} lines, a tenth of them with 404, started twice at once, are sent once`, async () => {
+it(`${LINES} lines, a tenth of them with 404, are sent once if the batch is started twice at once`, async () => {
   const { results, calls } = await apply('twice', notFound, async (file) => {
     const both = await Promise.all([toItsEnd(file), toItsEnd(file)]);
     expect(both.map(({ error }) => error).sort()).toEqual(['UpdateAlreadyStarted', 'UpdatesIncomplete']);
@@ -133,7 +137,7 @@ it(`${LINES} lines, a tenth of them with 404, started twice at once, are sent on
   expectFaults(results, notFound, calls);
 });
 
-it(`${LINES} lines, a tenth of them with 404, whose functions are killed in the middle, are all reported`, async () => {
+it(`${LINES} lines, a tenth of them with 404, are all reported if functions are killed in the middle`, async () => {
   system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
   const since = batches.lastCall();
 

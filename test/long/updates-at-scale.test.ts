@@ -17,7 +17,7 @@ const STATE_BYTES = 262_144;
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
-it(`${LINES} lines, ${AT_ONCE} chunks at once: each sent once, each with a result, every state small`, async () => {
+it(`${LINES} lines in ${AT_ONCE} chunks at once are each sent once and reported, with small states`, async () => {
   const store = fakeBucket({ objects: { [KEYS.input]: inputOf(LINES) } });
   const service = fakeExchange();
   const common = {

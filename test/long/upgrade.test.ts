@@ -147,7 +147,7 @@ const runsOf = ({ batch: _, ...runs }: Held) => Object.entries(runs) as [Entity,
 const ofFixture: Held & { published: string } = { workflows: '', contacts: '', leads: '', batch: '', published: '' };
 let beforeBatch = 0;
 
-it('runs and a batch that the earlier release began end in EarlierRelease, and change nothing that is published', async () => {
+it('runs and a batch of the earlier release end in EarlierRelease, and change no published file', async () => {
   ofFixture.published = (await runRefreshing('meetings', FIRST)).executionArn;
   beforeBatch = batches.lastCall();
   Object.assign(ofFixture, await holdAll('held'));
@@ -167,7 +167,7 @@ it('runs and a batch that the earlier release began end in EarlierRelease, and c
   expect(await manifests.pointer('meetings', 'latest')).toMatchObject({ execution: nameOf(ofFixture.published) });
 });
 
-it('what ended in EarlierRelease is started again, with the grant and the files that the earlier release stored', async () => {
+it('runs and batch can be started again after EarlierRelease, with the stored grant and files', async () => {
   const file = `${await tempDir()}/meetings.csv`;
   for (const args of [
     ['show', nameOf(ofFixture.contacts)],
@@ -189,7 +189,7 @@ it('what ended in EarlierRelease is started again, with the grant and the files 
 
 const begun: Held & { failed: string } = { workflows: '', contacts: '', leads: '', batch: '', failed: '' };
 
-it('runs and a batch that this release began end well under the next one, by their old definition and the new functions', async () => {
+it('runs and a batch of this release succeed under the next one, by their old definition', async () => {
   const { target, sandbox } = system;
   sandbox.faults.add({ path: 'status', entity: 'employers', status: 'FAILED' });
   begun.failed = (await system.run('employers', { date: SECOND })).executionArn;
@@ -213,7 +213,7 @@ it('runs and a batch that this release began end well under the next one, by the
   await expectApplied('second', since);
 });
 
-it('the next release has its state, output and setting; it refreshes the grant that this one stored, and moves its pointers', async () => {
+it('the next release uses its state, output and setting, refreshes the stored grant and moves the pointers', async () => {
   const { executionArn } = await runRefreshing('meetings', THIRD);
   expect(await outputs()).toContain(MORE.output);
   const states = await statesOf(system.target, executionArn);
@@ -253,7 +253,7 @@ it('the command works on runs of all three releases', async () => {
   }
 });
 
-it('what the next release began ends well under this one, which moves its pointers and refreshes its grant', async () => {
+it('after a rollback, a run and a batch of the next release succeed, and pointers and grant are updated', async () => {
   const { target, sandbox } = system;
   const since = batches.lastCall();
   const run = await holdRun('contacts');

@@ -16,7 +16,7 @@ afterAll(async () => {
   await system?.close();
 });
 
-test('a temporary rule with the role of the nightly rules starts a run, and is gone', async () => {
+test('a temporary rule with the role of the nightly rules starts a run, and is removed', async () => {
   const { signal } = new AbortController();
   const checks = ALL_CHECKS.filter(({ id }) => id === 'rule-start');
   const pace = { everyMs: 1000, patienceMs: 150_000, runMs: 60_000 };
@@ -30,7 +30,7 @@ test('a temporary rule with the role of the nightly rules starts a run, and is g
   ]);
 });
 
-test('the command ends in 0 in a local cloud within three minutes, and says what is not enforced there', async () => {
+test('the command ends with exit code 0 in a local cloud within three minutes, and lists what is not enforced', async () => {
   const began = performance.now();
 
   const command = run('cli/main.js', ['verify', '--alarm', '--json', ...system.place], WITHOUT_AWS);

@@ -51,7 +51,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     ['single', 4 * PART, { script: () => ({ ignoreRange: true }) }],
     ['single', 3 * PART + 7, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
     ['single', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('stores in strategy %s a file of %i bytes', async (strategy, size, more) => {
+  ] as const)('stores with strategy %s a file of %i bytes', async (strategy, size, more) => {
     const file = world.origin.file({ size, ...more });
 
     const stored = await transfer(world.options(key, file.url));
@@ -64,7 +64,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     ['ranged', {}],
     ['single', { etag: null }],
     ['single', { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('goes on in strategy %s from what the store has, invocation after invocation', async (strategy, more) => {
+  ] as const)('continues with strategy %s from the stored parts in each invocation', async (strategy, more) => {
     const file = world.origin.file({ size: 6 * PART + 99, ...more });
     const options = world.options(key, file.url, { connections: { initial: 1, most: 1 } });
 
@@ -75,7 +75,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectStored(file);
   });
 
-  it('goes on where a process was killed, and fetches only what is missing', async () => {
+  it('continues after a killed process, and requests only the missing bytes', async () => {
     const file = world.origin.file({ size: 10 * PART + 1, script: () => ({ bytesPerSecond: 10 * MIB }) });
     const upload = await killedIn(world.store, { key, url: file.url }, 3 * PART);
     const before = (await world.parts(upload)).reduce((sum, { Size = 0 }) => sum + Size, 0);
@@ -92,7 +92,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     expect(again).toBeLessThan(file.size - before + PART);
   });
 
-  it('finds its own object at the key, and counts it as stored', async () => {
+  it('finds its own object at the key, and reports it as stored', async () => {
     const file = world.origin.file({ size: 2 * PART });
     await transfer(world.options(key, file.url));
 
@@ -112,7 +112,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
   it.each([
     ['a small file', PART, /^PUT .*leads\.csv /],
     ['one part', 4 * PART, /^PUT .*partNumber=2&/],
-  ])('sends again what arrived with a wrong bit: %s', async (_, size, wanted) => {
+  ])('sends again after a wrong bit arrived: %s', async (_, size, wanted) => {
     const file = world.origin.file({ size });
     world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.flips === 0 ? 'flip a bit' : undefined);
 
@@ -125,7 +125,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
   it.each([
     ['a small file', PART],
     ['a large file', 4 * PART],
-  ])('stores nothing of what never arrives right: %s', async (_, size) => {
+  ])('stores nothing if each try has a wrong bit: %s', async (_, size) => {
     world.proxy.meddler = (line) => (line.startsWith('PUT ') ? 'flip a bit' : undefined);
 
     expect(await outcomeOf(world.origin.file({ size }).url)).toBe('store-unavailable');
@@ -136,7 +136,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
   it.each([
     ['a small file', PART, /^PUT /],
     ['a large file', 4 * PART, /^POST .*\?uploadId=/],
-  ])('believes its eyes where the answer to the last call was lost: %s', async (_, size, wanted) => {
+  ])('finds the stored object if the answer to the last call was lost: %s', async (_, size, wanted) => {
     const file = world.origin.file({ size });
     world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.losses === 0 ? 'lose the answer' : undefined);
 
@@ -145,7 +145,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectStored(file);
   });
 
-  it('loses the answer to a part, and sends it again', async () => {
+  it('stores the file if the answer to a part is lost', async () => {
     const file = world.origin.file({ size: 4 * PART });
     world.proxy.meddler = (line) =>
       line.includes('partNumber=3&') && world.proxy.losses === 0 ? 'lose the answer' : undefined;
@@ -156,7 +156,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectStored(file);
   });
 
-  it('starts over where the file changed, and gives up the parts of the other', async () => {
+  it('restarts if the file changed, and aborts the upload of the old one', async () => {
     const other = inOrder(undefined, { etag: '"other"' }, { etag: '"other"' }, { etag: '"other"' });
     const file = world.origin.file({ size: 6 * PART, script: other });
     let restarts = 0;
@@ -170,7 +170,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectStored(file);
   });
 
-  it('leaves nothing of an upload that is given up, however often', async () => {
+  it('leaves nothing of an upload that is aborted twice', async () => {
     const file = world.origin.file({ size: 6 * PART });
     const options = world.options(key, file.url, { limits: { smallBytes: PART, recordFromBytes: 0 } });
     const { resume } = (await transfer(options)) as { resume: Resume };

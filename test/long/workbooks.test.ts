@@ -42,7 +42,7 @@ async function facts({ file, columns }: z.infer<typeof madeSchema>) {
   return { header, rows: content.rows, rowsAbove: content.rowsAbove, hidden, kinds, records };
 }
 
-test(`of ${COUNT} workbooks of openpyxl and XlsxWriter, every cell is read as openpyxl reads it`, async () => {
+test(`reads every cell of ${COUNT} workbooks of openpyxl and XlsxWriter as openpyxl reads it`, async () => {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');

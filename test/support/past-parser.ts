@@ -51,7 +51,7 @@ const troubles = fc.oneof(
 
 /** Expects a correct stored file whatever the origin does to its first four bodies, and however slow the store is. */
 export function testReadingPastParser(byWire: Record<Wire, Transfers>, numRuns: number): void {
-  test('what is stored is equal to the file, for every wire, shape, speed and trouble', async () => {
+  test('stores a file equal to the original, for random wires, shapes, speeds and faults', async () => {
     const wires = fc.constantFrom(...(Object.keys(RECORDS) as Wire[]));
     const scripts = fc.record({ shape: shapes, speed: speeds, first: fc.array(troubles, { maxLength: 4 }) });
     const parts = fc.record({

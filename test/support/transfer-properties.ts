@@ -186,9 +186,9 @@ export function testTransferProperties(runs: { fewFaults: number; anyFaults: num
   });
   afterAll(() => transfers.stop());
 
-  test('fewer faults than the budget forgives, anywhere, in any order: the file is stored, and equal', () =>
+  test('stores an equal file if there are fewer faults than allowed, at random places', () =>
     fewFaults(runs.fewFaults));
 
-  test('any faults, for ever: an end by name, nothing wrong is stored, nothing is left behind', () =>
+  test('ends in a known error or stores an equal file, for any faults, and leaves nothing', () =>
     anyFaults(runs.anyFaults));
 }

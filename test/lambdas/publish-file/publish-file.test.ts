@@ -129,7 +129,7 @@ test('reads file, pointers and history, then writes manifest, pointer of the dat
   ]);
 });
 
-test('a failure at any operation leaves whole runs behind the pointers, and a repetition publishes the same bytes', async () => {
+test('a failure at any operation leaves pointers that name whole runs, and a repetition publishes the same bytes', async () => {
   const whole = storedRun();
   await publish(whole.bucket, whole.state);
 

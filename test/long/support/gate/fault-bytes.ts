@@ -15,13 +15,13 @@ const LAST_LINES = [
 ];
 
 const BODIES: [what: string, body: string | Uint8Array][] = [
-  ['nothing', ''],
+  ['an empty file', ''],
   ['a web page', '<!doctype html><html><head><title>Sign in</title></head><body>Sign in, please</body></html>'],
   ['XML', '<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>'],
   ['a status', '{"status":500}'],
   ['errors', '{"errors":[{"message":"timeout"}]}'],
   [
-    'the record of the export',
+    'the status answer of the export',
     '{"id":"0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10","status":"PROCESSED","columns":["id","name"]}',
   ],
   ['an empty list', '[]'],
@@ -53,29 +53,29 @@ function flipped(bytes: Buffer, draw: Draw): Buffer {
 }
 
 const damages: Fault[] = (['gzip', 'zip'] as const).flatMap((compression): Fault[] => [
-  { name: `${compression} that is cut`, wish: { compression }, packed: cut },
+  { name: `cut ${compression}`, wish: { compression }, packed: cut },
   { name: `${compression} with a flipped bit`, wish: { compression }, packed: flipped },
   {
-    name: `${compression} that lacks its last bytes`,
+    name: `${compression} without its last bytes`,
     wish: { compression },
     packed: (bytes, draw) => bytes.subarray(0, -draw.int(1, 12)),
   },
   {
-    name: `${compression} with a text behind it`,
+    name: `${compression} followed by a text`,
     wish: { compression },
     packed: (bytes) => Buffer.concat([bytes, Buffer.from('ERROR: timeout\n')]),
   },
 ]);
 
 const texts: Fault[] = LAST_LINES.map((line, number) => ({
-  name: `the text of an error as last line (${number + 1})`,
+  name: `the text of an error as the last line (${number + 1})`,
   wish: { kind: 'csv', width: 2 },
   text: (text) => text + line,
 }));
 
 const bodies: Fault[] = BODIES.flatMap(([what, body]): Fault[] => [
-  { name: `${what} in the place of the file`, packed: () => Buffer.from(body) },
-  { name: `${what} in the place of the file, as gzip`, packed: () => gzipSync(body) },
+  { name: `${what} instead of the file`, packed: () => Buffer.from(body) },
+  { name: `${what} instead of the file, as gzip`, packed: () => gzipSync(body) },
 ]);
 
 export const BYTE_FAULTS: Fault[] = [
@@ -83,21 +83,21 @@ export const BYTE_FAULTS: Fault[] = [
   ...texts,
   ...bodies,
   {
-    name: 'a text that is cut',
+    name: 'a cut text',
     wish: { kind: 'csv', usual: true },
     text: (text, draw) => text.slice(0, draw.int(1, text.length - 1)),
   },
   {
-    name: 'a text that is cut near its end',
+    name: 'a text cut near its end',
     wish: { kind: 'csv', usual: true },
     text: (text, draw) => text.slice(0, -draw.int(1, 60)),
   },
   {
-    name: 'bytes that are cut near their end',
+    name: 'bytes cut near their end',
     wish: { kind: 'csv', usual: true, compression: null },
     packed: (bytes, draw) => bytes.subarray(0, -draw.int(1, 60)),
   },
-  { name: 'a spreadsheet that is cut', wish: { kind: 'xlsx', compression: null }, packed: cut },
+  { name: 'a cut spreadsheet', wish: { kind: 'xlsx', compression: null }, packed: cut },
   { name: 'a spreadsheet with a flipped bit', wish: { kind: 'xlsx', compression: null }, packed: flipped },
   { name: 'gzip of gzip', wish: { compression: 'gzip' }, packed: (bytes) => gzipSync(bytes) },
 ];

@@ -18,7 +18,7 @@ const DISGUISES: [what: string, text: string][] = [
   ['its label', LABEL],
   ['capitals', NAME.toUpperCase()],
   ['a separated name', 'id_number'],
-  ['blanks around it', ` ${NAME} `],
+  ['spaces around it', ` ${NAME} `],
   ['a path', `lead.${NAME}`],
   ['a path before its label', `lead.${LABEL}`],
   ['a suffix', `${NAME} (text)`],
@@ -31,7 +31,7 @@ const DISGUISES: [what: string, text: string][] = [
   ['an empty name', ''],
   ['a blank name', ' \u00a0'],
   ['an invisible name', '\u200b'],
-  ['a name that nobody lists', 'Passport'],
+  ['an unlisted name', 'Passport'],
   ['a Cyrillic letter', NAME.replace('i', '\u0456')],
   ['quotation marks', `"${NAME}"`],
   ['a name with a line break', 'id\nNumber'],
@@ -43,12 +43,12 @@ const replaced = (table: Table, draw: Draw) => draw.int(0, table.columns.length 
 
 const disguised: Fault[] = DISGUISES.flatMap(([what, text]) => [
   {
-    name: `left-out column, further: ${what}`,
+    name: `left-out column, added: ${what}`,
     wish: { except: true },
     table: (table, draw) => withColumn(table, NAME, text, further(table), draw),
   },
   {
-    name: `left-out column, in the place of another: ${what}`,
+    name: `left-out column, instead of another: ${what}`,
     wish: { except: true, width: 2 },
     table: (table, draw) => withColumn(table, NAME, text, replaced(table, draw), draw),
   },
@@ -119,12 +119,12 @@ const LEFT_OUT_FAULTS: Fault[] = [
     },
   },
   {
-    name: 'left-out column, in a note of an operating system beside the file',
+    name: 'left-out column, in a macOS file beside the file',
     wish: { except: true, compression: null, kind: 'csv' },
     packed: (bytes) => zipOfTexts({ 'leads.csv': bytes, '__MACOSX/._leads.csv': '312340001' }),
   },
   {
-    name: 'left-out column, behind the end of the archive',
+    name: 'left-out column, after the end of the archive',
     wish: { except: true, compression: 'zip' },
     packed: (bytes) => withComment(bytes, '312340001'),
   },
@@ -159,32 +159,32 @@ const OTHER_FAULTS: Fault[] = [
     table: (table) => withoutColumn(table, table.columns[1] ?? 'id'),
   },
   {
-    name: 'column in the place of another, of a listed name',
+    name: 'column instead of another, with a listed name',
     wish: { named: true, drift: { removed: 'stop' }, width: 2 },
     table: (table, draw) => withColumn(table, 'email', 'email', 1, draw),
   },
   {
-    name: 'column in the place of another, of an unlisted name',
+    name: 'column instead of another, with an unlisted name',
     wish: { named: true, drift: { removed: 'stop' }, width: 2 },
     table: (table, draw) => withColumn(table, 'extra', 'Zusatz', 1, draw),
   },
   {
-    name: 'column too many, listed',
+    name: 'extra column, listed',
     wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'email', 'email', further(table), draw),
   },
   {
-    name: 'column too many, unlisted',
+    name: 'extra column, unlisted',
     wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'extra', 'Zusatz', further(table), draw),
   },
   {
-    name: 'column too many, without a name',
+    name: 'extra column, without a name',
     wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'extra', '', further(table), draw),
   },
   {
-    name: 'no header, though there was one',
+    name: 'no header, after nights with one',
     wish: { header: 'plain', drift: { removed: 'stop' }, width: 3 },
     table: (table, draw) => {
       withColumn(table, 'extra', '', 1, draw);

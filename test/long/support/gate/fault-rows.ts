@@ -30,7 +30,7 @@ export const ROW_FAULTS: Fault[] = [
   { name: 'no rows', wish: { usual: true }, table: (table) => keep(table, 0) },
   { name: 'no rows, under minRows', wish: { minRows: true }, table: (table) => keep(table, 0) },
   {
-    name: 'empty rows in the place of rows',
+    name: 'empty rows instead of records',
     wish: { usual: true, kind: 'csv', width: 2 },
     table: (table) => {
       table.rows = table.rows.map((cells, row) => (row < 2 ? cells : cells.map(() => '')));
@@ -46,7 +46,7 @@ export const ROW_FAULTS: Fault[] = [
     text: (text) => text.replaceAll('"', ''),
   },
   {
-    name: 'two rows and headers again and again',
+    name: 'two rows and repeated headers',
     wish: { usual: true, kind: 'csv', header: 'plain', width: 2 },
     table: (table) => {
       keep(table, 2);
@@ -88,7 +88,7 @@ export const ROW_FAULTS: Fault[] = [
     },
   },
   {
-    name: 'pages that were glued together, with another order of columns',
+    name: 'joined pages with another order of columns',
     wish: { kind: 'csv', header: 'plain', width: 3 },
     table: (table) => {
       const turned = (cells: readonly string[]) => [...cells].reverse();
