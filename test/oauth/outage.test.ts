@@ -49,7 +49,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
     ['40 minutes', 40 * MINUTE, 15],
     ['6 hours', 6 * HOUR, 120],
     ['3 days', 72 * HOUR, 1200],
-  ])('for %s does not lose the grant, and all runs are served after it recovers', async (_, length, every) => {
+  ])('for %s does not end the grant, and all runs are served after it recovers', async (_, length, every) => {
     const world = new Simulation().stored(-1);
     world.endpoint.rotation = rotation;
     const { runs, names, seconds } = await outage(length, every, world);

@@ -43,7 +43,7 @@ test.each([
   ['an unknown key', { colour: 1 }],
   ['an unknown key of the result', { result: { ...manifest().result, colour: 1 } }],
   ['another version of the layout', { schemaVersion: 2 }],
-])('%s is refused', (_, change) => {
+])('a manifest with %s is refused', (_, change) => {
   expect(() => batchManifestText(manifest(change))).toThrow();
 });
 

@@ -150,7 +150,7 @@ test('rows without any value do not count for noRows, minRows and maxShrink', ()
   expect(failedOf(reportOf(factsOf(100, { emptyRows: 71 }), [], { minRows: 30 }))).toEqual(['minRows']);
 });
 
-test('stoppedText names a check of a later release, and a file stopped by excepted cannot be released', () => {
+test('stoppedText names a check of a later release, and a file that the check excepted stops cannot be released', () => {
   const check = { passed: false, measured: 4, bound: 3, detail: null };
   const report = (guard: string) => ({ checks: [{ guard, ...check }], comparedWith: [], medianRows: null });
 

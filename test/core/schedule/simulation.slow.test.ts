@@ -19,7 +19,7 @@ const ZONES: [zone: string, at: string][] = [
 const FIRST = '2024-01-01';
 const LAST = '2030-12-31';
 
-test.each(ZONES)('in %s, a nightly start at %s starts one run for every date from 2024 to 2030', (timeZone, at) => {
+test.each(ZONES)('in %s, a nightly start at %s runs once for every date from 2024 to 2030', (timeZone, at) => {
   const timing = timingIn(timeZone, at);
 
   const runs = datesLetThrough(timing, FIRST, LAST);
@@ -28,7 +28,7 @@ test.each(ZONES)('in %s, a nightly start at %s starts one run for every date fro
 });
 
 test.each(ZONES)(
-  'in %s, a nightly start starts one run per date around clock changes, even for early or late events',
+  'in %s, a nightly start runs once per date around clock changes, even for early or late events',
   (timeZone) => {
     const changes = datesFrom(FIRST, LAST).filter((date) => {
       const noon = Date.parse(`${date}T12:00Z`);
