@@ -85,7 +85,8 @@ const HOSTILE: Record<string, Hostile> = {
   },
   'all rows, with a value in the last column': {
     sheet: () => rows((row) => `<c r="XFD${row}"><v>1</v></c>`),
-    read: ROWS,
+    // Rows without a value in the columns of the header are not records.
+    read: 0,
   },
   'rows of all columns': { sheet: wide, columns: 16_384, read: WIDE_ROWS },
   'a million different shared texts in random order': {

@@ -11,14 +11,15 @@ const CRC32 = 'x-amz-checksum-crc32';
 export function routed({ method = '', url = '' }: IncomingMessage) {
   const { pathname, searchParams: query } = new URL(url, 'http://store');
   const [, bucket = '', path = ''] = /^\/([^/]*)\/?(.*)$/.exec(pathname) ?? [];
-  return { bucket, key: decodeURIComponent(path), query, operation: operationOf(method, query) };
+  return { bucket, key: decodeURIComponent(path), query, operation: operationOf(method, path, query) };
 }
 
-function operationOf(method: string, query: URLSearchParams): Operation | undefined {
+function operationOf(method: string, path: string, query: URLSearchParams): Operation | undefined {
   const multipart = query.has('uploadId');
   if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
   if (method === 'PUT') return multipart ? 'UploadPart' : putOf(query);
-  if (method === 'GET' && query.has('list-type')) return 'ListObjectsV2';
+  // Other lists of a bucket have the same answer, in which a client finds no versions.
+  if (method === 'GET' && path === '') return 'ListObjectsV2';
   if (method === 'GET') return multipart ? 'ListParts' : 'GetObject';
   if (method === 'DELETE') return multipart ? 'AbortMultipartUpload' : 'DeleteObject';
   return method === 'HEAD' ? 'HeadObject' : undefined;
@@ -56,7 +57,11 @@ export async function* withPauses(
  *
  * @throws Refusal when length, framing or hash do not meet S3's rules
  */
-export function contentOf({ headers, method }: IncomingMessage, raw: Buffer, { checksums }: Settings) {
+export function contentOf(
+  { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
+  raw: Buffer,
+  { checksums }: Settings,
+) {
   const payload = headers['x-amz-content-sha256'];
   const length = headers['x-amz-decoded-content-length'];
   const streamed = payload === STREAMING;

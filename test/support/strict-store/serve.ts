@@ -22,6 +22,11 @@ const DO: Record<Operation, (work: Work, contents: Contents, settings: Settings)
   DeleteObject: remove,
 };
 
+/** Carries out a call as S3 does. @throws Refusal */
+export function carryOut(work: Work, contents: Contents, settings: Settings): Answer {
+  return DO[work.request.operation](work, contents, settings);
+}
+
 /** Serves one call from its first byte to its answer or its fault. */
 export async function serve(
   request: IncomingMessage,
@@ -81,15 +86,14 @@ function answerTo(
     if (hasKey(fault, 'status')) return trouble(fault);
     if (hasKey(fault, 'page')) return { status: 200, headers: { 'content-type': 'text/html' }, body: fault.page };
     if (hasKey(fault, 'errorIn200')) return lateError(fault.errorIn200);
-    const content = contentOf(request, raw, settings);
-    call.bytes = content.body.length;
-    const work: Work = { request: call, query, ...content };
+    const work: Work = { request: call, query, ...contentOf(request, raw, settings) };
+    call.bytes = work.body.length;
     // Drops the sent CRC32, too: it was correct in transit.
-    if (fault === 'corrupt') Object.assign(work, { body: flipped(content.body), sentCrc32: undefined });
+    if (fault === 'corrupt') Object.assign(work, { body: flipped(work.body), sentCrc32: undefined });
     const upload = contents.uploads.get(id);
     if (fault === 'conflict409' && upload) upload.dead = true;
     if (fault === 'conflict409' && !upload) throw new Refusal(409, 'ConditionalRequestConflict', 'conflict');
-    const answer = DO[call.operation](work, contents, settings);
+    const answer = carryOut(work, contents, settings);
     if (fault === 'noSuchUploadAfterSuccess') throw noSuchUpload(id);
     return answer;
   } catch (error) {

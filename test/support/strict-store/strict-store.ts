@@ -11,7 +11,8 @@ import type { Call, Contents, Settings, StoredObject, StoreOptions } from './typ
 export { TROUBLE } from './types.ts';
 export type { StoreOptions };
 
-const DEFAULTS: Settings = {
+/** The settings of AWS. */
+export const DEFAULTS: Settings = {
   bucket: 'exports',
   region: 'eu-west-1',
   accessKeyId: 'test',

@@ -1,68 +1,74 @@
-import { createHash } from 'node:crypto';
-import { type Answers, Reply, refused, xml } from './answers.ts';
+import { crc32 } from 'node:zlib';
+import { Refusal, refusalAnswer } from '../../../support/strict-store/answers.ts';
+import { base64Crc32, md5Etag } from '../../../support/strict-store/checksums.ts';
+import { contentOf } from '../../../support/strict-store/incoming.ts';
+import { carryOut } from '../../../support/strict-store/serve.ts';
+import { DEFAULTS } from '../../../support/strict-store/strict-store.ts';
+import type { Operation, Answer as StoreAnswer, StoredObject } from '../../../support/strict-store/types.ts';
+import { type Answers, Reply } from './answers.ts';
 import type { Call } from './call.ts';
 import type { World } from './world.ts';
 
-/** The bucket of the deployment: objects by key, with range reads, listings by prefix and conditional writes. */
-export function bucket({ objects, metadata, etags, written }: World): Answers {
-  const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key), etags.get(call.key));
+/** The bucket of the deployment: the answers of the strict store for the objects of the world. */
+export function bucket(world: World): Answers {
   return {
-    ListObjectsV2: ({ input: { prefix = '' } }) => {
-      const found = [...objects.keys()].filter((key) => key.startsWith(String(prefix))).sort();
-      return listing(found.map((key) => [key, written.get(key) ?? new Date().toISOString()]));
-    },
-    GetObject: get,
-    DeleteObject: ({ key }) => {
-      objects.delete(key);
-      return xml('');
-    },
-    HeadObject: get,
-    PutObject: (call) => {
-      if (objects.has(call.key) && call.headers['if-none-match'] === '*') return PRECONDITION;
-      objects.set(call.key, unchunked(call));
-      etags.delete(call.key);
-      const told = Object.entries(call.headers).filter(([name]) => name.startsWith(META));
-      metadata.set(call.key, Object.fromEntries(told.map(([name, value]) => [name.slice(META.length), String(value)])));
-      return xml('');
+    s3: (call) => {
+      const { status, headers, body = '' } = answerTo(call, world);
+      const length = { 'content-length': Buffer.byteLength(body) };
+      return new Reply((response) => response.writeHead(status, { ...headers, ...length }).end(body));
     },
   };
 }
 
 const META = 'x-amz-meta-';
-const PRECONDITION = refused('PreconditionFailed', 'refused', { status: 412 });
 
-function listing(found: [key: string, at: string][]): Reply {
-  const contents = found.map(([key, at]) => `<Contents><Key>${key}</Key><LastModified>${at}</LastModified></Contents>`);
-  return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
-}
-
-function objectReply(
-  { headers }: Call,
-  body: Buffer | undefined,
-  metadata: Record<string, string> = {},
-  stored?: string,
-): Reply {
-  if (!body) return refused('NoSuchKey', 'refused', { status: 404 });
-  const etag = stored ?? `"${createHash('md5').update(body).digest('hex')}"`;
-  if (headers['if-match'] && headers['if-match'] !== etag) return PRECONDITION;
-  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
-  const part = body.subarray(Number(first ?? 0), last ? Number(last) + 1 : undefined);
-  const told = Object.entries(metadata).map(([name, value]) => [`${META}${name}`, value] as const);
-  return new Reply((response) => {
-    response.writeHead(first ? 206 : 200, { ...Object.fromEntries(told), etag, 'content-length': part.length });
-    response.end(part);
-  });
-}
-
-/** The body without the frames of `aws-chunked`. */
-function unchunked({ headers, body }: Call): Buffer {
-  if (!String(headers['content-encoding']).includes('aws-chunked')) return body;
-  const parts: Buffer[] = [];
-  for (let at = 0; ; ) {
-    const end = body.indexOf('\r\n', at);
-    const size = Number.parseInt(body.toString('latin1', at, end), 16);
-    if (!size) return Buffer.concat(parts);
-    parts.push(body.subarray(end + 2, end + 2 + size));
-    at = end + 2 + size + 2;
+function answerTo(call: Call, world: World): StoreAnswer {
+  const { headers, key, input, body } = call;
+  const objects = new Map([...world.objects].map(([each, bytes]) => [each, storedObject(each, bytes, world)]));
+  const contents = { objects, uploads: new Map(), deleted: new Map(), completed: new Map() };
+  const request = {
+    operation: call.operation as Operation,
+    key,
+    partNumber: undefined,
+    attempt: 1,
+    number: 1,
+    headers,
+  };
+  const query = new URLSearchParams(input as Record<string, string>);
+  try {
+    return carryOut({ request, query, ...contentOf(call, body, DEFAULTS) }, contents, DEFAULTS);
+  } catch (error) {
+    if (error instanceof Refusal) return refusalAnswer(error);
+    throw error;
+  } finally {
+    keep(key, objects.get(key), world);
   }
+}
+
+/** An object of the world as the store has it. */
+function storedObject(key: string, body: Buffer, { metadata, etags, written }: World): StoredObject {
+  const own = Object.entries(metadata.get(key) ?? {});
+  return {
+    body,
+    // Computed only for the object that is read.
+    get etag() {
+      return etags.get(key) ?? md5Etag(body);
+    },
+    get crc32() {
+      return base64Crc32(crc32(body));
+    },
+    checksumType: 'FULL_OBJECT',
+    headers: Object.fromEntries(own.map(([name, value]) => [`${META}${name}`, value])),
+    at: new Date(written.get(key) ?? Date.now()),
+  };
+}
+
+/** Takes an object that the store has changed or removed into the world. */
+function keep(key: string, object: StoredObject | undefined, { objects, metadata, etags }: World): void {
+  if (!object) objects.delete(key);
+  if (!object || object.body === objects.get(key)) return;
+  objects.set(key, object.body);
+  etags.delete(key);
+  const own = Object.entries(object.headers).filter(([name]) => name.startsWith(META));
+  metadata.set(key, Object.fromEntries(own.map(([name, value]) => [name.slice(META.length), value])));
 }

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import * as z from 'zod';
+import { routed } from '../../../support/strict-store/incoming.ts';
 
 /** A call to AWS: an operation of a service, with its input. */
 export interface Call {
@@ -11,6 +12,7 @@ export interface Call {
   /** The bucket and the object of a call to S3 ('' for the bucket itself). */
   bucket: string;
   key: string;
+  method: string | undefined;
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
@@ -18,31 +20,19 @@ export interface Call {
 const inputSchema = z.record(z.string(), z.unknown());
 
 export function callOf(request: IncomingMessage, body: Buffer): Call {
-  const { headers, method, url = '' } = request;
-  const { pathname, searchParams } = new URL(url, 'http://cloud');
+  const { headers, method } = request;
   const service = /\/([a-z0-9]+)\/aws4_request/.exec(headers.authorization ?? '')?.[1] ?? 's3';
-  const call = { service, bucket: '', key: '', headers, body };
+  const call = { service, bucket: '', key: '', method, headers, body };
   const target = headers['x-amz-target'];
   if (typeof target === 'string') {
     return { ...call, operation: target.split('.')[1] ?? '', input: inputSchema.parse(JSON.parse(body.toString())) };
   }
   if (service === 's3') {
-    const [, bucket = '', ...key] = decodeURIComponent(pathname).split('/');
-    const object = { bucket, key: key.join('/') };
-    const input = Object.fromEntries(searchParams);
-    return { ...call, ...object, operation: s3Operation(method, object.key, input), input };
+    const { bucket, key, query, operation = '' } = routed(request);
+    return { ...call, bucket, key, operation, input: Object.fromEntries(query) };
   }
   const input = Object.fromEntries(new URLSearchParams(body.toString()));
   return { ...call, operation: input.Action ?? '', input };
-}
-
-function s3Operation(method: string | undefined, key: string, query: Record<string, string>): string {
-  if (method === 'HEAD') return 'HeadObject';
-  if (method === 'PUT') return 'tagging' in query ? 'PutObjectTagging' : 'PutObject';
-  if (method === 'DELETE') return 'DeleteObject';
-  if ('uploads' in query) return 'ListMultipartUploads';
-  if ('uploadId' in query) return 'ListParts';
-  return key === '' ? 'ListObjectsV2' : 'GetObject';
 }
 
 /** A call as one line: `StartExecution`, `GetObject runs/leads.csv bytes=100-`. */
