@@ -30,6 +30,8 @@ const WRAPPERS = new Set(
   ),
 );
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
+/** Keys of objects beside a record: they describe the answer or the caller. */
+const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -68,12 +70,13 @@ function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
   return levels;
 }
 
-/** The objects inside a wrapper: under the usual keys, or its only object if the wrapper is not a record. */
+/** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
 function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
   const inner = level.filter(([key]) => !/^errors?$/.test(key)).map(([key, value]) => [key, objectsIn(value)] as const);
   const known = inner.filter(([key]) => WRAPPERS.has(key)).flatMap(([, objects]) => objects);
   if (known.length > 0) return known;
-  const holding = inner.filter(([, objects]) => objects.length > 0);
+  const all = inner.filter(([, objects]) => objects.length > 0);
+  const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
   const isRecord = level.some(([key]) => key === 'id' || sent.has(key));
   return holding.length === 1 && !isRecord ? holding.flatMap(([, objects]) => objects) : [];
 }
@@ -159,11 +162,15 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
 
 /** Removes what services change in a text: Unicode form, white space, invisible characters, letter case. */
 function comparableText(text: string): string {
-  return text
-    .normalize('NFC')
-    .replace(/[\s\p{Cf}]/gu, '')
-    .toLowerCase()
-    .normalize('NFC');
+  return (
+    text
+      .normalize('NFC')
+      .replace(/[\s\p{Cf}]/gu, '')
+      // First upper case: ß and SS differ only in case.
+      .toUpperCase()
+      .toLowerCase()
+      .normalize('NFC')
+  );
 }
 
 /** Whether the CRM kept only the beginning of a long text, or dropped leading zeros of a number. */
@@ -201,38 +208,66 @@ function isOtherPhone(sent: string, echoed: string): boolean {
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
-const HOUR_MS = 3_600_000;
-/** Offsets go from -12 to +14 hours. */
-const LARGEST_OFFSET_MS = 14 * HOUR_MS;
+const DAY_MS = 86_400_000;
+/** A time is at most this far from noon of its day: offsets from UTC go up to 14 hours. */
+const FROM_NOON_MS = 26 * 3_600_000;
+/** The clock time of a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
+const CLOCK = /[T ,]+\d{1,2}:\d\d.*$/i;
+const ZONE = /(?:Z|GMT|UTC|[+-]\d\d(?::?\d\d)?)$/i;
+const MIDNIGHT = /^(?:00?:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am)$/i;
 
 /** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same day. */
 function isOtherDay(sent: string, echoed: string): boolean {
-  const [day, time] = [echoed.slice(0, 10), echoed.slice(10)];
-  if (DAY.test(day)) {
-    if (day === sent) return false;
-    const isDay = time === '' || /^[T ]00:00(?::00(?:\.0+)?)?Z?$/.test(time);
-    const noon = Date.parse(`${sent}T12:00:00Z`);
-    return isDay || Math.abs(instantOf(echoed) - noon) > LARGEST_OFFSET_MS + 12 * HOUR_MS;
-  }
-  const numbers = /^(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})$/.exec(echoed)?.slice(1).map(Number);
-  return numbers !== undefined && sorted(numbers) !== sorted(sent.split('-').map(Number));
-}
-
-function sorted(numbers: number[]): string {
-  return numbers.toSorted((a, b) => a - b).join();
+  const ours = Date.parse(sent);
+  const days = daysIn(echoed);
+  if (days.length === 0 || days.includes(ours)) return false;
+  const clock = CLOCK.exec(echoed)?.[0].replace(/^[T ,]+/i, '') ?? '';
+  if (clock === '' || MIDNIGHT.test(clock.replace(ZONE, '').trim())) return true;
+  const instant = ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
+  if (!Number.isNaN(instant)) return Math.abs(instant - noonOf(ours)) > FROM_NOON_MS;
+  return days.every((day) => Math.abs(day - ours) > DAY_MS);
 }
 
 /** Whether two times differ. A time without an offset may be in any time zone. */
 function isOtherTime(sent: string, echoed: string): boolean {
-  const [ours, theirs] = [instantOf(sent), instantOf(echoed)];
-  const hasZone = /T.*(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(echoed);
-  const hasSeconds = /\d:\d\d:\d\d/.test(echoed);
-  const allowed = hasZone ? (hasSeconds ? 1000 : 60_000) : 24 * HOUR_MS + LARGEST_OFFSET_MS;
-  // A text that is not a time gives NaN and counts as a label.
-  return Math.abs(ours - theirs) >= allowed;
+  const ours = instantOf(sent);
+  const theirs = ZONE.test(CLOCK.exec(echoed)?.[0] ?? '') ? instantOf(echoed) : Number.NaN;
+  if (!Number.isNaN(theirs)) return Math.abs(ours - theirs) >= (/\d:\d\d:\d\d/.test(echoed) ? 1000 : 60_000);
+  const days = daysIn(echoed);
+  return days.length > 0 && days.every((day) => Math.abs(ours - noonOf(day)) > FROM_NOON_MS);
+}
+
+function noonOf(day: number): number {
+  return day + DAY_MS / 2;
 }
 
 /** Milliseconds since 1970; NaN for a text that is not a time. */
 function instantOf(text: string): number {
-  return Date.parse(text.replace(/([+-]\d\d)$/, '$1:00'));
+  return Date.parse(text.replace(/(:\d\d(?:\.\d+)?[+-]\d\d)$/, '$1:00'));
+}
+
+/**
+ * The days that a text may mean, in milliseconds since 1970: `02/01/1990` is in January or February, `2 Jan 1990` in
+ * any month. A text that is not a date, or has a year of another calendar, means none.
+ */
+function daysIn(text: string): number[] {
+  const date = text
+    .replace(/\p{Cf}/gu, '')
+    .replace(CLOCK, '')
+    .trim();
+  const digits = date.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+  const numbers = (digits.match(/\d+/g) ?? []).map(Number);
+  const [a = 0, b = 0, c = 0] = numbers;
+  if (numbers.length === 3 && /^[\d\s./-]+$/.test(digits))
+    return [...daysOf(a, b, c), ...daysOf(c, b, a), ...daysOf(c, a, b)];
+  if (numbers.length !== 2 || !/\p{L}/u.test(date)) return [];
+  const months = Array.from({ length: 12 }, (_, index) => index + 1);
+  return months.flatMap((month) => daysOf(Math.max(a, b), month, Math.min(a, b)));
+}
+
+/** @param year of two digits is in this century or the last */
+function daysOf(year: number, month: number, day: number): number[] {
+  if (month < 1 || month > 12 || day < 1 || day > 31) return [];
+  const years = [year, 1900 + year, 2000 + year].filter((each) => each >= 1800 && each < 2200);
+  return years.map((each) => Date.UTC(each, month - 1, day));
 }

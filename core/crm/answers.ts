@@ -22,7 +22,7 @@ export interface CrmAnswer {
   headers: Headers;
   /** The value of the JSON in its body; `undefined` if the body holds none. */
   body: unknown;
-  /** The body is a web page. */
+  /** The body is a web page, or another document in HTML or XML. */
   isPage: boolean;
   /** Number of characters in the body. */
   characters: number;
@@ -75,10 +75,16 @@ const isRefusal = ({ answer }: About) => answer.status >= 400;
 const isUnread = ({ answer }: About) => answer.unread !== undefined;
 const isCut = ({ answer }: About) => answer.unread?.reason === 'cut off';
 const isNoJson = ({ answer }: About) => answer.body === undefined;
+/** An empty body, such as that of a 202 or 204. */
+const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
+const hasAddress = ({ answer }: About) => linkSchema.safeParse(answer.body).success;
 const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
 const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
   isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
+/** A refusal by a web page may come from another service, or from a firewall. */
+const isPage401 = (about: About) => about.answer.isPage && status(401)(about);
+const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
 
 /** Rows that mean the same for several operations. */
 const COMMON: Row[] = [
@@ -107,16 +113,18 @@ const UNREADABLE_FOR_NOW: Row[] = [
 const ANSWERS: Record<Operation, readonly Row[]> = {
   // The first call of a run. An answer from another service is a wrong configuration.
   fields: [
-    [isRedirect, 'contradiction', 'CrmContractError', (about) => `${redirectText(about)} ${addressText(about)}`],
-    [status(404), 'refused', 'ConfigInvalid', elsewhereText],
+    [isRedirect, 'contradiction', 'CrmContractError', (about) => `${redirectText(about)} ${addressText(about.answer)}`],
+    [status(404, 405, 410, 421), 'refused', 'ConfigInvalid', elsewhereText],
     [isOtherPage, 'refused', 'ConfigInvalid', elsewhereText],
+    [isPage401, 'refused', 'AuthRefused', elsewhereText],
+    [isPage403, 'refused', 'AuthRefused', (about) => `${elsewhereText(about)} ${scopesOf(about)}`],
     ...COMMON,
     SERVER_BUSY,
     RECORD_BUSY,
     UNCLEAR,
-    REFUSED,
+    [isRefusal, 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. ${addressText(about.answer)}`],
     [isCut, 'unknown', 'CrmUnavailable', unreadText],
-    [isNoJson, 'contradiction', 'CrmContractError', unreadText],
+    [isNoJson, 'contradiction', 'CrmContractError', (about) => `${unreadText(about)} ${addressText(about.answer)}`],
   ],
   create: [
     ...COMMON,
@@ -147,7 +155,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     REFUSED,
     ...UNREADABLE_FOR_NOW,
     [
-      ({ answer: { body } }) => saidIn(body).isRefusal && !hasStatus(body),
+      (about) => hasError(about) && !hasStatus(about.answer.body),
       'notTaken',
       'CrmContractError',
       () => ' with an error and without a status.',
@@ -159,10 +167,10 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     NO_EXPORT,
     UNCLEAR,
     [isRefusal, 'notTaken', 'ExportNotReady'],
+    [isNothing, 'notTaken', 'ExportNotReady', () => ' without an address: an empty body.'],
     ...UNREADABLE_FOR_NOW,
     [
-      ({ answer: { body } }) =>
-        isWithoutAddress(body) || (!linkSchema.safeParse(body).success && saidIn(body).isRefusal),
+      (about) => isWithoutAddress(about.answer.body) || (hasError(about) && !hasAddress(about)),
       'notTaken',
       'ExportNotReady',
       ({ answer }) => ` without an address: ${shapeOf(answer.body)}.`,
@@ -217,7 +225,11 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
   const where = `${nameOf(call)} was answered ${answer.status}`;
-  throw new RunError('CrmContractError', `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.`);
+  const address = operationOf(call) === 'fields' ? ` ${addressText(answer)}` : '';
+  throw new RunError(
+    'CrmContractError',
+    `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.${address}`,
+  );
 }
 
 /** Reads the body of an answer in any format. @param path of the address that was called */
@@ -234,7 +246,7 @@ export async function readAnswer(
   });
   const unread = text instanceof UnreadableBody ? text : undefined;
   const read = text instanceof UnreadableBody ? undefined : text;
-  const isPage = /html/i.test(headers.get('content-type') ?? '') || /^\s*<(?:!doctype\s+)?html\b/i.test(read ?? '');
+  const isPage = /html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read ?? '');
   const body = jsonOrUndefined(read);
   const shown = ok ? undefined : errorCode(read, sent);
   return { status: code, ok, headers, body, isPage, characters: read?.length ?? 0, unread, code: shown, path };
@@ -263,11 +275,11 @@ function unreadText({ answer }: About): string {
 
 function elsewhereText(about: About): string {
   const what = about.answer.isPage ? ', a web page' : ', as by a server that does not know the address';
-  return `${described(about)}${what}. ${addressText(about)}`;
+  return `${described(about)}${what}. ${addressText(about.answer)}`;
 }
 
-function addressText({ answer }: About): string {
-  return `The path that was called is ${answer.path}: check crm.baseUrl, which it starts from.`;
+function addressText({ path }: CrmAnswer): string {
+  return `The path that was called is ${path}: check crm.baseUrl, which it starts from.`;
 }
 
 function scopesOf({ call, scope }: About): string {

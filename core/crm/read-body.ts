@@ -67,7 +67,8 @@ export function isWithoutAddress(body: unknown): boolean {
   if (Object.keys(inner).length === 0) return true;
   const [url, status] = [ownValue(inner, 'url'), ownValue(inner, 'status')];
   if (url === undefined) return typeof status === 'string' && statusOf(status) !== undefined;
-  return url === null || (typeof url === 'string' && url.trim() === '');
+  if (typeof url === 'string') return /^\s*(?:null|none|undefined)?\s*$/i.test(url);
+  return !url || (typeof url === 'object' && Object.keys(url).length === 0);
 }
 
 /** Accepts a value itself, or in an object under one of these keys. */

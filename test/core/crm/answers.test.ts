@@ -120,13 +120,38 @@ test.each<[string, Response]>([
   ['a 404 of the CRM', Response.json({ error: 'not_found' }, { status: 404 })],
   ['a 404 without a body', new Response(null, { status: 404 })],
   ['a body of type text/html', new Response(CANARY, { headers: { 'content-type': 'text/html; charset=utf-8' } })],
-  ...[200, 400, 404, 405, 410].map((status): [string, Response] => [`a web page with ${status}`, page(status)]),
+  ...[200, 400, 404, 405, 409, 410].map((status): [string, Response] => [`a web page with ${status}`, page(status)]),
+  ['a page in XML', new Response(`<?xml version="1.0"?><html>${CANARY}`, { headers: { 'content-type': 'text/xml' } })],
+  ['a page that begins with a comment', new Response(`<!-- ${CANARY} --><html>`)],
+  ['a 405 in JSON', Response.json({ detail: CANARY }, { status: 405 })],
+  ['a 421 without a body', new Response(null, { status: 421 })],
 ])('the error for %s, answered to the first call of a run, names crm.baseUrl and the called path', async (_, reply) => {
   const { error } = await meaningFor(reply, read);
 
   expect(error?.name).toBe('ConfigInvalid');
   expect(error?.message).toMatch(/ The path that was called is \/api\/v1\/leads\/fields: check crm\.baseUrl, /);
   expect(error?.message).not.toContain(CANARY);
+});
+
+test.each<[string, RunErrorName, Response]>([
+  ['a web page with 401', 'AuthRefused', page(401)],
+  ['a web page with 403', 'AuthRefused', page(403)],
+  ['a 400 in JSON', 'CrmRejectedRequest', Response.json({ message: 'no such route' }, { status: 400 })],
+  ['a text', 'CrmContractError', new Response('OK')],
+  ['nothing', 'CrmContractError', new Response(null, { status: 204 })],
+])('%s to the first call of a run is %s, and names crm.baseUrl', async (_, name, reply) => {
+  const { error } = await meaningFor(reply, read);
+
+  expect(error?.name).toBe(name);
+  expect(error?.message).toContain('The path that was called is /api/v1/leads/fields: check crm.baseUrl');
+});
+
+test('another JSON document to the first call of a run names crm.baseUrl', async () => {
+  const answer = await answerOf(Response.json({ message: 'Welcome', version: '1.0' }), read);
+  const parsed = async () => parsedBody(answer, read, z.array(z.string()));
+
+  const { message } = await failureOf(parsed(), 'CrmContractError');
+  expect(message).toContain('The path that was called is /api/v1/leads/fields: check crm.baseUrl');
 });
 
 test.each<[number, RunErrorName]>([
@@ -147,9 +172,21 @@ test.each<[Operation, RunErrorName, Outcome]>([
   ['status', 'CrmContractError', 'notTaken'],
   ['address', 'CrmContractError', 'notTaken'],
   ['update', 'CrmContractError', 'unknown'],
-])('a web page, half an answer or an empty answer to %s is %s', async (operation, name, outcome) => {
-  for (const text of [PAGE, '{"id":', '']) {
+])('a web page or half an answer to %s is %s', async (operation, name, outcome) => {
+  for (const text of [PAGE, '{"id":']) {
     expect(await meaningFor(new Response(text), CALLS[operation])).toMatchObject({ outcome, error: { name } });
+  }
+});
+
+test.each<[Operation, RunErrorName, Outcome]>([
+  ['create', 'CreateUnanswered', 'unknown'],
+  ['status', 'CrmContractError', 'notTaken'],
+  ['address', 'ExportNotReady', 'notTaken'],
+  ['update', 'CrmContractError', 'unknown'],
+])('an empty body to %s is %s', async (operation, name, outcome) => {
+  for (const status of [200, 202, 204]) {
+    const reply = new Response(null, { status });
+    expect(await meaningFor(reply, CALLS[operation])).toMatchObject({ outcome, error: { name } });
   }
 });
 
@@ -160,14 +197,14 @@ test('does not quote an invalid content type', async () => {
 });
 
 test('describes an unexpected shape by its keys and wrong paths, never by its values', async () => {
-  const call = { method: 'get', path: 'x', template: '/x' } as const;
+  const call = { method: 'get', path: 'x/7', template: '/x/{id}' } as const;
 
   const answer = await answerOf(Response.json({ name: CANARY, secret: CANARY }), call);
   const parsed = async () => parsedBody(answer, call, z.object({ name: z.number() }));
   const error = await failureOf(parsed(), 'CrmContractError');
 
   expect(error.message).toBe(
-    'GET /x was answered 200 in an unexpected shape (wrong at name): an object with the keys name, secret.',
+    'GET /x/{id} was answered 200 in an unexpected shape (wrong at name): an object with the keys name, secret.',
   );
 });
 

@@ -168,6 +168,10 @@ test.each<[string, unknown]>([
   ['an empty text', { url: '' }],
   ['a blank text', { url: ' \n' }],
   ['null under data', { data: { url: null } }],
+  ['false', { url: false }],
+  ['an empty object', { url: {} }],
+  ['the word null', { url: 'null' }],
+  ['success false', { success: false, message: CANARY }],
   ['null in place of data', { data: null }],
   ['null as the whole answer', null],
   ['an object without keys', {}],
@@ -213,8 +217,11 @@ test.each<[string, object]>([
   expect(await created({ id: EXPORT_ID, ...more })).toBe(EXPORT_ID);
 });
 
-test('an answer to status (stage 2) with an error and no status is a transient CrmContractError', async () => {
-  const error = await failureOf(statusFor({ success: false, errors: [{ message: CANARY }] }), 'CrmContractError');
+test.each([
+  { success: false, errors: [{ message: CANARY }] },
+  { success: false, message: CANARY },
+])('an answer to status (stage 2) with an error and no status is a transient CrmContractError', async (json) => {
+  const error = await failureOf(statusFor(json), 'CrmContractError');
 
   expect(error.transient).toBe(true);
 });
