@@ -58,14 +58,22 @@ const ELSEWHERE: Row = [
 export function meaningOfToken(status: number, body: unknown): { means: TokenMeaning; message: string } {
   const isGood = status >= 200 && status < 300;
   const isRefusal = status >= 400 && status < 500 && status !== 403 && status !== 404;
-  const errors = ownValue(body, 'errors');
-  const error = [ownValue(body, 'error'), Array.isArray(errors) ? errors[0] : undefined].filter(isText);
-  const codes = [...error, ...codesIn(body)];
+  const codes = codesOf(body);
   const code = codes.find((each) => RFC_6749_WORDS.includes(each));
   const answer = { status, body, isGood, codes, code, isFromEndpoint: body !== undefined && (isGood || isRefusal) };
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
   const [means, , says = word === undefined ? '.' : `: ${word}.`] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
   return { means, message: `The token endpoint answered ${status}${says}` };
+}
+
+/** The texts that may be an error code, in lower case. Vendors also use `error.type`, `errors[0].errorType`, `status`. */
+function codesOf(body: unknown): string[] {
+  const errors = ownValue(body, 'errors');
+  const [error, first] = [ownValue(body, 'error'), Array.isArray(errors) ? errors[0] : undefined];
+  const objects = [error, first].filter((place) => typeof place === 'object' && place !== null);
+  // Sentences in other keys are not codes.
+  const inside = [...objects.flatMap(Object.values), ownValue(body, 'status')].filter((text) => /^[\w.-]+$/.test(text));
+  return [error, first, ...inside, ...codesIn(body)].filter(isText).map((text) => text.trim().toLowerCase());
 }
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
@@ -80,11 +88,11 @@ function hasError(body: unknown): boolean {
 }
 
 /** Words in the error code for a worthless refresh token, such as `refresh_token_not_found` or `BadRefreshToken`. */
-const WORTHLESS = /invalid|bad|expired|revoked|used|reuse|notfound|unknown/;
+const WORTHLESS = /invalid|bad|expired|revoked|(?<!un)used|reuse|notfound|notexist|nosuch|unknown/;
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`. */
 function callsTokenWorthless(code: string): boolean {
-  const letters = code.toLowerCase().replace(/[^a-z]/g, '');
+  const letters = code.replace(/[^a-z]/g, '');
   return code.length <= 100 && letters.includes('refreshtoken') && WORTHLESS.test(letters.replace('refreshtoken', ' '));
 }
 

@@ -113,8 +113,8 @@ function granted(
     accessToken: access_token,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // Scopes that were not requested are dropped, because people see this list.
-    scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
+    // Scopes that were not requested are dropped, because people see this list. Some services separate by commas.
+    scope: given ? crm.scopes.filter((name) => given.split(/[\s,]+/).includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
 }

@@ -105,7 +105,14 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [422, { code: 'REVOKED_REFRESH_TOKEN' }, 'invalidGrant', 'answered 422: a code that calls'],
   [200, { code: 'refresh_token_revoked' }, 'invalidGrant', 'answered 200: a code that calls'],
   [400, { error: { code: 'invalid_grant' } }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { error: { error: 'invalid_grant' } }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { errors: [{ errorType: 'invalid_grant' }], success: false }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { error: ' INVALID_GRANT' }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { status: 'BAD_REFRESH_TOKEN', message: CANARY }, 'invalidGrant', 'answered 400: a code that calls'],
+  [400, { error: 'refresh_token_does_not_exist' }, 'invalidGrant', 'answered 400: a code that calls'],
   [401, { code: 'invalid_client' }, 'refused', 'answered 401: invalid_client.'],
+  [401, { errors: [{ errorType: 'invalid_client' }] }, 'refused', 'answered 401: invalid_client.'],
+  [400, { error: { type: 'Unauthorized_Client' } }, 'refused', 'answered 400: unauthorized_client.'],
   [400, JSON.parse('{"__proto__":{"error":"invalid_grant"}}'), 'unclear', 'answered 400.'],
   [503, { code: 'refresh_token_expired' }, 'busy', 'answered 503.'],
   [500, { code: 'refresh_token_expired' }, 'lost', 'answered 500.'],
@@ -124,6 +131,8 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, {}, 'unclear', 'answered 400.'],
   [400, [CANARY], 'unclear', 'answered 400.'],
   [400, { code: 'refresh_token_required' }, 'unclear', 'answered 400.'],
+  [400, { code: 'refresh_token_unused' }, 'unclear', 'answered 400.'],
+  [400, { error: { message: 'Bad request: refresh_token unknown?' } }, 'unclear', 'answered 400.'],
   [401, { message: CANARY }, 'unclear', 'answered 401.'],
   [200, { error: { message: CANARY } }, 'unclear', 'answered 200.'],
   [200, { success: false, errors: [CANARY] }, 'unclear', 'answered 200.'],
@@ -175,11 +184,14 @@ test.each([
   }
 });
 
-test('only the requested scopes of an answer are kept', async () => {
-  const { tokens } = await tokensFrom({ ...GOOD, scope: `global:export ${CANARY} openid` });
+test.each([`global:export ${CANARY} openid`, `global:export,${CANARY},openid`])(
+  'of the scopes %j of an answer, only the requested ones are kept',
+  async (scope) => {
+    const { tokens } = await tokensFrom({ ...GOOD, scope });
 
-  expect(tokens.scope).toBe('openid global:export');
-});
+    expect(tokens.scope).toBe('openid global:export');
+  },
+);
 
 test.each([
   [429, '7', 7],
