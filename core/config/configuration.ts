@@ -93,7 +93,15 @@ function problems(error: z.ZodError): string[] {
 function keysAt(path: PropertyKey[]): string[] {
   let found: z.core.JSONSchema.BaseSchema[] = [z.toJSONSchema(deploymentSchema, { io: 'input' })];
   for (const part of path) found = found.flatMap(formsOf).flatMap((schema) => childOf(schema, part));
-  return found.flatMap(formsOf).flatMap(({ properties }) => Object.keys(properties ?? {}));
+  return found
+    .flatMap(formsOf)
+    .flatMap(({ properties, propertyNames }) => [...Object.keys(properties ?? {}), ...namesIn(propertyNames)]);
+}
+
+/** The keys of an object that may have only listed ones, such as `entities`. */
+function namesIn(names: z.core.JSONSchema._JSONSchema | undefined): string[] {
+  const listed = typeof names === 'object' ? (names.enum ?? []) : [];
+  return listed.filter((name) => typeof name === 'string');
 }
 
 function formsOf(schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema[] {

@@ -66,7 +66,7 @@ const keyNames = z
 
 const changeSettingsSchema = z.strictObject({
   key: z
-    .union([keyName.transform((name) => [name]), keyNames])
+    .union([keyName.transform((name) => [name]), keyNames], { error: 'must name a column, or a list of columns' })
     .describe('The column, or the columns together, that identify a row.'),
   ignore: keyNames.optional().describe('Columns whose changes do not count.'),
   maxRemoved: z

@@ -16,8 +16,8 @@ const webAddress = z
 const baseUrl = webAddress.regex(/\/api\/v1\/*$/, {
   error: 'must end in /api/v1: write the address from which all paths start, such as "https://crm.example.com/api/v1"',
 });
-const authUrl = webAddress.regex(/^(?!.*\/authorize\/*$)/, {
-  error: 'must not end in /authorize: write the address before it, such as "https://auth.example.com"',
+const authUrl = webAddress.regex(/^(?!.*\/(?:authorize|oauth\/token)\/*$)/, {
+  error: 'must not end in /authorize or /oauth/token: write the address before it, such as "https://auth.example.com"',
 });
 
 /** Only exact host names: a pattern such as `.example.com` would not show which hosts are in the network. */

@@ -99,7 +99,7 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
   [
     'the address of the consent page as --auth-url',
     ['--crm-url', 'https://c.test/api/v1', '--auth-url', 'https://a.test/authorize'],
-    /^--auth-url <url>: crm\.authUrl: must not end in \/authorize: write the address .* Nothing was written\.$/,
+    /^--auth-url <url>: crm\.authUrl: must not end in \/authorize or \/oauth\/token: write the address .* Nothing was written\.$/,
   ],
   [
     'an invalid address',
