@@ -12,6 +12,7 @@ import { refused, type UpdateSource } from './update-source.ts';
 import {
   type BatchStatus,
   batchExecutions,
+  hasBegun,
   inputOf,
   resultsOf,
   resumedName,
@@ -32,9 +33,20 @@ export function unfinishedLines({ store }: UpdatesTarget, batch: string): Update
   };
 }
 
-/** @throws CommandError (exit code 2) for a batch that has not ended, was already resumed, or leaves nothing to send */
-export function refuseToResume({ batch, status, resumedAs, manifestKey, counts }: BatchStatus): void {
+/**
+ * @throws CommandError (exit code 2) for a batch that has not ended, never began, was already resumed, or leaves nothing
+ *  to send
+ */
+export async function refuseToResume(
+  { store }: UpdatesTarget,
+  { batch, status, resumedAs, manifestKey, counts }: BatchStatus,
+): Promise<void> {
   if (status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
+  if (manifestKey === null && !(await hasBegun(store, batch))) {
+    throw refused(
+      `The batch ${batch} ended before its first line was sent: send its file again, or resume the batch whose lines it has.`,
+    );
+  }
   if (manifestKey !== null && counts.FAILED + counts.UNKNOWN + counts.NOT_SENT === 0) {
     throw refused(`Every line of ${batch} was applied or rejected: there is nothing to resume.`);
   }
@@ -63,7 +75,7 @@ export async function refuseLaterBatches(
   const executions = await batchExecutions(target, { since: new Date(startedAt) });
   const begun = await eachOf(executions, async ({ batch: name, execution }) => {
     // A batch without a claim has sent no line.
-    return execution.status === 'RUNNING' || (await target.store.read(keysOf(name).started)) ? [name] : [];
+    return execution.status === 'RUNNING' || (await hasBegun(target.store, name)) ? [name] : [];
   });
   // Another person who resumes the batch at the same time sends the same lines.
   const own = [batch, resumedName(batch)];

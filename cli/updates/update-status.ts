@@ -172,10 +172,15 @@ export function resumedName(batch: string): string {
   return `${stem.slice(0, 40)}-${createHash('sha256').update(batch).digest('hex').slice(0, 8)}${suffix}`;
 }
 
+/** Whether an execution has validated and claimed a batch. Before that, no line is sent. */
+export async function hasBegun(store: Pick<Bucket, 'read'>, batch: string): Promise<boolean> {
+  return (await store.read(keysOf(batch).started)) !== undefined;
+}
+
 /** The batch that resumes another, once an execution has claimed it; otherwise `undefined`. */
 export async function resumedBy(store: Pick<Bucket, 'read'>, batch: string): Promise<string | undefined> {
   const name = resumedName(batch);
-  return (await store.read(keysOf(name).started)) && name;
+  return (await hasBegun(store, name)) ? name : undefined;
 }
 
 /** A batch as `--json` prints it. Unknown values are null. */

@@ -36,6 +36,7 @@ import {
   batchArgument,
   connectForUpdates,
   createTally,
+  hasBegun,
   resultText,
   resumedName,
   statusOf,
@@ -112,7 +113,7 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
 async function resumeBatch(batch: string, options: UpdateOptions): Promise<void> {
   const target = await connectForUpdates(options);
   const status = await statusOf(target, batch);
-  refuseToResume(status);
+  await refuseToResume(target, status);
   if (!options.overNewer) await refuseLaterBatches(target, status, options);
   const source = unfinishedLines(target, batch);
   if (options.dryRun) return showDryRun(await checkUpdates(source));
@@ -142,6 +143,8 @@ async function checkAndSend(
   resumed?: BatchStatus,
 ): Promise<void> {
   const { updates } = await deployedConfiguration(target);
+  if ((options.maxRate ?? 0) > updates.maxRate)
+    throw refused(`--max-rate is at most ${updates.maxRate}, the updates.maxRate of the deployment.`);
   const checked = await checkUpdates(source, updates);
   await askBefore(checked, target, options);
   const { maxRate, stopAfterFailures } = options;
@@ -154,7 +157,7 @@ async function checkAndSend(
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures, resumes: resumed?.batch });
-  await finishBatch(target, { batch, executionArn, records: checked.records }, options);
+  await finishBatch(target, { batch, executionArn, records: checked.records, resumes: resumed?.batch }, options);
 }
 
 async function askBefore(
@@ -228,6 +231,7 @@ interface Started {
   batch: string;
   executionArn: string;
   records: number;
+  resumes: string | undefined;
 }
 
 /**
@@ -245,7 +249,9 @@ async function finishBatch(target: UpdatesTarget, started: Started, options: Upd
   // With that error, another execution applies the batch.
   else if (status.error !== 'UpdateAlreadyStarted') {
     const { REJECTED, FAILED, UNKNOWN, NOT_SENT } = status.counts;
-    const again = commandFor(`update --resume ${batch}`, options);
+    // A batch that never began cannot be resumed.
+    const resumable = (await hasBegun(target.store, batch)) ? batch : started.resumes;
+    const again = commandFor(resumable ? `update --resume ${resumable}` : 'update FILE', options);
     const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
     const advice = [
       // This advice comes first: once a later batch has begun, a resume needs another option.

@@ -324,6 +324,32 @@ test('resume sends the lines that were neither applied nor rejected, with their 
   });
 });
 
+test('a batch that ended before it began is sent again as a file, and --resume refuses it', async () => {
+  const crash = { error: 'UpdateFileInvalid', cause: 'It has one problem.' };
+  const { cli, batches } = await updatingCloud({ crash, refuses: true });
+
+  const { code, stdout } = await cli('update', await fileOf(jsonl(people(3))), '--yes');
+  const [first = ''] = batches.keys();
+  const again = await cli('update', '--resume', first, '--yes', '--over-newer');
+
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/\nTo send lines again: .* update FILE .*--deployment local\n/);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('ended before its first line was sent') });
+  expect([...batches.keys()]).toEqual([first]);
+});
+
+test('a rate above the deployed one is refused before the file is uploaded', async () => {
+  const { cli, batches, objects } = await updatingCloud();
+
+  const { code, stderr } = await cli('update', await fileOf(jsonl(people(3))), '--yes', '--max-rate', '21');
+
+  expect([code, stderr]).toEqual([
+    2,
+    '--max-rate is at most 20, the updates.maxRate of the deployment. Nothing was sent.\n',
+  ]);
+  expect([batches.size, objects.size]).toEqual([0, 0]);
+});
+
 test('resume of a batch without a summary uses its parts, and is refused while the batch is under way', async () => {
   const crash = { error: 'StepCrashed', cause: 'It died.' };
   const { cli, batches, first, idsSent } = await withBatch({ crash });

@@ -17,6 +17,8 @@ interface Options {
   looks?: number;
   /** The error in which the machine ends without a summary. */
   crash?: { error: string; cause: string };
+  /** The machine ends in `crash` before it claims the batch. */
+  refuses?: boolean;
   /** The end of a machine in seconds; default: some days ago. */
   endedAt?: number;
 }
@@ -57,7 +59,7 @@ const runOf = (name: string) => arnOf(name, UPDATES_MACHINE);
  * @param batches the started executions, by batch
  */
 function updates(
-  { lineOutcome = () => ({}), looks = 2, crash, endedAt = STARTED + 10 }: Options,
+  { lineOutcome = () => ({}), looks = 2, crash, refuses = false, endedAt = STARTED + 10 }: Options,
   batches: Map<string, Batch>,
 ): Part {
   const late = new Map<string, string>();
@@ -70,6 +72,7 @@ function updates(
       if (batches.has(batch)) late.set(runOf(name), input);
       else {
         batches.set(batch, { name, batch, input, looks, startedAt: STARTED + batches.size });
+        if (refuses) return { executionArn: runOf(name), startDate: STARTED };
         objects.set(`updates/${batch}/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
       }
       return { executionArn: runOf(name), startDate: STARTED };
@@ -82,6 +85,7 @@ function updates(
       }
       const batch = [...batches.values()].find(({ name }) => runOf(name) === executionArn);
       if (!batch) return refused('ExecutionDoesNotExist');
+      if (refuses) batch.looks = 0;
       if (!isOver(batch)) advance(batch, objects, { lineOutcome, crashes: crash !== undefined });
       return { ...described(batch, objects, { crash, endedAt }), input: batch.input };
     },
