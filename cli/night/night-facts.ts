@@ -10,7 +10,7 @@ import {
   manifestsAt,
   type PublishedRun,
 } from '../data/stored-manifests.ts';
-import { type Rules, rulesOf } from '../deployment-state.ts';
+import { type Rules, rulesIfReadable } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
@@ -62,12 +62,7 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
   const [recorded, newest, rules] = await Promise.all([
     recordedNights(manifests, since, warn),
     newestRuns(manifests, warn),
-    rulesOf(target, configured).catch((error: unknown) => {
-      const what = 'Whether rules are paused is taken from the configuration: EventBridge could not be read';
-      warn(`${what} (${nameOf(error)}).`);
-      const state = (entity: Entity) => (configured.entities[entity].enabled ? 'on' : 'off');
-      return Object.fromEntries(ENTITIES.map((entity) => [entity, state(entity)])) as Rules;
-    }),
+    rulesIfReadable(target, configured, warn),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
   const known = { attempts: attempts ?? [], attemptsKnown: attempts !== null };
@@ -81,7 +76,9 @@ async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: 
     return runs.flatMap((run): Attempt[] => {
       const { entity, date, what, outcome } = run;
       const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
-      return counts ? [{ ...run, entity, date }] : [];
+      // A run that was stopped has no error: it has the word that `list` prints.
+      const error = run.error ?? (outcome === 'running' ? null : run.status);
+      return counts ? [{ ...run, entity, date, error }] : [];
     });
   } catch (error) {
     warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);

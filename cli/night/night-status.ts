@@ -96,15 +96,17 @@ async function statusOf(target: Target, place: TargetOptions, date: string | und
   clockWarning(facts).forEach(warn);
   const judged = judge(facts, place, date);
   const dead =
-    judged.ok && grant?.trouble ? { ok: false, headline: `${judged.headline}; the grant cannot be used` } : {};
+    judged.ok !== false && grant?.trouble
+      ? { ok: false, headline: `${judged.headline}; the grant cannot be used` }
+      : {};
   return { deployment, ...judged, ...dead, alarms, grant, warnings };
 }
 
 /** Allowance for the difference between two clocks, which is usually seconds. */
 const CLOCK_MS = 5 * 60_000;
 
-function clockWarning({ newest, now }: Facts): string[] {
-  const starts = Object.values(newest).map(({ startedAt }) => startedAt);
+function clockWarning({ newest, attempts, now }: Facts): string[] {
+  const starts = [...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt);
   const last = starts.sort().at(-1) ?? '';
   if (!(Date.parse(last) > now.getTime() + CLOCK_MS)) return [];
   return [`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`];
@@ -177,8 +179,12 @@ function adviceOf({ last, failedSince }: EntityNights, night: Cell[], facts: Fac
   return isCertain(facts, last) ? adviceFor(last, night, facts, place) : null;
 }
 
-/** Whether the outcome of a date is known: if the executions are not, a run of that date may be in progress. */
-function isCertain({ attemptsKnown }: Pick<Facts, 'attemptsKnown'>, { outcome, error }: Cell): boolean {
+/**
+ * Whether the outcome of a date is known: if the executions are not, a run of that date may be in progress. If the rule
+ * is not, its start may never come.
+ */
+function isCertain({ attemptsKnown, rules }: Facts, { entity, outcome, error }: Cell): boolean {
+  if (outcome === 'due' && rules[entity] === 'unknown') return false;
   const certain: NightOutcome[] = ['published', 'warned', 'withoutTable', 'none', 'off', 'paused', 'withoutRule'];
   return attemptsKnown || error !== null || certain.includes(outcome);
 }

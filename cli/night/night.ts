@@ -153,7 +153,10 @@ function lastCellOf(known: EntityHistory, night: ReturnType<typeof lastNightOf>)
 
 function failedSince({ facts, entity }: EntityHistory, files: { startedAt: string }[]): Attempt | null {
   const last = facts.attempts.findLast((run) => run.entity === entity);
-  if (!last || last.outcome === 'running') return null;
+  if (!last || last.outcome === 'running' || last.outcome === 'released') return null;
+  const marked = facts.recorded.find(({ date }) => date === last.date)?.entities[entity];
+  // `table` has written the missing table since.
+  if (last.outcome === 'withoutTable' && marked?.file?.run === last.run && marked.table) return null;
   return files.some(({ startedAt }) => startedAt > last.startedAt) ? null : last;
 }
 

@@ -1,5 +1,5 @@
 import { RULE_WORDS } from '../deployment-state.ts';
-import { CELLS, completenessText } from '../report/night-words.ts';
+import { CELLS, completenessText, isEnded } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -42,7 +42,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   const rows = entities.toSorted((a, b) => place(a) - place(b) || (a.missing ? alike(a).localeCompare(alike(b)) : 0));
   const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
   const cells = rows.map((row) => [
-    `${CELLS[row.state].sign || '·'} ${row.entity}`,
+    `${row.failedSince ? SIGNS.bad : CELLS[row.state].sign || '·'} ${row.entity}`,
     stateText(row),
     ...(severalDates ? [row.date] : []),
     row.readers ? `${row.readers.date}, ${ageText(row.readers.hours)} old` : 'nothing',
@@ -74,8 +74,10 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
   if (missing && advice === null) return 'unknown';
   const since = failedSince ? `; ${printableLine(failedSince.error ?? 'failed')} since` : '';
-  const word = `${state === 'failed' && error ? printableLine(error) : CELLS[state].word}${since}`;
-  return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
+  const word = `${isEnded(state) && error ? printableLine(error) : CELLS[state].word}${since}`;
+  // A warning reports rules that could not be read; here they matter only where a start is still to come.
+  const isSilent = rule === 'on' || rule === state || (rule === 'unknown' && state !== 'due');
+  return isSilent ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
 function footLines(

@@ -79,7 +79,8 @@ export function gridTable(data: Nights): Markup {
 
 /** A row with the recorded completeness of each night. */
 function wholeNights(data: Nights): Markup | null {
-  if (data.recorded.length === 0) return null;
+  // Before the first night, the record of a date has only what a person exported.
+  if (data.recorded.length === 0 || data.exported) return null;
   const cells = data.dates.map((date) => {
     const [text] = completenessOf(data, date);
     if (text === undefined) return html`<td></td>`;

@@ -58,9 +58,9 @@ export function answerOf(
 
 function firstNight(rows: EntityNights[], exported: Entity[], known: boolean): Omit<Headline, 'notes'> {
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
-  if (!known || next === undefined) return { tone: 'open', text: NOTHING_YET };
-  const sofar = exported.join(', ') || 'nothing';
-  return { tone: 'open', text: `First night at ${next.slice(11, 16)} UTC; exported so far: ${sofar}` };
+  if (!known) return { tone: 'open', text: NOTHING_YET };
+  const first = next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC`;
+  return { tone: 'open', text: `${first}; exported so far: ${exported.join(', ') || 'nothing'}` };
 }
 
 const NOTHING_YET = 'Nothing is due yet: no run is known';
@@ -98,7 +98,7 @@ function notesOf(data: Nights, night: Cell[]): string[] {
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
     longDate(data.lastNight),
-    ...completenessOf(data, data.lastNight).map((text) => `the night is ${text}`),
+    ...(data.exported ? [] : completenessOf(data, data.lastNight)).map((text) => `the night is ${text}`),
     ...otherDates(data, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),

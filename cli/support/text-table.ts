@@ -18,7 +18,7 @@ interface Column {
 /**
  * A table whose last column is a name to copy. If the terminal is too narrow, the name gets a line of its own, and
  * optional columns are left out.
- * @returns the heading, a text for each row, and the names of the columns left out
+ * @returns the heading, a text for each row (of two lines each, if the name has its own), and the names of the columns left out
  */
 export function fittedTable(columns: Column[], rows: string[][], width: number) {
   const lines = (shown: Column[], cells: string[][]) =>
@@ -40,6 +40,9 @@ export function fittedTable(columns: Column[], rows: string[][], width: number) 
     );
     if (count < order.length && !fits([heading, ...texts])) continue;
     const named = texts.map((text, index) => `${text}\n    ${printableLine(rows[index]?.at(-1) ?? '')}`);
-    return { lines: [heading, ...named], leftOut: leftOut.map(({ name }) => name) };
+    return {
+      lines: [`${heading}\n    ${columns.at(-1)?.name ?? ''}`, ...named],
+      leftOut: leftOut.map(({ name }) => name),
+    };
   }
 }

@@ -86,10 +86,10 @@ test('reports what it may not read, and leaves it out', async () => {
     now: new Date('2026-11-20T12:00:00Z'),
     warn: (line) => said.push(line),
   });
-  expect(facts).toMatchObject({ published: [], attempts: [], rules: { employers: 'off', leads: 'on' } });
+  expect(facts).toMatchObject({ published: [], attempts: [], rules: { employers: 'off', leads: 'unknown' } });
   expect(said.sort()).toEqual([
     expect.stringMatching(/^Runs that failed are not shown: .*AccessDenied/),
     'The manifest of a published file is missing: runs/entity=leads/run=leads-night/_manifest.json.',
-    expect.stringMatching(/^Whether rules are paused is taken from the configuration/),
+    expect.stringMatching(/^The rules were not read: AWS denies access/),
   ]);
 });

@@ -148,8 +148,8 @@ test.each<[string, number, boolean | null, typeof whole, string, RegExp]>([
   ['is unknown if executions cannot be read and a file is missing', 3, null, {}, 'ListExecutions', RUNS],
   ['is complete without executions if every file is published', 0, true, whole, 'ListExecutions', RUNS],
   [
-    'takes rules that cannot be read from the configuration',
-    ...([0, true, whole, 'DescribeRule', /EventBridge could not be read/] as const),
+    'is complete even if rules cannot be read',
+    ...([0, true, whole, 'DescribeRule', /^The rules were not read/m] as const),
   ],
   [
     'is complete even if alarms cannot be read',
@@ -202,6 +202,18 @@ test('names the entities whose state is unknown in the headline', async () => {
   expect(stdout).toContain('is complete. Last night: not known of leads (test)\n');
 });
 
+test('is unknown if a start is due and its rule cannot be read', async () => {
+  vi.setSystemTime(`${NIGHT}T02:00:00Z`);
+  const { cli } = await deployed({ ...whole, leads: '2026-11-19' }, denied('DescribeRule'));
+
+  const { code, stdout } = await cli('status');
+
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^\? .*Last night: not known of leads \(test\)\n/);
+  expect(stdout).toMatch(/leads +still to come; rule unknown/);
+  expect(stdout).toContain('Next start: none known');
+});
+
 test('reports a stack that does not exist in one sentence', async () => {
   const { endpoint } = await aws({ DescribeStacks: refused('ValidationError', 'Stack s does not exist') });
 
@@ -248,7 +260,7 @@ describe('after a complete night', () => {
 
     expect(code).toBe(1);
     expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; failed since: leads \(test\)\n/);
-    expect(stdout).toContain('published; CrmUnavailable since');
+    expect(stdout).toMatch(/✕ leads +published; CrmUnavailable since/);
     expect(stdout).toContain('-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ');
   });
 
@@ -268,9 +280,28 @@ describe('after a complete night', () => {
     expect(stdout).toContain('-> npx --no -- crm-export authorize ');
   });
 
-  test('warns of a clock that is a day behind', async () => {
+  test('fails for a dead grant even if executions cannot be read', async () => {
+    const { cli } = await deployed({}, denied('ListExecutions'), grant(DEAD));
+
+    const { code, stdout } = await cli('status');
+
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✕ Last night: not known of .*; the grant cannot be used \(test\)\n/);
+  });
+
+  test('names a stopped run as list does', async () => {
+    const { error: _, cause: __, ...run } = failed('leads', '');
+    const { cli } = await deployed({ ...whole, leads: '2026-11-19' }, executions([{ ...run, status: 'ABORTED' }]));
+
+    expect((await cli('status')).stdout).toMatch(/✕ leads +ABORTED /);
+  });
+
+  test.each<[string, typeof whole, Part[]]>([
+    ['published', whole, []],
+    ['failed', {}, [executions([failed('leads', 'CrmUnavailable')])]],
+  ])('warns of a clock that is a day behind a run that %s', async (_, published, parts) => {
     vi.setSystemTime('2026-11-19T07:00:00Z');
-    const { cli } = await deployed(whole);
+    const { cli } = await deployed(published, ...parts);
 
     expect((await cli('status')).stdout).toContain(
       '! The clock of this machine is behind: here it is 2026-11-19T07:00',

@@ -315,8 +315,23 @@ test.each<[string, Attempt[], string | undefined]>([
   ['failed after the newest file', [attempt('failed', BEFORE, `${NIGHT}T06:00:00Z`)], 'x'],
   ['failed before the newest file', [attempt('failed', BEFORE, `${BEFORE}T06:00:00Z`)], undefined],
   ['is under way', [attempt('running', NIGHT, `${NIGHT}T06:00:00Z`)], undefined],
+  ['was quarantined and released', [attempt('released', NIGHT, `${NIGHT}T06:00:00Z`)], undefined],
 ])('failedSince is set only if the newest run failed after the file: %s', (_, attempts, expected) => {
   expect(leadsOf({ published: [file(NIGHT)], attempts }).failedSince?.run).toBe(expected);
+});
+
+test.each([
+  ['is set until its table is written', null, 'run-2026-11-20'],
+  ['is not set after its table is written', { key: 'k', etag: 'e' }, undefined],
+])('failedSince of a newest run without a table %s', (_, table, expected) => {
+  const night: Night = JSON.parse(recordedNight(NIGHT)[1]);
+  // The table version went with a later configuration: the night waits for no table.
+  const tableVersion = table ? 1 : null;
+  Object.assign(night.entities.leads ?? {}, { file: { ...fileOf(NIGHT), key: 'k', rows: 1, bytes: 1, crc32: '' } });
+  Object.assign(night.entities.leads ?? {}, { tableVersion, table });
+  const attempts = [{ ...attempt('withoutTable'), run: `run-${NIGHT}` }];
+
+  expect(leadsOf({ published: [file(NIGHT)], attempts, recorded: [night] }).failedSince?.run).toBe(expected);
 });
 
 describe('the last night', () => {

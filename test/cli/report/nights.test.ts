@@ -161,6 +161,21 @@ test('renders a page for a deployment without any run', () => {
   expect(reportPage(nightsOf(facts))).toContain('nothing is known');
 });
 
+test('reports no incomplete night before the first night', () => {
+  const month = madeUpMonth();
+  const published = month.published.filter(({ manifest: { run } }) => run.date === NIGHT && run.entity === 'leads');
+  const others = ENTITIES.filter((entity) => entity !== 'leads');
+  const recorded = [recordOf(NIGHT, others)];
+  const facts = { ...month, published, newest: {}, recorded, attempts: [], deployedAt: new Date(`${NIGHT}T06:00:00Z`) };
+  const young = { ...facts, now: new Date(`${NIGHT}T07:00:00Z`) };
+
+  expect(headline(young)).toBe('First night at 01:00 UTC; exported so far: leads');
+  expect(headlineOf(nightsOf(young)).notes.join()).not.toContain('complete');
+  expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
+  const unknown = Object.fromEntries(ENTITIES.map((entity) => [entity, 'unknown'])) as Facts['rules'];
+  expect(headline({ ...young, rules: unknown })).toBe('No next start is known; exported so far: leads');
+});
+
 test('counts entities as missing if only failures of others are known', () => {
   const facts = { ...madeUpMonth({ failed: ['leads'] }), published: [] };
   const attempts = facts.attempts.filter(({ date }) => date === NIGHT);
