@@ -77,7 +77,8 @@ function releaseOf({ release, standing }: ShownRun): string[] {
   return [`\n  ${printableLine(`${done}${who}, ${when} UTC (${execution}): "${reason}".${mark}`)}`];
 }
 
-const NOTHING_TO_COMPARE_WITH = 'There is no earlier published export with the same plan to compare this file with.';
+const NOTHING_TO_COMPARE_WITH =
+  'There is no published export of another date with the same plan to compare this file with.';
 
 /** The exports that the file was compared with, if a check stopped it; or that there are none, for a new plan. */
 function comparedWith({ guards }: ShownRun): string[] {
@@ -90,10 +91,11 @@ function comparedWith({ guards }: ShownRun): string[] {
 }
 
 function failureOf(shown: ShownRun): string[] {
-  const { runbook, readers, entity, date, makeUp } = shown;
-  if (runbook === null) return [];
+  const { runbook, readers, entity, date, makeUp, outcome, cause } = shown;
+  // A released file is published: its cause, which advises a release, is over.
+  if (runbook === null || outcome === 'released') return [];
   const have = readers && entity ? [readersText(readers, entity, date)] : [];
-  const command = makeUp ? [`Next: ${makeUp}`] : [];
+  const command = makeUp && !cause?.includes(makeUp) ? [`Next: ${makeUp}`] : [];
   return [
     '',
     ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${printableLine(line)}`),

@@ -173,6 +173,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
 /** PublishFile gave no answer: a stopped run may be published nevertheless, and only the pointer shows it. */
 function unansweredText({ outcome, status, readers, run, of }: Run): string {
   if (outcome === 'running') return 'Checks the stored file';
+  if (outcome === 'released') return 'Checked the stored file; it was not published until a person released it';
   const named = readers?.ofDate?.run;
   if (named !== undefined && (named === run || named === of))
     return 'Published: the pointer of the date names this file';

@@ -1,4 +1,3 @@
-import { CRM_EXPORT } from '../../core/commands.ts';
 import { RunError } from '../../core/errors.ts';
 import { judgeExport } from '../../core/export/judge.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
@@ -57,15 +56,14 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   return { outcome, manifestKey, rows, warningCount };
 }
 
-/** Reports why the gate stopped the file, and how a person can publish it. */
+/** Reports why the gate stopped the file, and whether a person can release it. */
 function quarantined(manifest: Manifest): RunError {
-  const { execution, guards, file } = manifest;
+  const { guards, file } = manifest;
   const { entity, date } = manifest.run;
   const why = guards ? stoppedText(guards, file) : 'was stopped';
-  const command = `${CRM_EXPORT} release ${execution} --reason "…"`;
-  const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
+  const way = guards && isReleasable(guards) ? '' : ` ${NOT_RELEASABLE}.`;
   return new RunError(
     'FileQuarantined',
-    `The file of ${entity} of ${date} is stored but not published: it ${why}. ${way}.`,
+    `The file of ${entity} of ${date} is stored but not published: it ${why}.${way}`,
   );
 }

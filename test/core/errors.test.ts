@@ -46,9 +46,9 @@ test('the cause of a failure names the entity and the run if they are known', ()
   const failed = new RunError('FileQuarantined', 'RUN is a word of the message.');
 
   expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(
-    /^RUN is a word .* npx --no -- crm-export download leads --run leads-1\. /,
+    /^RUN is a word .* npx --no -- crm-export diff leads --run leads-1\. /,
   );
-  expect(failed.failure.cause).toContain('download ENTITY --run RUN');
+  expect(failed.failure.cause).toContain('diff ENTITY --run RUN');
 });
 
 test('the cause of a failure is the message, then the advice', () => {

@@ -4,7 +4,8 @@ import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { addShow, shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { adviceOf } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
@@ -13,7 +14,7 @@ import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { useCommands } from '../support/run-cli.ts';
 
-useCommands({ download: addDownload });
+useCommands({ download: addDownload, show: addShow });
 
 /** Tests the output of commands for files that were stopped, released, or stored without readers. */
 
@@ -81,8 +82,8 @@ const storedRun: Execution = {
   ],
 };
 
-async function cloudWith({ released }: { released: boolean }) {
-  const runs = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause: 'It shrank.' }, storedRun];
+async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean; cause?: string }) {
+  const runs = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
   const cloud = await aws(executions(runs));
   cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
   cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
@@ -129,6 +130,15 @@ test('show suggests no release if a file has a left-out column, which cannot be 
   expect(await textOf(cloud, NIGHT)).toContain('Next: start leads\n');
 });
 
+test('show names the release once if the cause names it too', async () => {
+  const cause = `It shrank. ${adviceOf('FileQuarantined', { entity: 'leads', execution: NIGHT })}`;
+  const cloud = await cloudWith({ released: false, cause });
+
+  const { stdout } = await cloud.cli('show', NIGHT);
+
+  expect(stdout.match(/crm-export \w+/g)).toEqual(['crm-export diff', 'crm-export release']);
+});
+
 test('show of a released run names who released it and why; show of the release names that run', async () => {
   const cloud = await cloudWith({ released: true });
 
@@ -137,7 +147,9 @@ test('show of a released run names who released it and why; show of the release 
   expect(shown).toContain(
     `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". From then on, checks compare only with this file`,
   );
-  expect(shown).not.toContain('Next: ');
+  // What held before the release is not said of the file any more.
+  expect(shown).toContain('it was not published until a person released it.');
+  expect(shown).not.toMatch(/Next: |It shrank|Runbook/);
 
   const release = await textOf(cloud, RELEASE);
   expect(release).toContain(`leads of 2026-11-20, release of ${NIGHT}, 1 row, 12 B, the latest`);

@@ -136,9 +136,9 @@ describe('a run that failed', () => {
     const cause = `The file is stored, not published. ${adviceOf('FileQuarantined', about)}`;
     const mails = await mailsOf([detail({ error: 'FileQuarantined', cause })]);
 
-    const command = `npx --no -- crm-export download leads --run ${about.execution} --deployment prod`;
+    const command = `npx --no -- crm-export diff leads --run ${about.execution} --deployment prod`;
     expect(mails[0]?.text).toContain(
-      `What to do: Readers keep the last good file. Look at this one: ${command}. If it is right,`,
+      `What to do: Readers keep the last good file. Look at this one: ${command}. If it is right`,
     );
     expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
   });

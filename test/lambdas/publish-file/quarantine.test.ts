@@ -26,15 +26,14 @@ function shrunk(rows: number, options: Parameters<typeof storedRun>[1] = {}) {
   return stored;
 }
 
-test('quarantines a shrunken file, moves no pointer, and says why and how to release it', async () => {
+test('quarantines a shrunken file, moves no pointer, and says why', async () => {
   const { bucket, state } = shrunk(30);
   const latest = bucket.text(LATEST);
 
   const { message } = await failureOf(publish(bucket, state), 'FileQuarantined');
 
   expect(message).toBe(
-    'The file of leads of 2026-11-20 is stored but not published: it has 30 rows, 100 are usual (maxShrink 0.5). ' +
-      'To publish it as it is: npx --no -- crm-export release night-1 --reason "…".',
+    'The file of leads of 2026-11-20 is stored but not published: it has 30 rows, 100 are usual (maxShrink 0.5).',
   );
   expect(manifestIn(bucket)).toMatchObject({
     state: 'quarantined',
