@@ -8,6 +8,12 @@ import {
   CreateStackCommand,
   waitUntilStackCreateComplete,
 } from '@aws-sdk/client-cloudformation';
+import {
+  DeleteFunctionCommand,
+  LambdaClient,
+  paginateListFunctions,
+  paginateListVersionsByFunction,
+} from '@aws-sdk/client-lambda';
 import cdkJson from '../cdk.json' with { type: 'json' };
 import { clientSettings } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
@@ -94,6 +100,25 @@ export async function cdkDeploy(options: CdkOptions): Promise<void> {
   if (code === 0) return;
   const message = 'The stack could not be deployed to the local cloud (cdk deploy). The log says why.';
   throw new EnvironmentError(message, { logFile: options.logFile });
+}
+
+/**
+ * Deletes the versions of functions that an earlier deployment published. A deployment leaves them, and MiniStack keeps a
+ * process for each that has run. MiniStack refuses to delete a version that an alias names.
+ */
+export async function deleteOldVersions(endpoint: string, stack: string): Promise<void> {
+  const client = new LambdaClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
+  for await (const { Functions = [] } of paginateListFunctions({ client }, {})) {
+    for (const { FunctionName = '' } of Functions.filter((one) => one.FunctionName?.startsWith(`${stack}-`))) {
+      const versions: number[] = [];
+      for await (const page of paginateListVersionsByFunction({ client }, { FunctionName })) {
+        versions.push(...(page.Versions ?? []).flatMap(({ Version }) => Number(Version) || []));
+      }
+      for (const version of versions.filter((each) => each < Math.max(...versions)))
+        await client.send(new DeleteFunctionCommand({ FunctionName, Qualifier: String(version) }));
+    }
+  }
+  client.destroy();
 }
 
 async function runNode(name: string, args: string[], cwd: string, options: CdkOptions) {

@@ -4,9 +4,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { CreateFunctionCommand, InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import {
+  CreateFunctionCommand,
+  InvokeCommand,
+  LambdaClient,
+  ListVersionsByFunctionCommand,
+  PublishVersionCommand,
+  UpdateFunctionCodeCommand,
+} from '@aws-sdk/client-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { bootstrap, synthesise } from '../../local/cdk.ts';
+import { bootstrap, deleteOldVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
@@ -61,6 +68,36 @@ const BUSY = `exports.handler = async (event) => {
   require('node:fs').writeFileSync(event.file, '');
   await new Promise((resolve) => setTimeout(resolve, 100_000));
 };`;
+
+test('deletes versions of earlier deployments of the stack, and so ends their processes', async () => {
+  const record = await tempRecord(CACHE);
+  const ministack = await startMinistack({ ...(await ensureMinistack({ record })), record, nodeBin: NODE_BIN });
+  onTestFinished(() => ministack.stop());
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const lambda = new LambdaClient({ endpoint: ministack.endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+  const functionOf = (source: string) => zipWith('index.js', `exports.handler = async () => ${source};`);
+  const versionsOf = async (FunctionName: string) =>
+    (await lambda.send(new ListVersionsByFunctionCommand({ FunctionName }))).Versions?.map(({ Version }) => Version);
+  for (const FunctionName of ['crm-export-local-Once', 'another-Once']) {
+    const Role = 'arn:aws:iam::000000000000:role/once';
+    const common = { Runtime: 'nodejs24.x', Handler: 'index.handler', Role } as const;
+    await lambda.send(new CreateFunctionCommand({ FunctionName, ...common, Code: { ZipFile: functionOf('1') } }));
+    for (const source of ['2', '3']) {
+      const { Version: Qualifier } = await lambda.send(new PublishVersionCommand({ FunctionName }));
+      await lambda.send(new InvokeCommand({ FunctionName, Qualifier }));
+      await lambda.send(new UpdateFunctionCodeCommand({ FunctionName, ZipFile: functionOf(source) }));
+    }
+  }
+  const workers = () => runningProcesses().filter((entry) => hasMark(entry.pid, record.id)).length;
+  const before = workers();
+
+  await deleteOldVersions(ministack.endpoint, 'crm-export-local');
+
+  expect(await versionsOf('crm-export-local-Once')).toEqual(['$LATEST', '2']);
+  expect(await versionsOf('another-Once')).toEqual(['$LATEST', '1', '2']);
+  await eventually(() => workers() === before - 1);
+  lambda.destroy();
+});
 
 test('a busy function ends with MiniStack, even if MiniStack was killed', async () => {
   const record = await tempRecord(CACHE);
