@@ -113,7 +113,9 @@ async function publishedRuns(
   });
   const files = recorded.flatMap(({ entities }) => Object.values(entities).flatMap(({ file }) => file ?? []));
   const latest = Object.values(newest).filter(({ date }) => date >= dayOf(since));
-  const keys = [...latest, ...pointers.flat(), ...files].flatMap((one) => one?.manifestKey ?? []);
+  // A file of another plan than the configured one does not count, as in the records of nights.
+  const full = pointers.flat().filter((pointer) => pointer?.kind !== 'partial');
+  const keys = [...latest, ...full, ...files].flatMap((one) => one?.manifestKey ?? []);
   return manifestsAt(manifests, keys, warn);
 }
 

@@ -56,6 +56,7 @@ test('without a record, uses pointers, failed runs and rules, and ignores supers
   );
   cloud.publish({ execution: 'first' });
   const counting = cloud.publish({ execution: 'second' });
+  cloud.publish({ entity: 'customers', execution: 'some', manifest: { kind: 'partial' }, pointers: ['date'] });
   cloud.publish({ date: '2026-09-01', execution: 'old', pointers: ['date'] });
   const said: string[] = [];
   const wanted = {
