@@ -59,11 +59,12 @@ test('the cause of a failure is the message, then the advice', () => {
 });
 
 const NO_SETTING: ErrorName[] = ['UpdateFileInvalid', 'UpdatesIncomplete'];
+const ABOUT_SETTINGS = NAMES.filter(
+  (name) =>
+    !NO_SETTING.includes(name) && /\b(?:raise|correct|change|space|spread|set|allow)\b/i.test(ERRORS[name].advice),
+);
 
 // A setting takes effect with the next deployment. Without one, the next run fails again.
-test.each(NAMES.filter((name) => /\b(?:raise|correct|change|space|spread|set|allow)\b/i.test(ERRORS[name].advice)))(
-  'the advice of %s to change a setting says to deploy',
-  (name) => {
-    expect(ERRORS[name].advice).toMatch(NO_SETTING.includes(name) ? /./ : /\bdeploy\b/);
-  },
-);
+test.each(ABOUT_SETTINGS)('the advice of %s to change a setting says to deploy', (name) => {
+  expect(ERRORS[name].advice).toMatch(/\bdeploy\b/);
+});
