@@ -66,12 +66,13 @@ function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): st
   }
   if (issue.path.length === 0) return `the input is wrong (${issue.message})`;
   if (issue.path[0] === 'entity') return entityText(input);
-  return `"${issue.path.slice(0, 8).map(shownKey).join('.')}" is wrong (${issue.message})`;
+  const path = issue.path.slice(0, 8).map((key) => shownKey(key, known));
+  return `"${path.join('.')}" is wrong (${issue.message})`;
 }
 
 /** The key as it may be printed: a key inside a filter is text that a person has typed. */
-function shownKey(key: PropertyKey): string {
-  return typeof key === 'number' || isSafeName(String(key)) ? String(key) : '…';
+function shownKey(key: PropertyKey, known: string[]): string {
+  return typeof key === 'number' || known.includes(String(key)) || isSafeName(String(key)) ? String(key) : '…';
 }
 
 function entityText(input: unknown): string {

@@ -1,4 +1,4 @@
-import { RemovalPolicy } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -37,7 +37,8 @@ export class TableHashKey extends Construct {
 
   private secret(): string {
     const secret = new CfnSecret(this, 'HashKey', {
-      description: 'The key of the hashed columns of tables. A person who has it can find out what was hashed.',
+      // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
+      description: `${Stack.of(this).stackName}: the key of the hashed columns of tables. A person who has it can find out what was hashed.`,
       kmsKeyId: this.key.key.keyArn,
       generateSecretString: { passwordLength: 64, excludePunctuation: true },
     });

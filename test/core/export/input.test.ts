@@ -128,7 +128,9 @@ test('the message has less than 1,500 characters for any number of mistakes', ()
 test('refuses a comment of more than 1,000 characters', () => {
   expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain('"Comment" is wrong');
   const long = { AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: 'x'.repeat(1001) };
-  expect(refused({ entity: 'leads', ...long }).message).toContain(' is wrong (');
+  expect(refused({ entity: 'leads', ...long }).message).toContain(
+    '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" is wrong (',
+  );
 });
 
 test('accepts any JSON input or throws InvalidInput', () => {
