@@ -20,7 +20,7 @@ interface Options extends TargetOptions {
 }
 
 const NOTE = `
-The published tables of both dates are compared, if they show all columns; else both files are read whole, and proven by size and CRC-32.
+The published tables of both dates are compared, if both show all columns with the same types; else both files are read whole, and proven by size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`;
 

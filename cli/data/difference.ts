@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { type Changes, changesBetween } from '../../core/columns/column-changes.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
@@ -85,23 +86,28 @@ export async function difference(
     refuseMissing(manifest, names, identifies);
   const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
   const compared = [identifies, ...common];
+  const files = { old: { manifest: before, names: old }, recent: { manifest: after, names: current } };
   const rows = await inFolder('diff-', (folder) =>
     untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
-      const tables = await tablesOf(target, [before, after]);
-      const sideOf = async (manifest: Manifest, names: string[], table?: StoredFile): Promise<Side> => {
-        const path = join(folder, `${manifest === after ? 'recent' : 'old'}.rows`);
-        if (table) {
-          await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
-          return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
-        }
+      const ofTable = async (table: StoredFile, name: string): Promise<Side> => {
+        const path = join(folder, `${name}.parquet`);
+        await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
+        return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
+      };
+      const ofFile = async ({ manifest, names }: typeof files.old, name: string): Promise<Side> => {
         const places = compared.map((each) => names.indexOf(each));
-        const rows = await stage(fieldsOf(recordsOf(target, manifest, signal), places), path, places.length);
+        const records = fieldsOf(recordsOf(target, manifest, signal), places);
+        const rows = await stage(records, join(folder, `${name}.rows`), places.length);
         return { rows, columns: places.map((_, at) => `c${at}`) };
       };
-      const sides = [await sideOf(before, old, tables?.[0]), await sideOf(after, current, tables?.[1])] as const;
       const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
       const onProgress = () => signal.throwIfAborted();
-      return withEngine({ ...limits, onProgress }, (query) => compare(query, sides, compared, showKeys));
+      return withEngine({ ...limits, onProgress }, async (query) => {
+        const tables = await tablesOf(target, { old: before, recent: after });
+        const sides = tables && (await both(tables, ofTable));
+        const areAlike = sides && (await haveSameTypes(query, sides));
+        return compare(query, areAlike ? sides : await both(files, ofFile), compared, showKeys);
+      });
     }).catch(refuseTooLarge),
   );
   return { before, after, columns, rows };
@@ -157,26 +163,43 @@ async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly numb
   }
 }
 
-/** The tables of both files, if both have the current settings and these settings leave out and hash no column. */
-async function tablesOf(target: Target, manifests: readonly Manifest[]): Promise<StoredFile[] | undefined> {
+/** The same of both files. */
+interface Both<T> {
+  old: T;
+  recent: T;
+}
+
+async function both<T, U>(
+  { old, recent }: Both<T>,
+  make: (one: T, name: keyof Both<T>) => Promise<U>,
+): Promise<Both<U>> {
+  return { old: await make(old, 'old'), recent: await make(recent, 'recent') };
+}
+
+/** The tables of both files, if both have the current column settings and these leave out and hash no column. */
+async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both<StoredFile> | undefined> {
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
     const bucket = createBucket(target.s3, target.BucketName);
-    const found: StoredFile[] = [];
-    for (const { run, execution } of manifests) {
+    const { old, recent } = await both(manifests, async ({ run, execution }) => {
       const { entity, date } = run;
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
       const table = await standingTable(bucket, key);
-      if (table?.run !== execution || table.settings !== settingsDigest(plan)) return undefined;
-      found.push({ key, ...table });
-    }
-    return found;
+      return table?.run === execution && table.settings === settingsDigest(plan) ? { key, ...table } : undefined;
+    });
+    return old && recent && { old, recent };
   } catch {
     // The files hold the same data, and a user without access to the tables can still read them.
     return undefined;
   }
+}
+
+/** Whether equal values are equal in both tables: a new type of a column shows them in another form. */
+async function haveSameTypes(query: Query, sides: Both<Side>): Promise<boolean> {
+  const types = await both(sides, ({ rows, columns }) => query(`DESCRIBE SELECT ${columns.map(named)} FROM ${rows}`));
+  return isDeepStrictEqual(types.old, types.recent);
 }
 
 /** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
@@ -201,14 +224,14 @@ const COMPARED_AT_ONCE = 64;
 
 async function compare(
   query: Query,
-  [old, recent]: readonly [Side, Side],
+  sides: Both<Side>,
   [column = '', ...common]: readonly string[],
   showKeys: boolean,
 ): Promise<RowChanges> {
-  for (const [name, side] of Object.entries({ old, recent })) {
-    const texts = side.columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
+  for (const name of ['old', 'recent'] as const) {
+    const texts = sides[name].columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
     const columns = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
-    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${side.rows}`);
+    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${sides[name].rows}`);
     await query(
       `CREATE TEMP TABLE ${name}_keys AS
        SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDiff } from '../../../cli/data/diff.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tableKey } from '../../../core/table/table-key.ts';
@@ -284,8 +285,8 @@ describe('diff of dates with tables', () => {
   const header = ['id', 'Full name', 'n'];
   const contents = ['id,Full name,n\n1,Ann,01\n2,Bob,2\n3,Cem,\n', 'id,Full name,n\n1,Ann,1\n2,BOB,2\n4,Dan,5\n'];
 
-  /** Two dates with their tables. @param told metadata of the newer table */
-  async function tabled(configuration: object, told: Record<string, string> = {}) {
+  /** Two dates with their tables. @param told metadata of the newer table. @param columns types of its columns */
+  async function tabled(configuration: object, told: Record<string, string> = {}, columns?: TableSettings['columns']) {
     const cloud = await aws(configured({ entities: { leads: configuration } }));
     const keys = await Promise.all(
       contents.map(async (content, night) => {
@@ -297,7 +298,7 @@ describe('diff of dates with tables', () => {
           manifest: { file: { header } },
         });
         const path = join(tree({}), 'table.parquet');
-        await putTable(path, { content, settings: leads.tables });
+        await putTable(path, { content, settings: { ...leads.tables, ...(columns && night === 1 && { columns }) } });
         const key = tableKey('leads', date, 1);
         cloud.objects.set(key, readFileSync(path));
         const settings = settingsDigest(deployment({ entities: { leads } }).entities.leads);
@@ -318,13 +319,15 @@ describe('diff of dates with tables', () => {
     expect(readsFiles).toBe(false);
   });
 
-  test.each<[string, object, Record<string, string>?]>([
+  test.each<[string, object, Record<string, string>?, TableSettings['columns']?]>([
     ['a table hashes a column', { tables: { ...leads.tables, hash: ['id'] } }],
     ['there are no tables any more', {}],
     ['a table is that of another run', leads, { run: 'another' }],
     ['a table was written under other settings', leads, { settings: 'b'.repeat(16) }],
-  ])('compares the files if %s', async (_, configuration, told) => {
-    const { stdout, readsFiles } = await tabled(configuration, told);
+    ['a column has another type in the newer table', leads, {}, { n: 'double' }],
+    ['a column has a type only in the older table', leads, {}, {}],
+  ])('compares the files if %s', async (_, configuration, told, columns) => {
+    const { stdout, readsFiles } = await tabled(configuration, told, columns);
 
     expect(stdout).toMatch(/changed: 2 rows: (Full name 1, n 1|n 1, Full name 1)\n/);
     expect(readsFiles).toBe(true);
