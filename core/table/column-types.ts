@@ -50,7 +50,10 @@ export function typedValue(column: string, type: Exclude<ColumnType, 'text'>): s
     case 'timestamp': {
       // DuckDB reads an offset only after seconds.
       const text = `regexp_replace(${column}, '^(.{16})([Z+-].*)$', '\\1:00\\2')`;
-      return `date_trunc('millisecond', ${guarded(ISO_TIMESTAMP, `TRY_CAST(${text} AS TIMESTAMPTZ)`)})`;
+      const instant = `date_trunc('millisecond', ${guarded(ISO_TIMESTAMP, `TRY_CAST(${text} AS TIMESTAMPTZ)`)})`;
+      // An offset can move a time of the first or last day into a year that Python cannot read.
+      const isInYears = `${instant} BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999Z'`;
+      return `CASE WHEN ${column} BETWEEN '0001-01-02' AND '9999-12-31' OR ${isInYears} THEN ${instant} END`;
     }
   }
 }
