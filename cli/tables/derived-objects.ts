@@ -3,6 +3,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { datePointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
@@ -39,7 +40,12 @@ export async function derivedObjects(
     if (!head) return [];
     const plan = entities[entity];
     const isCurrent = head.metadata.settings === settingsDigest(plan);
-    const isWritten = table !== undefined && plan.tables?.version === table.version;
+    // Without a published file of its date, no run can write the table again.
+    const isWritten =
+      !isCurrent &&
+      table !== undefined &&
+      plan.tables?.version === table.version &&
+      (await bucket.head(datePointerKey(entity, table.date))) !== undefined;
     const then = isCurrent ? 'keep' : isWritten ? 'rewrite' : 'remove';
     return [{ entity, kind, key, date: table?.date ?? '', at, then }];
   });

@@ -186,15 +186,17 @@ test.each([
   );
 });
 
-test('reports a table whose date has no published file any more, and starts no execution for it', async () => {
-  const { cli, started, objects } = await cloudWith({ '2026-11-18': '' });
+test('removes a table whose date has no published file any more: no run can write it again', async () => {
+  const { cli, started, objects } = await cloudWith(MIXED);
   objects.delete('published/entity=leads/date=2026-11-18.json');
 
+  expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe('To be removed: 1 table\n2026-11-20: outdated\n');
   expect(await cli('leads', '--outdated')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('2026-11-18: NothingPublished\n'),
+    code: 0,
+    stdout: expect.stringMatching(/^Removed: 1 table\n2026-11-20: written/),
   });
-  expect(started).toEqual([]);
+  expect(objects.has(keyOf('2026-11-18'))).toBe(false);
+  expect(started).toEqual([{ entity: 'leads', table: { run: 'leads-2026-11-20' } }]);
 });
 
 test.each<[string, string[], RegExp]>([
