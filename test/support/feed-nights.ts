@@ -12,6 +12,7 @@ import { testDeps } from './deps.ts';
 import { manifestKeyOf } from './manifests.ts';
 import { type EndOfNight, type Night, nightsIn } from './nights.ts';
 import { publishedRuns } from './published-run.ts';
+import type { FaultScript } from './strict-store/types.ts';
 
 /** The settings of leads on a night. */
 export interface FeedSettings {
@@ -26,7 +27,8 @@ export type StepDeps = WriteTableDeps & WriteChangesDeps;
  * Nights of leads with feeds. Each passes through the real steps, from the stored file to the feed, in S3 on loopback.
  */
 export async function feedNights() {
-  const world = await publishedRuns();
+  let faults: FaultScript | undefined;
+  const world = await publishedRuns({ faults: (request) => faults?.(request) });
   const { store, client } = world;
   const { bucket } = world.stored(1000);
   const text = (key: string) => store.object(key)?.body.toString();
@@ -46,6 +48,13 @@ export async function feedNights() {
 
   return {
     ...{ store, depsOf, newest, head },
+    /** Runs steps while S3 has these faults. */
+    under: async <T>(script: FaultScript, steps: () => Promise<T>): Promise<T> => {
+      faults = script;
+      return steps().finally(() => {
+        faults = undefined;
+      });
+    },
     /** Stores a file and publishes it if it passes the gate. */
     publish: (night: Night, settings: FeedSettings): Promise<EndOfNight> =>
       nightsIn(open, leadsOf(settings)).night(night),

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { baseKey, headKey } from '../../../../core/changes/chain/feed-keys.ts';
 import type { Draw, List } from '../../../../sandbox/data/draw.ts';
 import type { FeedNights, FeedSettings } from '../../../support/feed-nights.ts';
 import { mortal } from '../../../support/mortal.ts';
+import { type Fault, type FaultScript, TROUBLE } from '../../../support/strict-store/types.ts';
 import type { Dialect } from '../gate/service.ts';
 import { csvText, encoded, packed } from '../gate/write-csv.ts';
 import { COLUMNS, drawLeads, type Lead, nextDay, shuffled, TYPES } from './leads.ts';
@@ -35,6 +37,7 @@ export type Event = (typeof EVENTS)[number] | 'ordinary';
 const REQUESTS = 28;
 /** The number of rows of a night that the gate stops. */
 const FEW = 3;
+const FAULTS: List<Fault> = ['reset', 'lostAnswer', TROUBLE.slowDown];
 const FIRST_DAY = Date.UTC(2026, 9, 1);
 const dateOf = (night: number) => new Date(FIRST_DAY + night * 86_400_000).toISOString().slice(0, 10);
 
@@ -154,7 +157,7 @@ export class ThirtyNights {
     const listed = { others: [], labels: COLUMNS.map(() => null), types: null, complete: true };
     const run = { request: { columns: COLUMNS }, listed };
     const night = { date, execution, startedAt: this.#startedAt(), bytes, run };
-    const { ended, cause } = await this.world.publish(night, this.#settings);
+    const { ended, cause } = await this.#steadily(() => this.world.publish(night, this.#settings));
     if (ended !== ends) throw new Error(`${execution} ended in ${ended}, not in ${ends}: ${cause}`);
     return execution;
   }
@@ -169,7 +172,7 @@ export class ThirtyNights {
   }
 
   async #table(run: string): Promise<void> {
-    const { outcome } = await this.world.table(run, this.#deps());
+    const { outcome } = await this.#steadily(() => this.world.table(run, this.#deps()));
     if (outcome !== 'CHANGES_DUE') throw new Error(`The table of ${run} ended in ${outcome}.`);
   }
 
@@ -205,7 +208,7 @@ export class ThirtyNights {
 
   async #release(execution: string): Promise<void> {
     this.#gone = true;
-    const { ended, cause } = await this.world.release(execution, this.#settings);
+    const { ended, cause } = await this.#steadily(() => this.world.release(execution, this.#settings));
     if (ended !== 'TABLE_DUE') throw new Error(`The release of ${execution} ended in ${ended}: ${cause}`);
     await this.#again(execution);
   }
@@ -235,13 +238,33 @@ export class ThirtyNights {
 
   async #tell(run: string): Promise<void> {
     try {
-      this.#count((await this.world.tell(run, this.#deps())).outcome);
+      this.#count((await this.#steadily(() => this.world.tell(run, this.#deps()))).outcome);
     } catch (error) {
       const name = error instanceof Error ? error.name : '';
       if (name !== 'ChangesStopped' || !this.#gone) throw error;
       this.#count(name);
     }
   }
+
+  /** Repeats a step as the state machine does, while S3 drops, delays and loses some of its requests. */
+  async #steadily<T extends object>(step: () => Promise<T>): Promise<T> {
+    const isTransient = (name: unknown) => name === 'StorageUnavailable';
+    for (;;) {
+      const result = await this.world.under(this.#fault, step).catch((error: unknown) => {
+        if (error instanceof Error && isTransient(error.name)) return undefined;
+        throw error;
+      });
+      if (result && !('ended' in result && isTransient(result.ended))) return result;
+      this.#count('repeated');
+    }
+  }
+
+  /** The fault of a request. The test itself stores the files. */
+  readonly #fault: FaultScript = ({ operation, key }) => {
+    if (operation === 'PutObject' && key.endsWith('/leads.csv')) return undefined;
+    if (this.#draw.chance(0.1)) return { waitFor: nextTurn() };
+    return this.#draw.chance(0.03) ? this.#draw.pick(FAULTS) : undefined;
+  };
 
   #count(end: string): void {
     this.ends.set(end, (this.ends.get(end) ?? 0) + 1);
