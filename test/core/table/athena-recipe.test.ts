@@ -10,7 +10,7 @@ const TRINO = [
   'CREATE MACRO from_iso8601_timestamp(text) AS TRY_CAST(text AS TIMESTAMPTZ)',
 ];
 
-test('the recipe for Athena makes the rows that WriteTable makes', async () => {
+test('the recipe for Athena makes the rows of WriteTable', async () => {
   const rows = [
     ...['1,Dana,2026-11-20T10:00:00.5+02:00,28/02/2026,1.50,x', '2,"a ""b"", c",2026-02-30T10:00:00Z,31/02/2026,1e3,x'],
     ...['3,דנה,9999-12-31T23:59:59Z,01/01/0099,-9999999999999999.99,', '007,,,,,', '5, x ,2026-11-20,1/2/2026,1.505,x'],
