@@ -47,15 +47,17 @@ export function pathParts(text: string): PathParts | undefined {
   const last = wide.slice(dot + 1);
   if (dot <= 0 || visible(last) === '' || !PATH.test(visible(wide.slice(0, dot)))) return undefined;
   const before = wide.slice(0, dot).split('.').map(folded);
-  const all = runsOf([...before, folded(last)]);
-  return { last, before: runsOf(before), all: all.filter((run) => run !== folded(wide)) };
+  const whole = folded(wide);
+  const all = runsOf([...before, folded(last)]).filter((run) => run !== whole);
+  return { last, before: runsOf(before), all };
 }
 
 /** A path has at most 80 characters, so the result is small. */
 function runsOf(parts: readonly string[]): string[] {
-  return parts.flatMap((_, from) =>
-    parts.slice(from).map((__, length) => parts.slice(from, from + length + 1).join('')),
-  );
+  const text = parts.join('');
+  const ends: number[] = [];
+  for (const { length } of parts) ends.push((ends.at(-1) ?? 0) + length);
+  return parts.flatMap((_, place) => ends.slice(place).map((end) => text.slice(ends[place - 1] ?? 0, end)));
 }
 
 /** Whether a text, or a part of it as a path, is a name in any spelling. */

@@ -68,26 +68,33 @@ interface Meaning {
   none: boolean;
 }
 
-/** Matches each cell exactly first, then in other spellings. Build one index per file. */
+const INDEXES = new WeakMap<ListedFields, FieldIndex>();
+
+/** Matches each cell exactly first, then in other spellings. Calls with the same fields get the same index. */
 export function fieldIndex(listed: ListedFields): FieldIndex {
+  const index = INDEXES.get(listed) ?? indexOf(listed);
+  INDEXES.set(listed, index);
+  return index;
+}
+
+function indexOf(listed: ListedFields): FieldIndex {
   const texts = fieldTexts(listed);
   const meaningOf = meanings(listed, texts);
 
   const readHeader = (cells: readonly string[]): ReadHeader => {
-    const read = cells.map((cell, place) => ({ cell, place, meaning: meaningOf(cell, place) }));
-    const filled = read.flatMap(({ cell, meaning }) => (meaning === null ? [] : [{ cell, ...meaning }]));
-    const names = read.map(({ meaning }) => nameOf(meaning));
+    const names: (string | undefined)[] = [];
+    const found = { listed: 0, unlisted: [] as string[], excepted: 0, unnamed: [] as number[] };
+    for (const [place, cell] of cells.entries()) {
+      const meaning = meaningOf(cell, place);
+      const kind = kindOf(meaning);
+      names.push(nameOf(meaning));
+      if (kind === 'unnamed') found.unnamed.push(place);
+      else if (kind === 'unlisted') found.unlisted.push(cell);
+      else if (kind !== 'none') found[kind] += 1;
+    }
     const known = names.every((name) => name !== undefined) ? names : null;
-    return {
-      names: known,
-      labelled: known?.some((name, place) => name !== '' && !texts.isName(cells[place] ?? '', name)) ?? false,
-      listed: filled.filter(({ names: { length } }) => length > 0).length,
-      unlisted: filled
-        .filter(({ left, none, names: { length } }) => !left && !none && length === 0)
-        .map(({ cell }) => cell),
-      excepted: filled.filter(({ left }) => left).length,
-      unnamed: read.flatMap(({ meaning, place }) => (meaning === null ? [place] : [])),
-    };
+    const labelled = known?.some((name, place) => name !== '' && !isName(cells[place] ?? '', name)) ?? false;
+    return { names: known, labelled, ...found };
   };
 
   return {
@@ -99,6 +106,13 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
     },
     isExact: (cell) => texts.find(cell).exact.length > 0 || texts.find(cell).none,
   };
+}
+
+function kindOf(meaning: Meaning | null): 'unnamed' | 'excepted' | 'listed' | 'none' | 'unlisted' {
+  if (meaning === null) return 'unnamed';
+  if (meaning.left) return 'excepted';
+  if (meaning.names.length > 0) return 'listed';
+  return meaning.none ? 'none' : 'unlisted';
 }
 
 function nameOf(meaning: Meaning | null): string | undefined {
@@ -175,21 +189,24 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   return {
     find: (text: string): Found => {
       const path = pathParts(text);
+      const same = normalised(text);
+      const nearby = folded(text);
       // The end of a path names a field only if no part before it names one.
       const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
       const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
       return {
-        exact: exact.get(normalised(text)) ?? [],
-        told: told.get(normalised(text)),
-        none: none.has(folded(text)),
-        near: [namesNear(folded(text)), ...ofEnd].filter(({ length }) => length > 0),
+        exact: exact.get(same) ?? [],
+        told: told.get(same),
+        none: none.has(nearby),
+        near: [namesNear(nearby), ...ofEnd].filter(({ length }) => length > 0),
         parts: path?.all.flatMap(namesNear) ?? [],
       };
     },
-    isName: (cell: string, name: string) =>
-      [cell, pathParts(cell)?.last ?? cell].some((text) => folded(text) === folded(name)),
   };
 }
+
+const isName = (cell: string, name: string) =>
+  [cell, pathParts(cell)?.last ?? cell].some((text) => folded(text) === folded(name));
 
 /** The field with exactly this name; otherwise all fields whose names match in another spelling. */
 function fieldsCalled(value: string, names: readonly string[]): string[] {

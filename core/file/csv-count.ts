@@ -227,7 +227,7 @@ const MAY_BEGIN_ERROR = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte === QUOTE || first.includes(byte | 0x20) || first.includes(byte) ? 1 : 0;
 });
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]+(?:\.[\w$]+){2,}\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 
 function isErrorText(cell: string): boolean {
   return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));

@@ -215,7 +215,8 @@ export class TextCheck {
 }
 
 function longestNulRun(block: Buffer): number {
-  return Math.max(...(block.toString('latin1').match(/\0+/g) ?? []).map(({ length }) => length));
+  const runs = block.toString('latin1').match(/\0+/g) ?? [];
+  return runs.reduce((longest, { length }) => Math.max(longest, length), 0);
 }
 
 /** The character U+FFFD, which also stands for broken bytes in a decoded text. */

@@ -40,6 +40,8 @@ export class LaterHeaders {
   /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
   readonly #covers: boolean;
   readonly #header: string;
+  /** The most cells of a header: half of them name different fields, or it repeats the first record. */
+  readonly #widest: number;
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
 
@@ -62,6 +64,7 @@ export class LaterHeaders {
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
+    this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
     this.filter = new NameFilter(
       decoder,
       [...columns, ...textsOf(fields), ...texts, ...header],
@@ -72,7 +75,7 @@ export class LaterHeaders {
   /** A quick test before `look`. */
   mayBe({ cells, named, empty, covered }: CellCounts): boolean {
     const filled = cells - empty;
-    return named > 0 && (named >= filled || (covered && this.#covers && named * 2 >= filled));
+    return named > 0 && filled <= this.#widest && (named >= filled || (covered && this.#covers && named * 2 >= filled));
   }
 
   /**

@@ -100,8 +100,9 @@ async function readStored({ source, chunks, proven }: Stored, context: Context):
     const unpacked = await startOf(counted(gunzipped(stored.chunks), context));
     return { ...(await readStream(unpacked, GZIPPED, context)), compression: 'gzip' };
   }
-  if (judgeStart(stored, context).result !== 'zip')
-    return readStream({ ...stored, chunks: counted(stored.chunks, context) }, '', context);
+  const judged = judgeStart(stored, context);
+  if (judged.result !== 'zip')
+    return readStream({ ...stored, chunks: counted(stored.chunks, context) }, '', context, judged);
   await stored.close();
   await proven();
   return readZip(source, '', context);
@@ -119,12 +120,13 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first.
+ * @param known the judgement of the stream, if it was judged before
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
-async function readStream(start: Start, packed: Packed, context: Context): Promise<Content> {
+async function readStream(start: Start, packed: Packed, context: Context, known?: Judgement): Promise<Content> {
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
-    const judged = judgeStart(start, context);
+    const judged = known ?? judgeStart(start, context);
     if ('looks' in judged) throw refused(`${judged.looks}${packed}`, context);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };

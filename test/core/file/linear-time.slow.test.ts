@@ -1,0 +1,51 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { readContent } from '../../../core/file/read-content.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+
+const EXCEPTED = [{ name: 'idNumber', label: null }];
+const ROWS = '1,a\n'.repeat(100);
+const below = (row: string) => `id,name\n${ROWS}${row}\n`;
+
+/** CPU time in milliseconds. Reading a file that is not accepted ends early. */
+async function cpuOf(bytes: string | Uint8Array): Promise<number> {
+  const began = process.cpuUsage();
+  await readContent(bytesSource(bytes), reading({ expected: { excepted: EXCEPTED } })).catch(() => undefined);
+  const { user, system } = process.cpuUsage(began);
+  return (user + system) / 1000;
+}
+
+/** The largest header is 1 MiB with the record after it. */
+test.each<[string, number, number, (size: number) => string | Uint8Array]>([
+  ['nameless columns', 400_000, 3, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
+  ['columns of one name', 50_000, 2, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
+  ['columns with long paths', 1000, 3, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
+  ['records of one character', 500_000, 2, (size) => `id\n${'a\n'.repeat(size)}`],
+  ['names in one record', 2_500_000, 2, (size) => below('id,'.repeat(size))],
+  ['characters with the code 0', 2_000_000, 2, (size) => below('a\0'.repeat(size))],
+  ['dots in rows', 100_000, 2, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
+  [
+    'members of gzip',
+    50_000,
+    2,
+    (size) => Buffer.concat([gzipSync(below('2,b')), ...new Array(size).fill(gzipSync('1,a\n'))]),
+  ],
+])('twice as many %s take at most three times as long', async (_, size, seconds, make) => {
+  const [small, large] = [make(size), make(2 * size)];
+  await cpuOf(small);
+  let [once, twice] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  // A single measurement may contain a collection of garbage, or work of another test.
+  for (let round = 0; round < 4; round += 1) {
+    once = Math.min(once, await cpuOf(small));
+    twice = Math.min(twice, await cpuOf(large));
+  }
+
+  expect(twice).toBeLessThan(3 * Math.max(20, once));
+  expect(twice).toBeLessThan(1000 * seconds);
+});
+
+test('a record of characters with the code 0 between others is read', async () => {
+  const { facts } = await readContent(bytesSource(below(`1,${'a\0'.repeat(1_000_000)}`)), reading());
+
+  expect(facts.content).toMatchObject({ rows: 101, nulRun: 1 });
+});
