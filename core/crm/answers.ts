@@ -137,13 +137,13 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       (about) => hasError(about) && exportIdIn(about.answer.body) === undefined,
       'refused',
       'CrmRejectedRequest',
-      () => ' with an error and without the id of an export.',
+      (about) => `${errorText(about)} and without the id of an export.`,
     ],
     [
       hasError,
       'contradiction',
       'CrmContractError',
-      () => ' with the id of an export and an error: the answer does not prove that the export is complete.',
+      (about) => `${errorText(about)} and the id of an export: the answer does not prove that the export is complete.`,
     ],
   ],
   status: [
@@ -158,7 +158,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       (about) => hasError(about) && !hasStatus(about.answer.body),
       'notTaken',
       'CrmContractError',
-      () => ' with an error and without a status.',
+      (about) => `${errorText(about)} and without a status.`,
     ],
   ],
   address: [
@@ -193,7 +193,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       (about) => saidOfUpdate(about).isRefusal,
       'refused',
       'CrmRejectedRequest',
-      () => ' with an error and without a customer.',
+      (about) => `${errorText(about)} and without a customer.`,
     ],
     [
       (about) => saidOfUpdate(about).contradiction !== undefined,
@@ -248,7 +248,7 @@ export async function readAnswer(
   const read = text instanceof UnreadableBody ? undefined : text;
   const isPage = /html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read ?? '');
   const body = jsonOrUndefined(read);
-  const shown = ok ? undefined : errorCode(read, sent);
+  const shown = errorCode(body, sent, { isGood: ok });
   return { status: code, ok, headers, body, isPage, characters: read?.length ?? 0, unread, code: shown, path };
 }
 
@@ -261,6 +261,11 @@ export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
 /** Returns ` (application/json), code "unknown_field"`. The rest of the body may hold records and is not shown. */
 function described({ answer }: About): string {
   return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
+}
+
+/** The end of the message about a good answer that holds an error. */
+function errorText({ answer: { code } }: About): string {
+  return ` with an error${code === undefined ? '' : ` (code "${code}")`}`;
 }
 
 function redirectText(about: About): string {

@@ -1,4 +1,3 @@
-import { jsonOrUndefined } from '../json.ts';
 import type { CrmCall } from './call.ts';
 
 interface Sent {
@@ -64,10 +63,11 @@ const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
  * The machine-readable error code in the body of a refusal, such as `unknown_field`; `undefined` if it has no code
  * that may be shown. The body may hold values of records, so only these are shown: a plain token in a key for codes,
  * and a listed word in `error` or `errors[0]`. Parts of the request are never shown: access token, text or path.
+ * @param isGood the status is 2xx: the body may be a record, so only its `error` and `errors[0]` are searched
  */
-export function errorCode(text: string | undefined, sent: Sent): string | undefined {
-  const body = jsonOrUndefined(text);
-  const found = codesIn(body).filter(isToken);
+export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
+  const errors = { error: ownValue(body, 'error'), errors: ownValue(body, 'errors') };
+  const found = codesIn(isGood ? errors : body).filter(isToken);
   const words = [ownValue(body, 'error'), firstOf(ownValue(body, 'errors'))].filter(isListed);
   return [...found, ...words].find((code) => !wasSent(code, sent));
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { CrmCall } from '../../../core/crm/call.ts';
 import { errorCode } from '../../../core/crm/error-code.ts';
+import { jsonOrUndefined } from '../../../core/json.ts';
 
 const call: CrmCall = {
   method: 'patch',
@@ -8,8 +9,10 @@ const call: CrmCall = {
   template: '/customers/{id}',
   json: { maritalStatus: 'not_married' },
 };
-const codeIn = (body: unknown) =>
-  errorCode(typeof body === 'string' ? body : JSON.stringify(body), { call, accessToken: 'own_access_token' });
+const codeIn = (body: unknown, isGood = false) => {
+  const read = jsonOrUndefined(typeof body === 'string' ? body : JSON.stringify(body));
+  return errorCode(read, { call, accessToken: 'own_access_token' }, { isGood });
+};
 
 test.each([
   ['under error', { error: { code: 'unknown_field', message: 'No such field: x.' } }],
@@ -93,5 +96,10 @@ test.each([
 });
 
 test('a body that breaks off has no code', () => {
-  expect(errorCode(undefined, { call, accessToken: 'own_access_token' })).toBeUndefined();
+  expect(errorCode(undefined, { call, accessToken: 'own_access_token' }, { isGood: false })).toBeUndefined();
+});
+
+test('in a good answer, only the code of an error is found', () => {
+  expect(codeIn({ code: 'PRIVATE_CUSTOMER', errors: [{ code: 'EXPORT_LIMIT' }] }, true)).toBe('EXPORT_LIMIT');
+  expect(codeIn({ id: 7, code: 'PRIVATE_CUSTOMER', error_code: 'x' }, true)).toBeUndefined();
 });

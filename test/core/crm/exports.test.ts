@@ -188,6 +188,13 @@ test.each<[string, unknown]>([
   );
 });
 
+test('a good answer with an error shows its code', async () => {
+  const limit = { errors: [{ code: 'EXPORT_LIMIT', message: CANARY }] };
+
+  const { message } = await failureOf(created(limit), 'CrmRejectedRequest');
+  expect(message).toContain(' was answered 200 with an error (code "EXPORT_LIMIT") and without the id of an export.');
+});
+
 test.each<[string, unknown]>([
   ['an error', { error: { code: 'unknown_column' } }],
   ['errors', { errors: ['unknown column'] }],
