@@ -9,7 +9,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { spansMidnight } from '../core/night/expected.ts';
-import { longestGapDays, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
+import { longestGapDays, nextStarts, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 import type { StepFunction } from './workflow/step-function.ts';
 
@@ -45,6 +45,8 @@ export class NightlySchedules extends Construct {
       const { enabled } = deployment.entities[entity];
       this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
       if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
+      // EventBridge accepts a schedule for 30 February, or for a year in the past.
+      if (enabled && nextStarts(timing, new Date(), 1)?.length === 0) this.warnOfNever(entity, timing.expression);
     }
     // Killed runs do not record their night, so this check does (docs/adr/0042).
     new Rule(this, 'Check', {
@@ -58,6 +60,11 @@ export class NightlySchedules extends Construct {
   private warnOfMidnight(timeZone: string): void {
     const text = `The night spans midnight in ${timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`;
     Annotations.of(this).addWarningV2('crm-export:night-spans-midnight', text);
+  }
+
+  private warnOfNever(entity: Entity, expression: string): void {
+    const text = `The schedule of ${entity}, ${expression}, starts no run in the next eight years. Correct entities.${entity}.schedule, or set enabled to false.`;
+    Annotations.of(this).addWarningV2(`crm-export:never-starts-${entity}`, text);
   }
 
   private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {
