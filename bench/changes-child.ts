@@ -25,7 +25,7 @@ const feeds: WrittenFeed[] = [];
 const cost = await costOf(async () => {
   const ends = { from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
   const place = { sequence: 2, ...ends };
-  const input = { before, after, feed: changes, key: ['id'], hashed: false, ignore: [], asBefore: true, place };
+  const input = { before, after, feed: changes, key: ['id'], ignore: [], asBefore: true, place };
   const disk = { folder: dirname(changes), diskBytes: DISK_MB * 1024 * 1024 };
   feeds.push(await writeFeed(input, { bufferMB: WHOLE_CORE_MB * 0.6 - 150, ...disk, onProgress: () => undefined }));
 });

@@ -1,6 +1,6 @@
 import { copyTo, type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from '../table/engine.ts';
 import { TableError } from '../table/table-error.ts';
-import { IDENTITY_KEY } from '../table/table-identity.ts';
+import { HASHED_KEY, IDENTITY_KEY } from '../table/table-identity.ts';
 import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
 
 /**
@@ -18,8 +18,6 @@ export interface FeedInput {
   feed: string;
   /** Columns of the table that identify a row. */
   key: readonly string[];
-  /** Whether the key is a hash: only tables of the same identity surely used the same secret. */
-  hashed: boolean;
   /** Columns that are not compared. */
   ignore: readonly string[];
   /** Whether key and ignored columns are those of the previous feed. Otherwise the feed is a snapshot. */
@@ -80,12 +78,17 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
 
 /** The previous table, if its keys can be compared, and whether its rows were made as those of the newer table. */
 async function comparableTable(query: Query, input: FeedInput, columns: Columns) {
-  const { before: path, key, hashed, asBefore } = input;
+  const { before: path, after, key, asBefore } = input;
   if (path === null) return { isSame: false };
   const before = await columnsOf(query, path);
-  const identity = await identityOf(query, path);
-  const isAlike = identity !== undefined && identity === (await identityOf(query, input.after));
-  if (!key.every((name) => before.has(name)) || (hashed && !isAlike)) return { isSame: false };
+  const identity = await metadataOf(query, path, IDENTITY_KEY);
+  const isAlike = identity !== undefined && identity === (await metadataOf(query, after, IDENTITY_KEY));
+  const hashed = `${await metadataOf(query, path, HASHED_KEY)} ${await metadataOf(query, after, HASHED_KEY)}`.split(
+    ' ',
+  );
+  // Only tables of the same identity surely have hashes by the same secret.
+  const isHashed = !isAlike && key.some((name) => hashed.includes(name));
+  if (!key.every((name) => before.has(name)) || isHashed) return { isSame: false };
   return { before: { path, columns: before }, isSame: isAlike && asBefore && areEqual(before, columns) };
 }
 
@@ -97,8 +100,8 @@ async function columnsOf(query: Query, path: string): Promise<Columns> {
   return new Map(described.map(([name, type = null]) => [String(name), type]));
 }
 
-async function identityOf(query: Query, path: string): Promise<string | undefined> {
-  const stored = `SELECT decode(value) FROM parquet_kv_metadata(${quoted(path)}) WHERE decode(key) = ${quoted(IDENTITY_KEY)}`;
+async function metadataOf(query: Query, path: string, key: string): Promise<string | undefined> {
+  const stored = `SELECT decode(value) FROM parquet_kv_metadata(${quoted(path)}) WHERE decode(key) = ${quoted(key)}`;
   return (await query(stored))[0]?.[0] ?? undefined;
 }
 

@@ -36,3 +36,5 @@ function fingerprintOf(key: string): string {
 
 /** The metadata key of the identity in a table. */
 export const IDENTITY_KEY = 'crm-export.identity';
+/** The metadata key of the names of the hashed columns, with blanks between them. */
+export const HASHED_KEY = 'crm-export.hashed';

@@ -8,9 +8,9 @@ import type { ReadingLimits } from '../file/reading-limits.ts';
 import { typedValue } from './column-types.ts';
 import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
-import { type Covered, missingFields, type TableColumn, tableColumns } from './table-columns.ts';
+import { type Covered, missingFields, type TableColumn, tableColumnName, tableColumns } from './table-columns.ts';
 import { TableError } from './table-error.ts';
-import { IDENTITY_KEY } from './table-identity.ts';
+import { HASHED_KEY, IDENTITY_KEY } from './table-identity.ts';
 
 export interface TableInput {
   manifest: Pick<Manifest, 'execution' | 'file'> & { run: Pick<Manifest['run'], 'entity' | 'date' | 'request'> };
@@ -184,12 +184,15 @@ function refuseMisfits(misfits: readonly Misfits[], onMisfit: TableSettings['mis
 }
 
 /** The metadata of the Parquet file, as SQL. */
-function metadataOf({ manifest, digest, identity, softwareVersion }: TableInput): string[] {
+function metadataOf({ manifest, covered, digest, identity, softwareVersion }: TableInput): string[] {
   const { run, execution, file } = manifest;
   const { entity, date } = run;
   const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
   const about = Object.entries({ ...source, settings: digest, software: softwareVersion });
-  return [...about.map(([key, value]) => [`crm-export.${key}`, value] as const), [IDENTITY_KEY, identity] as const].map(
-    ([key, value]) => `${named(key)}: ${quoted(value)}`,
-  );
+  const hashed = [...covered.hashed].map(tableColumnName).join(' ');
+  return [
+    ...about.map(([key, value]) => [`crm-export.${key}`, value] as const),
+    [IDENTITY_KEY, identity] as const,
+    ...(hashed === '' ? [] : [[HASHED_KEY, hashed] as const]),
+  ].map(([key, value]) => `${named(key)}: ${quoted(value)}`);
 }

@@ -19,8 +19,6 @@ export interface FeedBucketOptions {
   entity: Entity;
   /** Version of the entity's tables. */
   version: number;
-  /** Columns of the table whose values are hashes. */
-  hashed: readonly string[];
   bucket: UploadBucket;
   now: () => Date;
   /** Memory of DuckDB's buffers. */
@@ -78,10 +76,9 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       const before = (from && (await base(from))) ?? null;
       const { key, ignore } = to;
       const asBefore = from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
-      const hashed = key.some((name) => options.hashed.includes(name));
       const place = { sequence, from, to };
       const limits = { bufferMB, folder, diskBytes: await options.freeDisk(), onProgress };
-      return writeFeed({ before, after, feed: path, key, hashed, ignore, asBefore, place }, limits);
+      return writeFeed({ before, after, feed: path, key, ignore, asBefore, place }, limits);
     },
     standingFeed,
     putFeed: async (pair) => {

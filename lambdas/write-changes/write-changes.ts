@@ -32,10 +32,9 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   // A deployment may have removed the feeds since the execution began.
   if (!entity || !plan?.changes || !plan.tables) return { outcome: 'UP_TO_DATE' };
   const { key, ignore = [], maxRemoved } = plan.changes;
-  const { version, hash = [] } = plan.tables;
   const settings = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName), maxRemoved };
   const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB;
-  const tables = { entity, version, hashed: hash.map(tableColumnName), bufferMB };
+  const tables = { entity, version: plan.tables.version, bufferMB };
   const onProgress = () => refuseLate(deps, 'for both tables');
   try {
     const record = await inFolder('feed-', (folder) =>

@@ -157,3 +157,11 @@ test.each<[string, Case, object]>([
   const { taken, gone, added, come } = await judged({ ...paths, feed: feedPath });
   expect([taken, added]).toEqual([gone, come]);
 });
+
+test('counts rows, not keys, if the hashes of the key are by another secret, however the settings name its column', async () => {
+  const hashed = { content: 'id,n\na,1\nb,1\n', covered: { left: new Set<string>(), hashed: new Set(['id']) } };
+  await putTable(paths.before, { ...hashed, hashKey: 'k', identity: 'one' });
+  await putTable(paths.after, { ...hashed, hashKey: 'q', identity: 'two' });
+
+  expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'snapshot', of: 'rows', rows: 2, gone: 0 });
+});

@@ -11,7 +11,7 @@ type Given = { before: string | null; after: string } & Partial<Pick<FeedInput, 
 export function putFeed(feed: string, { before, after, ...input }: Given, limits: Partial<EngineLimits> = {}) {
   const from = before === null ? null : { run: 'leads-1', date: '2026-11-21' };
   const place = { sequence: 7, from, to: { run: 'leads-2', date: '2026-11-22' } };
-  const settings = { key: ['id'], ignore: [], hashed: false, asBefore: true };
+  const settings = { key: ['id'], ignore: [], asBefore: true };
   return writeFeed({ ...settings, before, after, feed, place, ...input }, { ...limitsIn(dirname(feed)), ...limits });
 }
 

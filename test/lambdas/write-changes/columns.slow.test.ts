@@ -83,3 +83,12 @@ test('compares the row count, not the keys, with a table whose keys were not has
   const stopped = await failureOf(night(world, 'night-3', '2026-11-22', wider(40, 1000), hashed), 'ChangesStopped');
   expect(stopped.message).toContain('40 of 40 keys');
 });
+
+test('compares the row count, not the keys, when the keys are hashed no more', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(40), { tables: { hash: ['id'] } });
+
+  const { feed } = await night(world, 'night-2', '2026-11-21', many(40));
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 40 });
+});
