@@ -42,6 +42,8 @@ import { fetchFile } from './strategies/fetch-file.ts';
 
 /** The number of restarts before the engine gives up a file that keeps changing. */
 const RESTARTS = 5;
+/** From this restart on, the file is read in one piece: servers behind one address may each have their own ETag. */
+const RESTARTS_BY_RANGES = 3;
 /** The time left that a new part needs; a quarter of a short invocation. */
 const PART_SECONDS = 20;
 /** The time left that an orderly end needs; an eighth of a short invocation. */
@@ -81,7 +83,7 @@ async function fetchWithRestarts(work: Work, resume: Resume | null): Promise<Sto
   const aborted: Resume[] = [];
   let upload = resume;
   for (let restarts = 0; ; restarts += 1) {
-    const attempt = new Attempt(work, upload);
+    const attempt = new Attempt(work, upload, restarts < RESTARTS_BY_RANGES);
     try {
       const result = await fetchFile(attempt).catch((error) => prepareRestart(work, attempt, restarts, error));
       if (result) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { OriginScript } from '../support/origin/types.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { PART } from '../support/transfers.ts';
 
@@ -33,4 +34,14 @@ test('a range that does not say how long the file is: the file is read in one pi
 
   expectStored(ran);
   expect([ran.stored?.strategy, ran.requests.length]).toEqual(['single', 2]);
+});
+
+test.each<[string, OriginScript]>([
+  ['servers behind one address that each have their own ETag', ({ number }) => ({ etag: `"server-${number % 3}"` })],
+  ['an origin that answers 416 to each range after the first', ({ offset }) => (offset > 0 ? { status: 416 } : {})],
+])('%s: after three restarts the file is read in one piece', async (_name, script) => {
+  const ran = await transfers.transferOf({ size: SIZE, script });
+
+  expectStored(ran);
+  expect([ran.stored?.strategy, ran.restarts]).toEqual(['single', 3]);
 });

@@ -33,8 +33,11 @@ export class Attempt {
   /** Bytes sent to the store, including repeated parts. */
   moved = 0;
   upload: Resume | null;
+  /** Whether a new upload may be read by ranges. */
+  readonly mayUseRanges: boolean;
 
-  constructor(work: Work, upload: Resume | null) {
+  constructor(work: Work, upload: Resume | null, mayUseRanges: boolean) {
+    this.mayUseRanges = mayUseRanges;
     this.#work = work;
     this.options = work.options;
     const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);

@@ -24,7 +24,7 @@ async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
     const { object, ranged, etag } = first;
     const { limits } = attempt.context;
     const size = first.head.length;
-    const byRanges = ranged && etag !== null && size !== null && size > limits.smallBytes;
+    const byRanges = attempt.mayUseRanges && ranged && etag !== null && size !== null && size > limits.smallBytes;
     const large = size !== null && size >= limits.recordFromBytes;
     if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
     const partBytes = byRanges
