@@ -11,8 +11,10 @@ import {
 import {
   DeleteFunctionCommand,
   LambdaClient,
+  ListAliasesCommand,
+  ListVersionsByFunctionCommand,
   paginateListFunctions,
-  paginateListVersionsByFunction,
+  UpdateAliasCommand,
 } from '@aws-sdk/client-lambda';
 import cdkJson from '../cdk.json' with { type: 'json' };
 import { clientSettings } from '../cli/support/target.ts';
@@ -103,23 +105,26 @@ export async function cdkDeploy(options: CdkOptions): Promise<void> {
 }
 
 /**
- * Deletes the versions of functions that an earlier deployment published. A deployment leaves them, and MiniStack keeps a
- * process for each that has run. MiniStack refuses to delete a version that an alias names.
+ * Ends the processes of the deployed functions, before another deployment. MiniStack keeps one for each version that has
+ * run, even after its CloudFormation has deleted the version: only a call of Lambda ends it. Until the deployment moves
+ * the aliases to new versions, they name the same code as `$LATEST`.
  */
-export async function deleteOldVersions(endpoint: string, stack: string): Promise<void> {
+export async function endVersions(endpoint: string, stack: string): Promise<void> {
   const client = new LambdaClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));
   for await (const { Functions = [] } of paginateListFunctions({ client }, {})) {
     for (const { FunctionName = '' } of Functions.filter((one) => one.FunctionName?.startsWith(`${stack}-`))) {
-      const versions: number[] = [];
-      for await (const page of paginateListVersionsByFunction({ client }, { FunctionName })) {
-        versions.push(...(page.Versions ?? []).flatMap(({ Version }) => Number(Version) || []));
-      }
-      for (const version of versions.filter((each) => each < Math.max(...versions)))
-        await client.send(new DeleteFunctionCommand({ FunctionName, Qualifier: String(version) }));
+      const { Aliases = [] } = await client.send(new ListAliasesCommand({ FunctionName }));
+      for (const { Name } of Aliases)
+        await client.send(new UpdateAliasCommand({ FunctionName, Name, FunctionVersion: LATEST }));
+      const { Versions = [] } = await client.send(new ListVersionsByFunctionCommand({ FunctionName }));
+      for (const { Version } of Versions.filter((one) => one.Version !== LATEST))
+        await client.send(new DeleteFunctionCommand({ FunctionName, Qualifier: Version }));
     }
   }
   client.destroy();
 }
+
+const LATEST = '$LATEST';
 
 async function runNode(name: string, args: string[], cwd: string, options: CdkOptions) {
   const { logFile, signal, withinSeconds = 300 } = options;

@@ -5,7 +5,7 @@ import { readConfiguration } from '../core/config/configuration.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
-import { bootstrap, cdkDeploy, deleteOldVersions, synthesise } from './cdk.ts';
+import { bootstrap, cdkDeploy, endVersions, synthesise } from './cdk.ts';
 import { startMinistack } from './ministack/ministack.ts';
 import { clientEnvironment, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { ensureMinistack } from './ministack/python.ts';
@@ -146,8 +146,8 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
       bootstrap(cloud.endpoint, signal),
     ]),
   );
+  if (options.endpointUrl) await endVersions(cloud.endpoint, `crm-export-${LOCAL_DEPLOYMENT}`);
   await screen.step('cdk deploy', () => cdkDeploy({ ...cdk, logFile: join(workDir, 'cdk.log') }));
-  if (options.endpointUrl) await deleteOldVersions(cloud.endpoint, `crm-export-${LOCAL_DEPLOYMENT}`);
   const [{ authorize }, { connect }] = await authorizing;
   // The region of the deployment takes precedence over AWS_REGION.
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, endpointUrl: cloud.endpoint, region: LOCAL_REGION });

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
+  CreateAliasCommand,
   CreateFunctionCommand,
   InvokeCommand,
   LambdaClient,
@@ -13,7 +14,7 @@ import {
   UpdateFunctionCodeCommand,
 } from '@aws-sdk/client-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { bootstrap, deleteOldVersions, synthesise } from '../../local/cdk.ts';
+import { bootstrap, endVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
@@ -69,7 +70,7 @@ const BUSY = `exports.handler = async (event) => {
   await new Promise((resolve) => setTimeout(resolve, 100_000));
 };`;
 
-test('deletes versions of earlier deployments of the stack, and so ends their processes', async () => {
+test('ends the processes of the published versions of the stack, which its aliases leave', async () => {
   const record = await tempRecord(CACHE);
   const ministack = await startMinistack({ ...(await ensureMinistack({ record })), record, nodeBin: NODE_BIN });
   onTestFinished(() => ministack.stop());
@@ -89,13 +90,17 @@ test('deletes versions of earlier deployments of the stack, and so ends their pr
     }
   }
   const workers = () => runningProcesses().filter((entry) => hasMark(entry.pid, record.id)).length;
+  const FunctionName = 'crm-export-local-Once';
+  await lambda.send(new CreateAliasCommand({ FunctionName, Name: 'live', FunctionVersion: '2' }));
   const before = workers();
 
-  await deleteOldVersions(ministack.endpoint, 'crm-export-local');
+  await endVersions(ministack.endpoint, 'crm-export-local');
 
-  expect(await versionsOf('crm-export-local-Once')).toEqual(['$LATEST', '2']);
+  expect(await versionsOf(FunctionName)).toEqual(['$LATEST']);
   expect(await versionsOf('another-Once')).toEqual(['$LATEST', '1', '2']);
-  await eventually(() => workers() === before - 1);
+  await eventually(() => workers() === before - 2);
+  const { Payload } = await lambda.send(new InvokeCommand({ FunctionName, Qualifier: 'live' }));
+  expect(Payload?.transformToString()).toBe('3');
   lambda.destroy();
 });
 
