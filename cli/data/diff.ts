@@ -6,7 +6,7 @@ import { dateArgument, entitiesArgument, withExamples } from '../support/command
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
-import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
+import { type Difference, difference, type FileState, publishedBefore, type RowChanges } from './difference.ts';
 import { findManifest } from './find-manifest.ts';
 import { createManifests, remarksOf } from './stored-manifests.ts';
 
@@ -66,9 +66,9 @@ async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...opt
 }
 
 /** A difference as lines of text. */
-export function diffText({ before, after, columns, rows }: Difference): string[] {
+export function diffText({ before, after, states, columns, rows }: Difference): string[] {
   return [
-    `${after.run.entity}: ${sideText(before)} to ${sideText(after)}`,
+    `${after.run.entity}: ${sideText(before, states.before)} to ${sideText(after, states.after)}`,
     `  columns: ${columnsChanged(columns)}`,
     `  rows: ${rowsOf(before)} to ${rowsOf(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
@@ -78,7 +78,7 @@ export function diffText({ before, after, columns, rows }: Difference): string[]
   ];
 }
 
-function sideText({ execution, state, run }: Manifest): string {
+function sideText({ execution, run }: Manifest, state: FileState): string {
   return `${run.date} (${printableLine(execution)}${state === 'published' ? '' : `, ${state}`})`;
 }
 
@@ -125,11 +125,17 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
 }
 
 /** The difference as a JSON document. */
-function diffDocument({ before, after, columns, rows }: Difference) {
-  const side = ({ execution, state, file, run }: Manifest) => ({
+function diffDocument({ before, after, states, columns, rows }: Difference) {
+  const side = ({ execution, file, run }: Manifest, state: FileState) => ({
     ...{ date: run.date, run: execution, state, rows: file.rows, bytes: file.bytes },
   });
-  return { entity: after.run.entity, from: side(before), to: side(after), columns, ...(rows ?? NO_ROWS) };
+  return {
+    entity: after.run.entity,
+    from: side(before, states.before),
+    to: side(after, states.after),
+    columns,
+    ...(rows ?? NO_ROWS),
+  };
 }
 
 /** The rows of files that were not read. */

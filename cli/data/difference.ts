@@ -20,7 +20,7 @@ import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { failed } from './find-manifest.ts';
 import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
-import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts';
+import { columnsOf, createManifests, type Manifests, unlessEarlier } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
@@ -28,10 +28,14 @@ const DEFAULT_KEY = 'id';
 export interface Difference {
   before: Manifest;
   after: Manifest;
+  states: { before: FileState; after: FileState };
   columns: Changes;
   /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
   rows: RowChanges | null;
 }
+
+/** As in the manifest; `released`: a check stopped the file, and readers of its date have it. */
+export type FileState = Manifest['state'] | 'released';
 
 /** Number of rows in each file. */
 interface PerFile {
@@ -79,9 +83,10 @@ export async function difference(
   const old = namesIn(before);
   const current = namesIn(after);
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
+  const states = { before: await stateOf(target, before), after: await stateOf(target, after) };
   const identifies = asInFile(key ?? DEFAULT_KEY, current);
   if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))
-    return { before, after, columns, rows: null };
+    return { before, after, states, columns, rows: null };
   for (const [manifest, names] of [[before, old] as const, [after, current] as const])
     refuseMissing(manifest, names, identifies);
   const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
@@ -110,7 +115,13 @@ export async function difference(
       });
     }).catch(refuseTooLarge),
   );
-  return { before, after, columns, rows };
+  return { before, after, states, columns, rows };
+}
+
+async function stateOf(target: Target, { state, execution, run }: Manifest): Promise<FileState> {
+  if (state !== 'quarantined') return state;
+  const pointer = await createManifests(target).pointer(run.entity, run.date);
+  return pointer?.execution === execution ? 'released' : state;
 }
 
 /**

@@ -238,12 +238,13 @@ describe('diff without dates', () => {
     const put = (date: string, content: string) => cloud.publish({ date, execution: `leads-${date}`, content });
     put('2026-11-18', 'id,name\n1,a\n2,b\n');
     put('2026-11-20', 'id,name\n1,a\n2,c\n3,d\n');
-    const stop = (date: string) =>
+    const stopped = (pointers: 'date'[]) => (date: string) =>
       cloud.publish({
-        ...{ date, execution: `stopped-${date}`, content: 'id,name\n1,x\n', pointers: [] },
+        ...{ date, execution: `stopped-${date}`, content: 'id,name\n1,x\n', pointers },
         manifest: { state: 'quarantined' },
       });
-    return { put, stop, diff: (...args: string[]) => cloud.cli('diff', 'leads', ...args) };
+    const [stop, release] = [stopped([]), stopped(['date'])];
+    return { put, stop, release, diff: (...args: string[]) => cloud.cli('diff', 'leads', ...args) };
   }
 
   test('compares the newest file with the one before, and a given date with the date before it', async () => {
@@ -269,6 +270,16 @@ describe('diff without dates', () => {
       );
       expect(stderr).toMatch(/^Warning: A check stopped this file/);
     }
+  });
+
+  test('calls a quarantined file released if readers of its date have it, on either side', async () => {
+    const { diff, put, release } = await nights();
+    release('2026-11-21');
+    const { stdout } = await diff('--run', 'stopped-2026-11-21');
+    expect(stdout).toMatch(/^leads: 2026-11-20 \(leads-2026-11-20\) to 2026-11-21 \(stopped-2026-11-21, released\)\n/);
+    put('2026-11-22', 'id,name\n1,a\n');
+    const { from, to } = JSON.parse((await diff('--json')).stdout);
+    expect([from.state, to.state]).toEqual(['released', 'published']);
   });
 
   test('says in one sentence that no earlier file is published', async () => {
