@@ -153,8 +153,8 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   if (ours === '' || theirs === '') return true;
   if (MASK.test(echoed)) return false;
   if (PHONE.test(name)) return isOtherPhone(sent, echoed);
-  if (DAY.test(sent)) return isOtherDay(sent, echoed);
-  if (TIME.test(sent)) return isOtherTime(sent, echoed);
+  if (DAY.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDay(sent, echoed);
+  if (TIME.test(sent)) return echoed.length <= LONGEST_DATE && isOtherTime(sent, echoed);
   if (UUID.test(sent)) return UUID.test(echoed);
   if (WORDS.includes(name) && kindOfWord(sent) !== kindOfWord(echoed)) return false;
   return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
@@ -208,6 +208,8 @@ function isOtherPhone(sent: string, echoed: string): boolean {
 
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+/** A longer text is not a date. The patterns below would take long for it. */
+const LONGEST_DATE = 100;
 const DAY_MS = 86_400_000;
 /** A time is at most this far from noon of its day: offsets from UTC go up to 14 hours. */
 const FROM_NOON_MS = 26 * 3_600_000;

@@ -67,7 +67,7 @@ export function isWithoutAddress(body: unknown): boolean {
   if (Object.keys(inner).length === 0) return true;
   const [url, status] = [ownValue(inner, 'url'), ownValue(inner, 'status')];
   if (url === undefined) return typeof status === 'string' && statusOf(status) !== undefined;
-  if (typeof url === 'string') return /^\s*(?:null|none|undefined)?\s*$/i.test(url);
+  if (typeof url === 'string') return ['', 'null', 'none', 'undefined'].includes(url.trim().toLowerCase());
   return !url || (typeof url === 'object' && Object.keys(url).length === 0);
 }
 

@@ -153,3 +153,15 @@ test('saidIn accepts any JSON body, even one that is 3,000 levels deep', () => {
   const deep = JSON.parse(`${'{"error":'.repeat(3000)}7${'}'.repeat(3000)}`);
   expect(saidIn(deep)).toMatchObject({ isRefusal: true });
 });
+
+test.each(['T', ' ', ',', '1', '-', '\u200e'])(
+  'a text of many %j in place of a date is read in linear time',
+  (sign) => {
+    const long = sign.repeat(1_000_000);
+    const started = performance.now();
+
+    expect(isOther('birthDate', '1990-01-02', `x${long}x`)).toBe(false);
+    expect(isOther('customerServiceContactDate', '2026-11-20T10:00:00Z', `x${long}x`)).toBe(false);
+    expect(performance.now() - started).toBeLessThan(5000);
+  },
+);
