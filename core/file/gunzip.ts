@@ -55,3 +55,28 @@ async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<v
 function refuseOthers(bytes: Uint8Array): void {
   if (bytes.some((byte) => byte !== 0)) throw new UnreadableFile(DAMAGED);
 }
+
+/** Flags of the header of a member, and the bytes before its optional fields (RFC 1952, 2.3). */
+const HAS_EXTRA = 4;
+const HAS_NAME = 8;
+const HAS_COMMENT = 16;
+const HEADER_BYTES = 10;
+/** An extra field without text: the size of a block, as bgzip writes it. */
+const BLOCK_SIZE = '\x06\0BC\x02\0';
+/** A longer name is a text. */
+const LONGEST_NAME = 255;
+
+/**
+ * The texts in the header of the first member. zlib does not show the headers of later members.
+ * @returns `name`: of the packed file, '' without one; `others`: a comment or an extra field may hold text
+ */
+export function gzipHeader(first: Uint8Array): { name: string; others: boolean } {
+  const header = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  const flags = header[3] ?? 0;
+  const hasExtra = (flags & HAS_EXTRA) !== 0;
+  const from = HEADER_BYTES + (hasExtra ? 2 + header.readUInt16LE(HEADER_BYTES) : 0);
+  const field = (flags & HAS_NAME) === 0 ? '' : header.toString('latin1', from, from + LONGEST_NAME + 1);
+  const [name = ''] = field.split('\0', 1);
+  const isText = hasExtra && !header.toString('latin1', HEADER_BYTES, from).startsWith(BLOCK_SIZE);
+  return { name, others: isText || name.length > LONGEST_NAME || (flags & HAS_COMMENT) !== 0 };
+}

@@ -8,7 +8,7 @@ import { type ByteSource, hashing, putAside, type Start, type StoredBytes, start
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
-import { gunzipped } from './gunzip.ts';
+import { gunzipped, gzipHeader } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 import { openZip, type ZipArchive } from './zip-archive.ts';
@@ -98,7 +98,8 @@ async function readStored({ source, chunks, proven }: Stored, context: Context):
   const stored = await startOf(chunks);
   if (isGzip(stored.first)) {
     const unpacked = await startOf(counted(gunzipped(stored.chunks), context));
-    return { ...(await readStream(unpacked, GZIPPED, context)), compression: 'gzip' };
+    const { content, ...others } = await readStream(unpacked, GZIPPED, context);
+    return { ...others, compression: 'gzip', content: withTexts(content, containerTexts(gzipHeader(stored.first))) };
   }
   const judged = judgeStart(stored, context);
   if (judged.result !== 'zip')
@@ -185,21 +186,34 @@ async function withArchive(
   if (archive.unlisted() > 0) throw new UnreadableFile('has a directory that does not tell all that is in it');
   const elsewhere = [
     ...new Array<string>(besides).fill('other files in the archive'),
-    ...(isKnownName(entry.name) ? [] : ['the name of the file in the archive']),
-    ...(archive.texts() > 0 ? ['comments or extra fields of the archive'] : []),
+    ...containerTexts({ name: entry.name, others: archive.texts() > 0 }),
   ];
   const entries = countText(passedOver, 'other entry', 'other entries');
   const remark = `The archive holds ${entries} beside the file, notes of an operating system: passed over.`;
   return {
     ...others,
     compression: 'zip',
-    content: content && {
+    content: withTexts(content, elsewhere),
+    remarks: passedOver === 0 ? remarks : [...remarks, remark],
+  };
+}
+
+/** The places of an archive or of gzip that hold text, besides the content of the file. */
+function containerTexts({ name, others }: { name: string; others: boolean }): string[] {
+  return [
+    ...(isKnownName(name) ? [] : ['the name of the file in the archive']),
+    ...(others ? ['comments or extra fields of the archive'] : []),
+  ];
+}
+
+function withTexts(content: Content['content'], elsewhere: string[]): Content['content'] {
+  return (
+    content && {
       ...content,
       elsewhere: content.elsewhere + elsewhere.length,
       elsewhereKinds: [...new Set([...content.elsewhereKinds, ...elsewhere])].toSorted(),
-    },
-    remarks: passedOver === 0 ? remarks : [...remarks, remark],
-  };
+    }
+  );
 }
 
 /** The facts about a file that the configuration publishes without checks. */

@@ -86,6 +86,33 @@ test('reads gzip of 0 bytes as an empty file', async () => {
   expect((await read(gzipSync(''))).facts).toMatchObject({ format: null, compression: 'gzip' });
 });
 
+describe('the header of gzip', () => {
+  /** The file with flags and optional fields in its header. */
+  const withFields = (flags: number, fields: string) => {
+    const bytes = Buffer.from(PACKED);
+    bytes[3] = flags;
+    return Buffer.concat([bytes.subarray(0, 10), Buffer.from(fields, 'latin1'), bytes.subarray(10)]);
+  };
+  const NAME = 'the name of the file in the archive';
+  const OTHERS = 'comments or extra fields of the archive';
+
+  test.each<[string, number, string, string[]]>([
+    ['nothing', 0, '', []],
+    ['a name of usual words and dates', 8, 'leads_2026-11-26.csv\0', []],
+    ['the size of a block', 4, '\x06\0BC\x02\0\x1b\0', []],
+    ['an unusual name', 8, 'Dan Cohen.csv\0', [NAME]],
+    ['a number as a name', 8, '039123456.csv\0', [NAME]],
+    ['a very long name', 8, `${'leads '.repeat(50)}\0`, [OTHERS]],
+    ['a comment', 16, 'Dan Cohen\0', [OTHERS]],
+    ['an extra field', 4, '\x07\0AB\x03\0Dan', [OTHERS]],
+    ['a name after an extra field, and a comment', 28, '\x07\0AB\x03\0DanDan.csv\0Dan\0', [OTHERS, NAME]],
+  ])('includes %s, and unusual texts count as values elsewhere', async (_, flags, fields, elsewhereKinds) => {
+    const { content } = (await read(withFields(flags, fields))).facts;
+
+    expect(content).toMatchObject({ rows: 40, elsewhere: elsewhereKinds.length, elsewhereKinds });
+  });
+});
+
 describe('a gzip bomb', () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from('id,name\n'), Buffer.alloc(300_000_000, '1,a\n')]), { level: 9 });
 
