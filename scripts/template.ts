@@ -42,6 +42,7 @@ export interface State {
   MaxConcurrency?: number;
   ToleratedFailurePercentage?: number;
   Label?: string;
+  Result?: unknown;
   ResultPath?: string | null;
 }
 

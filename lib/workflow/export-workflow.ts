@@ -8,6 +8,7 @@ import {
   type IChainable,
   JsonPath,
   Pass,
+  Result,
   StateMachine,
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
@@ -121,7 +122,13 @@ export class ExportWorkflow extends Construct {
     succeed('NotDue', 'Another start of the rule exports this date');
     succeed('AlreadyStarted', 'Another execution handles this start of the rule');
     const stateOf = (id: string) => states.get(id) ?? record;
-    const ends = { failed: record, crashed: record, otherwise: record };
+    // RecordNight's Choice knows the outcomes of all steps: without this, that of another step could end the run well.
+    const otherwise = new Pass(this, 'OutcomeUnknown', {
+      comment: 'The step returned an outcome that the machine does not have for it',
+      result: Result.fromString('UNKNOWN'),
+      resultPath: '$.outcome',
+    });
+    const ends = { failed: record, crashed: record, otherwise: otherwise.next(record) };
     for (const [name, task] of tasks) {
       const { next, crash } = ROWS[name];
       const outcomes = Object.entries(next).map(([outcome, id]) => [outcome, stateOf(id)]);

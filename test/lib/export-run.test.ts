@@ -196,6 +196,13 @@ describe('an unknown outcome, as from another release,', () => {
     expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
     expect(run.cause).toContain(ERRORS.UnknownOutcome.advice);
   });
+
+  test('of another step does not end the run well', async () => {
+    const run = await walk(until('CheckStatus', { outcome: 'PUBLISHED' }));
+
+    expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
+    expect(run.trail.slice(-4)).toEqual(['OutcomeUnknown', 'RecordNight', 'AfterRecordNight', 'UnknownOutcome']);
+  });
 });
 
 describe('a step that crashes', () => {

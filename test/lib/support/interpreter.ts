@@ -106,7 +106,7 @@ class Run {
   private async next(id: string, state: State, data: unknown): Promise<[next: string | undefined, data: unknown]> {
     switch (state.Type) {
       case 'Pass':
-        return [state.Next, this.filled(state.Parameters ?? {}, data)];
+        return [state.Next, this.passed(state, data)];
       case 'Wait':
         this.wait(data, state.SecondsPath ?? '');
         return [state.Next, data];
@@ -119,6 +119,11 @@ class Run {
       default:
         throw new Error(`no state of type ${state.Type} is followed by another`);
     }
+  }
+
+  private passed({ Parameters, Result, ResultPath }: State, data: unknown): unknown {
+    if (Result === undefined) return this.filled(Parameters ?? {}, data);
+    return { ...(data as object), [String(ResultPath).replace(/^\$\./, '')]: Result };
   }
 
   private wait(data: unknown, path: string): void {

@@ -87,7 +87,7 @@ describe('the definition as a whole', () => {
   test('uses only fields that AWS and every local engine interpret alike', () => {
     const known = new Set([
       ...['Type', 'Comment', 'Next', 'Default', 'Choices', 'Variable', 'StringEquals', 'IsPresent'],
-      ...['Resource', 'Parameters'],
+      ...['Resource', 'Parameters', 'Result'],
       ...['Retry', 'Catch', 'ErrorEquals', 'IntervalSeconds', 'MaxAttempts', 'BackoffRate', 'MaxDelaySeconds'],
       ...['JitterStrategy', 'ResultPath', 'OutputPath', 'SecondsPath', 'Error', 'ErrorPath', 'Cause', 'CausePath'],
     ]);
