@@ -68,6 +68,7 @@ function releasedOf({ file: { content, format }, guards, run }: Manifest): Relea
     endings: ending && taught.has('ending') ? [{ ...ending, width, format }] : [],
     empty: taught.has('empty'),
     laterHeaders: taught.has('laterHeaders'),
+    repeatedHeaders: taught.has('repeatedHeaders'),
   };
 }
 
@@ -77,6 +78,7 @@ function remember(known: ReleasedBefore, more: ReleasedBefore): void {
   known.endings = joined(known.endings, more.endings);
   known.empty ||= more.empty;
   known.laterHeaders ||= more.laterHeaders;
+  known.repeatedHeaders ||= more.repeatedHeaders;
 }
 
 function joined<T>(known: readonly T[], more: readonly T[]): T[] {

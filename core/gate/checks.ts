@@ -28,7 +28,7 @@ export interface GateCheck {
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
   /** What a release changes for later files of the same kind. */
-  teaches?: 'ending' | 'empty' | 'laterHeaders';
+  teaches?: 'ending' | 'empty' | 'laterHeaders' | 'repeatedHeaders';
   /** A person has released a file of the same kind, so a file that fails the check passes. */
   isReleased?: (subject: Subject) => boolean;
   /** No measure: the check does not apply to the file. */
@@ -198,14 +198,14 @@ export const CHECKS: GateCheck[] = [
     id: 'repeatedHeader',
     setting: 'until a file with headers further down is released',
     stops: 'that repeats its header further down: the file twice, or several pages',
-    teaches: 'laterHeaders',
-    isReleased: ({ history }) => history.releasedBefore.laterHeaders,
+    teaches: 'repeatedHeaders',
+    isReleased: ({ history: { releasedBefore } }) => releasedBefore.repeatedHeaders || releasedBefore.laterHeaders,
     measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },
     words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
   },
   {
     id: 'otherHeader',
-    setting: 'until a file with headers further down is released',
+    setting: 'until a file with other headers further down is released',
     stops: 'with another header further down: other columns, or another order',
     teaches: 'laterHeaders',
     isReleased: ({ history }) => history.releasedBefore.laterHeaders,

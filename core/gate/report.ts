@@ -42,10 +42,17 @@ export const releasedBeforeSchema = z.object({
     .check(z.describe('How such files end, with the width and format of the released one.')),
   empty: z.boolean().check(z.describe('A file may be empty.')),
   laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
+  repeatedHeaders: z._default(z.boolean(), false).check(z.describe('A file may repeat its header further down.')),
 });
 export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
 
-export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], empty: false, laterHeaders: false };
+export const NOTHING_RELEASED: ReleasedBefore = {
+  headers: [],
+  endings: [],
+  empty: false,
+  laterHeaders: false,
+  repeatedHeaders: false,
+};
 
 export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);

@@ -170,7 +170,7 @@ test('a file that was not released adds neither first record nor ending', async 
 
 test.each([
   ['empty', 'empty'],
-  ['repeatedHeader', 'laterHeaders'],
+  ['repeatedHeader', 'repeatedHeaders'],
   ['otherHeader', 'laterHeaders'],
 ])('the release of a file that the check %s stopped sets releasedBefore.%s', async (guard, taught) => {
   const file = { ...FILE, content: UNSEEN };
