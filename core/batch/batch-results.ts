@@ -12,7 +12,7 @@ export const OUTCOMES = {
   REJECTED: 'the CRM refused the change for what it is (400, 404: no such customer, 409, 412, 422): correct the line',
   FAILED: 'the CRM did not take the change (401, 403; 423 and 429 after the retries): send it again',
   UNKNOWN:
-    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a 5xx, a 2xx that is no JSON object): send it again',
+    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is no JSON object or contradicts the change): send it again',
   NOT_SENT: 'never sent',
 } as const;
 export type LineOutcome = keyof typeof OUTCOMES;
