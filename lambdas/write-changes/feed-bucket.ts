@@ -19,6 +19,8 @@ export interface FeedBucketOptions {
   entity: Entity;
   /** Version of the entity's tables. */
   version: number;
+  /** Digest of today's column settings. */
+  settings: string;
   bucket: UploadBucket;
   now: () => Date;
   /** Memory of DuckDB's buffers. */
@@ -103,12 +105,13 @@ async function putText(bucket: Bucket, key: string, text: string): Promise<void>
   if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
 }
 
-async function newestTable({ entity, version, bucket }: FeedBucketOptions): Promise<NewestTable | undefined> {
+async function newestTable({ entity, version, settings, bucket }: FeedBucketOptions): Promise<NewestTable | undefined> {
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.kind === 'partial') return undefined;
   const key = tableKey(entity, run.date, version);
   const table = await standingTable(bucket, key);
-  return table?.run === run.execution ? { ...run, table: { key, ...table } } : undefined;
+  // A feed of a table with earlier settings would have columns that are left out or hashed today.
+  return table?.run === run.execution && table.settings === settings ? { ...run, table: { key, ...table } } : undefined;
 }
 
 const versionOf = (key: string, etag: string) => `${etag} ${key}`;

@@ -2,6 +2,7 @@ import { advance } from '../../core/changes/chain/advance.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
 import type { Entity } from '../../core/config/entities.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import { requestedEntity } from '../../core/step/run-input.ts';
 import type { RunState } from '../../core/step/states.ts';
@@ -34,7 +35,7 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   const { key, ignore = [], maxRemoved } = plan.changes;
   const settings = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName), maxRemoved };
   const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB;
-  const tables = { entity, version: plan.tables.version, bufferMB };
+  const tables = { entity, version: plan.tables.version, settings: settingsDigest(plan), bufferMB };
   const onProgress = () => refuseLate(deps, 'for both tables');
   try {
     const record = await inFolder('feed-', (folder) =>

@@ -41,7 +41,7 @@ export interface FeedStore {
   readHead(): Promise<StandingHead>;
   /** `false` if another function was faster. */
   writeHead(standing: StandingHead, next: FeedHead): Promise<boolean>;
-  /** `undefined` if the newest run is partial or has no table. */
+  /** `undefined` if the newest run is partial, or has no table of today's column settings. */
   newest(): Promise<NewestTable | undefined>;
   /**
    * Copies the table to the base of its run. A copy of an older table of the run is replaced: no feed has ended at it.

@@ -37,7 +37,8 @@ test('an unreadable table ends in ChangesNotWritten, and gets a feed once it is 
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const key = 'tables/entity=leads/date=2026-11-21/leads.parquet';
   expect(world.store.keys()).toContain(key);
-  const garbage = { Bucket: 'exports', Key: key, Body: 'garbage', Metadata: { run: 'night-2' } };
+  const settings = world.store.object(key)?.headers['x-amz-meta-settings'] ?? '';
+  const garbage = { Bucket: 'exports', Key: key, Body: 'garbage', Metadata: { run: 'night-2', settings } };
   await world.client.send(new PutObjectCommand(garbage));
 
   const error = await failureOf(writeChanges(stateOf('night-2'), depsOn(world)), 'ChangesNotWritten');

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { feedKeyOf, feedsIn, headOf, many, night, rowsOf } from './support.ts';
+import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
 
 /** The rows of `many` with other first cells and one more column. */
 const wider = (count: number, from = 0) =>
@@ -91,4 +92,18 @@ test('compares the row count, not the keys, when the keys are hashed no more', a
   const { feed } = await night(world, 'night-2', '2026-11-21', many(40));
 
   expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 40 });
+});
+
+test('makes no feed of a table with a column that is left out since, until the table is written again', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const today = { tables: { except: ['name'] } };
+
+  expect(await writeChanges(stateOf('night-2'), depsOn(world, today))).toEqual({ outcome: 'UP_TO_DATE' });
+  expect(world.store.keys().filter((key) => key.includes('night-2.parquet'))).toEqual([]);
+
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n', today);
+  const written = await writeChanges(stateOf('night-2'), depsOn(world, today));
+  expect(written).toMatchObject({ feed: { sequence: 2, kind: 'snapshot' } });
 });
