@@ -117,6 +117,7 @@ test.each(PLACES)(
       seen.history += await compareHistory(set, tables, where);
     }
 
+    expect(await copies.run(copy)).toMatchObject({ status: 0 });
     expect(await compareNewest(set, `${seed} ${place}, the last night`)).toBeDefined();
     process.stdout.write(`${JSON.stringify({ seed, place, ...seen, ends: Object.fromEntries(nights.ends) })}\n`);
     expect(seen.current).toBeGreaterThan(12);
