@@ -7,7 +7,7 @@ import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
-/** Separators that may split the cells of a file of one column. */
+/** Separators that may split a record of one cell. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
 
 /** Counts the records of a CSV file, chunk by chunk. */
@@ -144,13 +144,20 @@ export class CsvCount {
     if (this.records === 1) return;
     if (this.#headers.mayBe(record))
       this.#headers.look(block.toString('latin1', from, to), () => ({ record: this.#textsOf(record), column: 0 }));
+    if (cells === 1 && this.#width > 1) this.#lookInside(record);
     if (MAY_BEGIN_ERROR[block[from] as number] !== 0) this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
-  #textsOf({ block, from, to, quoted }: Scanner): string[] {
-    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
+  #textsOf({ block, from, to, quoted }: Scanner, separator: string = this.#csv.separator): string[] {
+    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), separator, quoted > 0);
+  }
+
+  #lookInside(record: Scanner): void {
+    const bytes = record.block.subarray(record.from, record.to);
+    for (const separator of OTHER_SEPARATORS)
+      if (bytes.includes(separator)) this.#headers.lookInside(this.#textsOf(record, separator));
   }
 
   /** @returns the width that the record is counted with */

@@ -92,6 +92,16 @@ export class LaterHeaders {
     if (found === 'leftOut') this.counts.leftOutHeaders += 1;
   }
 
+  /**
+   * Checks the parts into which another separator splits the only cell of a record: a joined page may have another
+   * separator. No later record shows its values by itself, so this matters if columns are left out or hashed.
+   */
+  lookInside(parts: readonly string[]): void {
+    const found = this.#covers ? this.#judge(parts, 0) : 'none';
+    if (found !== 'none') this.counts.otherHeaders += 1;
+    if (found === 'leftOut') this.counts.leftOutHeaders += 1;
+  }
+
   #judge(record: readonly string[], column: number): Verdict {
     const header = this.#cells;
     if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';

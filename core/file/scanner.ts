@@ -320,7 +320,7 @@ export class Scanner {
 }
 
 /** The texts of the cells of a record. @param quoted whether a cell is in quotation marks */
-export function cellsOf(text: string, separator: Separator, quoted: boolean): string[] {
+export function cellsOf(text: string, separator: string, quoted: boolean): string[] {
   if (!quoted) return text.split(separator);
   const cells: string[] = [];
   for (let at = 0; at <= text.length; ) {

@@ -85,6 +85,9 @@ describe('quarantines for good: a second header further down with a left-out col
     ['names as paths', `${FILE}lead.id,lead.name,lead.nationalId\n1,דנה,${CANARY}\n`],
     ['a second table with two of three names', `${FILE}Report,name,nationalId\nx,דנה,${CANARY}\n`],
     ['two exact names', `${FILE}id,nationalId\n1,${CANARY}\n`],
+    ['another separator', `${FILE}id;name;nationalId\n1;דנה;${CANARY}\n`],
+    ['another separator and labels', `${FILE}מזהה\tתעודת זהות\tשם\n1\t${CANARY}\tדנה\n`],
+    ['a separator that no export has, and paths', `${FILE}lead.id|lead.name|lead.nationalId\n1|דנה|${CANARY}\n`],
     ['gzip members', Buffer.concat([gzipSync(FILE), gzipSync(`id,name,nationalId\n1,דנה,${CANARY}\n`)])],
     ['UTF-16', Buffer.from(`\uFEFF${FILE}מזהה,שם,תעודת זהות\n1,דנה,${CANARY}\n`, 'utf16le')],
   ])('%s', async (_, bytes) => {
