@@ -205,5 +205,5 @@ function stopText(
     what.push(`Which: ${commandFor(`diff ${entity} ${dates}${key} --show-keys`, place)}`);
   }
   if (release !== null) return [...what, 'A person lets the next feed through.'];
-  return [...what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason "…"`, place)}`];
+  return [...what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason WHY`, place)}`];
 }

@@ -246,7 +246,7 @@ function makeUpOf(run: Run, { given, adoptable, releasable }: RunContext): strin
   if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
-  if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
+  if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason WHY`;
   const plain = !adoptable && date !== null && plainInputSchema.safeParse(given).success;
   // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
   if (!plain || run.kind === null) return `retry ${quoted(name)}`;

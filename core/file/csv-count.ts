@@ -7,6 +7,8 @@ import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
+/** A longer record of one cell is not searched for a header. The first header of a file has at most 1 MiB. */
+const LONGEST_HEADER = 64 * 1024;
 /** Separators that may split a record of one cell. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
 
@@ -156,6 +158,7 @@ export class CsvCount {
 
   #lookInside(record: Scanner): void {
     const bytes = record.block.subarray(record.from, record.to);
+    if (bytes.length > LONGEST_HEADER) return;
     for (const separator of OTHER_SEPARATORS)
       if (bytes.includes(separator)) this.#headers.lookInside(this.#textsOf(record, separator));
   }

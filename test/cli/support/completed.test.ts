@@ -80,8 +80,8 @@ test('adviceLines puts each command on its own line', () => {
     'Restore it:',
     'npx cdk deploy --revert-drift',
   ]);
-  expect(adviceLines('npx --no -- crm-export release x --reason "…"')).toEqual([
-    'npx --no -- crm-export release x --reason "…"',
+  expect(adviceLines('npx --no -- crm-export release x --reason WHY')).toEqual([
+    'npx --no -- crm-export release x --reason WHY',
   ]);
   expect(adviceLines('Run the command again in a minute.')).toEqual(['Run the command again in a minute.']);
 });
