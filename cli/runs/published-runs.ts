@@ -40,7 +40,8 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
     if (execution === latest?.execution) return 'latest';
     if (execution === ofDate?.execution) return 'current';
-    // Only pointers count: a run may have failed after it wrote its manifest.
+    // Only pointers count: a run may have failed after it wrote its manifest. No pointer ever named an unpublished file.
+    if (manifest.state === 'unpublished') return null;
     return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {

@@ -156,8 +156,10 @@ test('show of a released run names who released it and why; show of the release 
   expect(release).toContain(`Checked every byte again, then released ${NIGHT} from quarantine`);
 });
 
-test('show does not call a file published that readers do not get', async () => {
-  const shown = await textOf(await cloudWith({ released: false }), 'leads-some');
+test.each([false, true])('show calls a file stored that readers do not get (a later run: %j)', async (later) => {
+  const cloud = await cloudWith({ released: false });
+  if (later) cloud.publish({ execution: 'leads-later', manifest: { startedAt: '2026-11-20T10:00:00.000Z' } });
+  const shown = await textOf(cloud, 'leads-some');
 
   expect(shown).toContain('leads of 2026-11-20, stored, 1 row, 12 B\n');
   expect(shown).toContain('Readers do not get this file: its plan differs from the configured one (filters).');
