@@ -215,8 +215,13 @@ export class TextCheck {
 }
 
 function longestNulRun(block: Buffer): number {
-  const runs = block.toString('latin1').match(/\0+/g) ?? [];
-  return runs.reduce((longest, { length }) => Math.max(longest, length), 0);
+  let longest = 0;
+  let run = 0;
+  for (const byte of block) {
+    run = byte === 0 ? run + 1 : 0;
+    if (run > longest) longest = run;
+  }
+  return longest;
 }
 
 /** The character U+FFFD, which also stands for broken bytes in a decoded text. */
