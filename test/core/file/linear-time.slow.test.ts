@@ -30,18 +30,19 @@ test.each<[string, number, number, (size: number) => string | Uint8Array]>([
     2,
     (size) => Buffer.concat([gzipSync(below('2,b')), ...new Array(size).fill(gzipSync('1,a\n'))]),
   ],
-])('twice as many %s take at most three times as long', async (_, size, seconds, make) => {
-  const [small, large] = [make(size), make(2 * size)];
+])('eight times as many %s take at most 24 times as long', async (_, size, seconds, make) => {
+  // Large buffers make V8 collect the garbage of other tests, which can triple a measurement. Quadratic time is 64 times.
+  const [small, large] = [make(size / 4), make(2 * size)];
   await cpuOf(small);
-  let [once, twice] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let [once, eightTimes] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   // A single measurement may contain a collection of garbage, or work of another test.
   for (let round = 0; round < 4; round += 1) {
     once = Math.min(once, await cpuOf(small));
-    twice = Math.min(twice, await cpuOf(large));
+    eightTimes = Math.min(eightTimes, await cpuOf(large));
   }
 
-  expect(twice).toBeLessThan(3 * Math.max(20, once));
-  expect(twice).toBeLessThan(1000 * seconds);
+  expect(eightTimes).toBeLessThan(24 * Math.max(20, once));
+  expect(eightTimes).toBeLessThan(1000 * seconds);
 });
 
 test('a record of characters with the code 0 between others is read', async () => {
