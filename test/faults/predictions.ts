@@ -125,7 +125,7 @@ const RULES: Record<Kind, Rule> = {
   replace: { ...bucket, garbage: 'well' },
   tag: { ...bucket, garbage: 'well' },
   // The answer contains the upload's id, without which no part can be stored.
-  'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
+  'begin upload': { ...bucket, garbage: outlasted('StorageUnavailable') },
   content: { ...bucket, ...written, 'lost after': 'well' },
   part: { ...bucket, garbage: outlasted('StorageUnavailable') },
   complete: { ...bucket, ...written, 'lost after': 'well', 'lost before': outlasted('DownloadUnfinished') },
