@@ -68,16 +68,8 @@ interface Meaning {
   none: boolean;
 }
 
-const INDEXES = new WeakMap<ListedFields, FieldIndex>();
-
-/** Matches each cell exactly first, then in other spellings. Calls with the same fields get the same index. */
+/** Matches each cell exactly first, then in other spellings. Large: build one for each header, and pass it on. */
 export function fieldIndex(listed: ListedFields): FieldIndex {
-  const index = INDEXES.get(listed) ?? indexOf(listed);
-  INDEXES.set(listed, index);
-  return index;
-}
-
-function indexOf(listed: ListedFields): FieldIndex {
   const texts = fieldTexts(listed);
   const meaningOf = meanings(listed, texts);
 

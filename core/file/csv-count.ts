@@ -60,7 +60,7 @@ export class CsvCount {
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
     this.#above = csv.rowsAbove;
     const header = headed === false ? [] : first;
-    this.#headers = new LaterHeaders(expected, header, decoder);
+    this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
       names: this.#headers.filter,
       onBlock: (block) => this.#endBlock(block),

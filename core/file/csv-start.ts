@@ -165,6 +165,8 @@ export interface Header {
   labelled: boolean;
   /** Positions of cells without text. */
   unnamed: readonly number[];
+  /** Also searches the records below for headers. */
+  index: FieldIndex;
   counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
 }
 
@@ -181,6 +183,7 @@ export function headerOf(cells: readonly string[], headed: boolean | null, index
     names: headed ? names : null,
     labelled,
     unnamed: headed === false ? [] : unnamed,
+    index,
     counts: {
       width: cells.length,
       headed,

@@ -1,4 +1,4 @@
-import { type FieldIndex, fieldIndex, type ListedFields } from '../columns/header.ts';
+import type { FieldIndex, ListedFields } from '../columns/header.ts';
 import { folded, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
@@ -49,9 +49,8 @@ export class LaterHeaders {
    * @param header the cells of the first record; empty if it is not a header, so that no record can repeat it
    * @param sparse records have no cell where a value is missing, as the rows of a sheet
    */
-  constructor(expected: Expected, header: readonly string[], decoder: Decoder, sparse = false) {
+  constructor(expected: Expected, index: FieldIndex, header: readonly string[], decoder: Decoder, sparse = false) {
     const { columns, fields, excepted, labels, covered = [] } = expected;
-    const index = fieldIndex(expected);
     this.#index = index;
     this.#cells = header;
     this.#sparse = sparse;
@@ -94,7 +93,7 @@ export class LaterHeaders {
 
   /**
    * Checks the parts into which another separator splits the only cell of a record: a joined page may have another
-   * separator. No later record shows its values by itself, so this matters if columns are left out or hashed.
+   * separator. Only columns that are left out or hashed make this necessary: no other check sees them in such a record.
    */
   lookInside(parts: readonly string[]): void {
     const found = this.#covers ? this.#judge(parts, 0) : 'none';

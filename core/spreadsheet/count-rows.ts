@@ -43,7 +43,7 @@ export class RowCounter {
     this.header = header;
     this.end = first + cells.length;
     this.nameless = new Set(known.unnamed.map((place) => first + place));
-    this.later = new LaterHeaders(expected, known.counts.headed === false ? [] : cells, 'utf-8', true);
+    this.later = new LaterHeaders(expected, known.index, known.counts.headed === false ? [] : cells, 'utf-8', true);
   }
 
   add(row: SheetRow): void {
