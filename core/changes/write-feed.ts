@@ -83,8 +83,8 @@ async function comparableTable(query: Query, input: FeedInput, columns: Columns)
   const before = await columnsOf(query, path);
   const identity = await metadataOf(query, path, IDENTITY_KEY);
   const isAlike = identity !== undefined && identity === (await metadataOf(query, after, IDENTITY_KEY));
-  const hashed = `${await metadataOf(query, path, HASHED_KEY)} ${await metadataOf(query, after, HASHED_KEY)}`.split(
-    ' ',
+  const hashed = [await metadataOf(query, path, HASHED_KEY), await metadataOf(query, after, HASHED_KEY)].flatMap(
+    (names) => names?.split(' ') ?? [],
   );
   // Only tables of the same identity surely have hashes by the same secret.
   const isHashed = !isAlike && key.some((name) => hashed.includes(name));

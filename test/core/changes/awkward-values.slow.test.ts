@@ -165,3 +165,10 @@ test('counts rows, not keys, if the hashes of the key are by another secret, how
 
   expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'snapshot', of: 'rows', rows: 2, gone: 0 });
 });
+
+test('compares the keys of a column named "undefined" that is not hashed', async () => {
+  await putTable(paths.before, { content: 'undefined,n\na,1\nb,1\n', identity: 'one' });
+  await putTable(paths.after, { content: 'undefined,n\na,1\n', identity: 'two' });
+
+  expect(await putFeed(feedPath, { ...paths, key: ['undefined'] })).toMatchObject({ kind: 'snapshot', gone: 1 });
+});
