@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import * as z from 'zod';
 import type { ByteSource } from '../core/file/byte-source.ts';
 import { fileRecords } from '../core/file/file-records.ts';
 import { readContent } from '../core/file/read-content.ts';
+import { filesIn, readByPython } from './python-reader.ts';
 
 /**
  * Compares how this reader and Python's csv read the CSV files in folders, cell by cell: `node scripts/compare-csv.ts
@@ -27,22 +24,6 @@ const readSchema = z.object({
   records: z.array(z.array(z.string())),
 });
 type Read = z.infer<typeof readSchema>;
-
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.[ct]sv(?:\.gz)?$/i.test(name))
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .toSorted();
-}
-
-async function* readByPython(files: string[]): AsyncGenerator<Read> {
-  const child = spawn('python3', ['-I', join(import.meta.dirname, 'csv-records.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  child.stdin.end(files.map((file) => `${file}\n`).join(''));
-  for await (const line of createInterface({ input: child.stdout })) yield readSchema.parse(JSON.parse(line));
-}
 
 /** `uncounted`: no rows and no table, so readers of tables get nothing wrong. */
 interface Outcome {
@@ -97,7 +78,9 @@ function withHeader(header: string, stored: Buffer): Buffer {
 }
 
 const counts = { files: 0, notFixed: 0, same: 0, uncounted: 0, different: 0, refused: 0, cells: 0 };
-for await (const read of readByPython(process.argv.slice(2).flatMap(filesIn))) {
+const files = filesIn(process.argv.slice(2), /\.[ct]sv(?:\.gz)?$/i);
+for await (const line of readByPython('python3', 'csv-records.py', files)) {
+  const read = readSchema.parse(line);
   counts.files += 1;
   if (read.error !== null) {
     counts.notFixed += 1;

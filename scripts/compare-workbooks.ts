@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import * as z from 'zod';
 import { fileSource } from '../core/file/byte-source.ts';
 import { ReadingBudget } from '../core/file/reading-limits.ts';
@@ -10,6 +8,7 @@ import { unescaped } from '../core/spreadsheet/cell-text.ts';
 import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
 import { ensureEnvironment } from '../local/ministack/python.ts';
 import { openRunRecord } from '../local/processes/run-record.ts';
+import { filesIn, readByPython } from './python-reader.ts';
 
 /**
  * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
@@ -46,22 +45,6 @@ const readSchema = z.object({
 });
 type Read = z.infer<typeof readSchema>;
 type Kind = Read['sheets'][number]['cells'][number][2];
-
-function workbooksIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(?:xlsx|xlsm|xltx|xltm)$/i.test(name))
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile() && statSync(path).size <= LARGEST_FILE)
-    .toSorted();
-}
-
-async function* readByOpenpyxl(python: string, files: string[]): AsyncGenerator<Read> {
-  const child = spawn(python, ['-I', join(import.meta.dirname, 'workbook-cells.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  child.stdin.end(files.map((file) => `${file}\n`).join(''));
-  for await (const line of createInterface({ input: child.stdout })) yield readSchema.parse(JSON.parse(line));
-}
 
 /** Describes the first cell that the readers read differently; `undefined` if there is none. */
 async function differenceOf({ file, sheets }: Read): Promise<string | undefined> {
@@ -119,12 +102,13 @@ function clockSeconds(text: string): number {
   return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);
 }
 
-const files = process.argv.slice(2).flatMap(workbooksIn);
+const files = filesIn(process.argv.slice(2), /\.(?:xlsx|xlsm|xltx|xltm)$/i, LARGEST_FILE);
 const record = await openRunRecord(join(ROOT, '.cache'));
 const counts = { files: 0, openpyxlRefuses: 0, same: 0, different: 0, refused: 0, cells: 0 };
 try {
   const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-  for await (const read of readByOpenpyxl(python, files)) {
+  for await (const line of readByPython(python, 'workbook-cells.py', files)) {
+    const read = readSchema.parse(line);
     counts.files += 1;
     if (read.error !== null) {
       counts.openpyxlRefuses += 1;
