@@ -56,7 +56,7 @@ export async function rulesOf(
   return Object.fromEntries(await eachOf(ENTITIES, read)) as Rules;
 }
 
-/** The rules as far as they can be read. Of unreadable rules only those that the configuration switches off are known. */
+/** The rules. If they cannot be read, a rule is `off` if the configuration switches it off, otherwise `unknown`. */
 export async function rulesIfReadable(
   target: Pick<Target, 'events' | 'stack'>,
   configured: Deployment,

@@ -174,7 +174,7 @@ async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly numb
   }
 }
 
-/** The same of both files. */
+/** A value for each of the two files. */
 interface Both<T> {
   old: T;
   recent: T;
@@ -207,7 +207,7 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
   }
 }
 
-/** Whether equal values are equal in both tables: a new type of a column shows them in another form. */
+/** Whether both tables show equal values as equal texts. A column with another type shows them differently. */
 async function haveSameTypes(query: Query, sides: Both<Side>): Promise<boolean> {
   const types = await both(sides, ({ rows, columns }) => query(`DESCRIBE SELECT ${columns.map(named)} FROM ${rows}`));
   return isDeepStrictEqual(types.old, types.recent);

@@ -53,7 +53,7 @@ function consequences(found: Execution, state: string, last: RunState | undefine
   return [
     `${name} (${input.entity ?? 'unknown entity'}) has been running for ${durationText(secondsBetween(startDate, new Date()))} and is at ${state || 'its start'}.`,
     exportId
-      ? `Export ${exportId} stays at the CRM, which cannot cancel it, until it expires. Only retry of this run downloads it.`
+      ? `Export ${exportId} stays at the CRM, which cannot cancel it, until it expires. Only a retry of this run downloads it.`
       : 'If the CRM is already making an export, it stays there until it expires. No run downloads it.',
     ...storedText(state),
   ];
@@ -64,7 +64,7 @@ function storedText(state: string): string[] {
   if (state === 'PublishFile') return ['PublishFile is running and is not interrupted: it may still publish the file.'];
   const step = 'A function that is running completes its step. No further step starts.';
   if (state === RECORDER) return [step];
-  if (AFTER_PUBLICATION.test(state)) return ['The file is published and stays so.', step];
+  if (AFTER_PUBLICATION.test(state)) return ['The file stays published.', step];
   const parts = 'parts are removed after 2 days, objects when their retention ends.';
   return [`No pointer names what is stored of the file: ${parts}`, step];
 }

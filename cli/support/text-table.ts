@@ -18,7 +18,8 @@ interface Column {
 /**
  * A table whose last column is a name to copy. If the terminal is too narrow, the name gets a line of its own, and
  * optional columns are left out.
- * @returns the heading, a text for each row (of two lines each, if the name has its own), and the names of the columns left out
+ * @returns the heading, a text for each row, and the names of the columns left out. A name with a line of its own makes
+ *  texts of two lines
  */
 export function fittedTable(columns: Column[], rows: string[][], width: number) {
   const lines = (shown: Column[], cells: string[][]) =>

@@ -44,7 +44,7 @@ export async function refuseToResume(
   if (status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
   if (manifestKey === null && !(await hasBegun(store, batch))) {
     throw refused(
-      `The batch ${batch} ended before its first line was sent: send its file again, or resume the batch whose lines it has.`,
+      `The batch ${batch} ended before it sent a line. Send its file again. If it was to resume another batch, resume that one.`,
     );
   }
   if (manifestKey !== null && counts.FAILED + counts.UNKNOWN + counts.NOT_SENT === 0) {

@@ -30,7 +30,7 @@ const WRAPPERS = new Set(
   ),
 );
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
-/** Keys of objects beside a record: they describe the answer or the caller. */
+/** Keys of objects next to a record that describe the answer or the caller. */
 const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];

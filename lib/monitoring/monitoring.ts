@@ -260,7 +260,8 @@ export const ALARMS = {
   FileQuarantined: 'The gate stopped a file until a person releases it.',
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
-  UndeliveredStarts: 'An event is undelivered: the start of a run or of the hourly check, or the end of a failed run.',
+  UndeliveredStarts:
+    'EventBridge did not deliver an event: the start of a run or the hourly check, or the end of a failed run.',
   ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until a person authorizes again.',
   GrantRotatedButNotStored:
     'The CRM issued a new refresh token, and storing it failed: a person has to authorize again.',

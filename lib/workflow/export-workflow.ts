@@ -122,9 +122,10 @@ export class ExportWorkflow extends Construct {
     succeed('NotDue', 'Another start of the rule exports this date');
     succeed('AlreadyStarted', 'Another execution handles this start of the rule');
     const stateOf = (id: string) => states.get(id) ?? record;
-    // RecordNight's Choice knows the outcomes of all steps: without this, that of another step could end the run well.
+    // The Choice after RecordNight accepts the outcomes of all steps. Without this state, a step that returns an outcome of
+    // another step could end the run as a success.
     const otherwise = new Pass(this, 'OutcomeUnknown', {
-      comment: 'The step returned an outcome that the machine does not have for it',
+      comment: 'The step returned an outcome that this step does not have',
       result: Result.fromString('UNKNOWN'),
       resultPath: '$.outcome',
     });

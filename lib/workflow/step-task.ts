@@ -21,7 +21,7 @@ import { ERRORS } from '../../core/errors.ts';
 import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 
-/** Errors before the function ran, so a retry is safe for every step. The last four: no interface in its network. */
+/** Errors before the function ran, so a retry is safe for every step. The last four: Lambda made no network interface. */
 const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',

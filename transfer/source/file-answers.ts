@@ -17,9 +17,9 @@ interface Exchange {
 }
 
 /**
- * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size
- * of the file, so a GET without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later GET may
- * succeed. `no file`: the answer is not a file. `expired`: a fresh link may work.
+ * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size of the
+ * file, so a GET without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later
+ * GET may succeed. `no file`: the answer is not a file. `expired`: a fresh link may work.
  */
 type Meaning = 'file' | 'empty' | 'ask whole' | 'changed' | 'shorter' | 'busy' | 'unavailable' | 'no file' | 'expired';
 
@@ -41,7 +41,7 @@ const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status }) => status === 200, means: 'file' },
   { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
   { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
-  // A range that does not say how long the file is.
+  // The answer to a range does not state the size of the file.
   { when: (exchange) => isOfUnknownTotal(exchange) && isBeginning(exchange), means: 'ask whole' },
   { when: ({ status }) => status === 206, means: 'file' },
   { when: ({ status }) => status === 412, means: 'changed' },

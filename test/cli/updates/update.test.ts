@@ -334,7 +334,7 @@ test('a batch that ended before it began is sent again as a file, and --resume r
 
   expect(code).toBe(1);
   expect(stdout).toMatch(/\nTo send lines again: .* update FILE .*--deployment local\n/);
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('ended before its first line was sent') });
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('ended before it sent a line') });
   expect([...batches.keys()]).toEqual([first]);
 });
 
