@@ -9,9 +9,9 @@ import { followRun } from '../cli/runs/follow.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { withSession } from './bench-session.ts';
 import { atMost, benchmark, type Found, median } from './kit.ts';
 import { costOf, type Usage, usageOf } from './night-cost.ts';
-import { withSession } from './bench-session.ts';
 
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.

@@ -5,9 +5,9 @@ import { startRun } from '../cli/runs/executions.ts';
 import { followRun } from '../cli/runs/follow.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
+import { withSession } from './bench-session.ts';
 import { benchmark } from './kit.ts';
 import { COUNTED_STEPS, type CostLine, costOfRuns, costTable, type Night, usageOf } from './night-cost.ts';
-import { withSession } from './bench-session.ts';
 
 /**
  * `npm run bench:cost`: computes the cost of a month from the usage of a real night in the local cloud: all entities
