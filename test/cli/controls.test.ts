@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { COMMANDS } from '../../cli/program.ts';
+import type { CommandName } from '../../cli/program.ts';
 import { tempDir } from '../local/support/support.ts';
 import { useAllCommands } from './support/all-commands.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
@@ -29,7 +29,7 @@ function expectHarmless({ stdout, stderr }: CliResult): string {
 }
 
 /** The calls of each command: required arguments, and `--json` if it has it. */
-const CALLS: Record<keyof typeof COMMANDS, string[][]> = {
+const CALLS: Record<CommandName, string[][]> = {
   init: [['--crm-url', `https://crm.example/${HOSTILE}`, '--auth-url', HOSTILE, '--time-zone', HOSTILE]],
   status: [[], ['--json']],
   start: [['leads'], ['leads', '--json']],

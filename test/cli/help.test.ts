@@ -79,13 +79,3 @@ test('the help has four groups, of which the first begins with status, and start
 test('the help of all commands is the same without loading the commands', async () => {
   expect(helpOf(await createProgram(LOADERS, []))).toBe(helpOf(await createProgram(LOADERS)));
 });
-
-test('the help lists the arguments of each command', () => {
-  for (const command of commands) {
-    const usage = command.usage().replace('[options]', '').trim();
-    const listed = helpOf(command.parent ?? command);
-    expect(listed).toContain(
-      ` ${[command.name(), ...(command.name() === 'completion' ? [] : ['[options]']), ...(usage ? [usage] : [])].join(' ')} `,
-    );
-  }
-});
