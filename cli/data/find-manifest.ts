@@ -4,7 +4,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import { nameEnding } from '../runs/find-run.ts';
 import { dateArgument, entitiesArgument } from '../support/command-options.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Manifests } from './stored-manifests.ts';
 
 /** Which file to find: that of a date or of a run (by its execution name); without both that of the newest date. */
@@ -15,7 +15,7 @@ export interface Which {
 
 /**
  * Follows the pointer to the manifest.
- * @throws CommandError (exit code 1) that names what is missing, and which dates or runs exist
+ * @throws CommandError that names what is missing, and which dates or runs exist: 1 for a date, 2 for a run
  */
 export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
   if (run !== undefined) return ofRun(manifests, entity, run);
@@ -31,7 +31,8 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   const name = run.split(':').at(-1) ?? run;
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
   if (found) return found.manifest;
-  throw failed(`The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`);
+  const sentence = `The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`;
+  throw new CommandError(sentence, USAGE);
 }
 
 async function byEnd(manifests: Manifests, entity: Entity, end: string) {
