@@ -2,11 +2,12 @@ import { type Command, Option } from 'commander';
 import type { Changes } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import type { FileState } from '../runs/run.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
-import { type Difference, difference, type FileState, publishedBefore, type RowChanges } from './difference.ts';
+import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
 import { findManifest } from './find-manifest.ts';
 import { createManifests, remarksOf } from './stored-manifests.ts';
 

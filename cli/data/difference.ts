@@ -13,6 +13,8 @@ import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } f
 import { standingTable } from '../../core/table/standing-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { tableKey } from '../../core/table/table-key.ts';
+import { createPublished } from '../runs/published-runs.ts';
+import { type FileState, fileStateOf } from '../runs/run.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -20,7 +22,7 @@ import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { failed } from './find-manifest.ts';
 import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
-import { columnsOf, createManifests, type Manifests, unlessEarlier } from './stored-manifests.ts';
+import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
@@ -33,9 +35,6 @@ export interface Difference {
   /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
   rows: RowChanges | null;
 }
-
-/** As in the manifest; `released`: a check stopped the file, and readers of its date have it. */
-export type FileState = Manifest['state'] | 'released';
 
 /** Number of rows in each file. */
 interface PerFile {
@@ -83,7 +82,9 @@ export async function difference(
   const old = namesIn(before);
   const current = namesIn(after);
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
-  const states = { before: await stateOf(target, before), after: await stateOf(target, after) };
+  const published = createPublished(target, printErr);
+  const stateOf = async (manifest: Manifest) => fileStateOf(await published.join({ manifest }));
+  const states = { before: await stateOf(before), after: await stateOf(after) };
   const identifies = asInFile(key ?? DEFAULT_KEY, current);
   if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))
     return { before, after, states, columns, rows: null };
@@ -116,12 +117,6 @@ export async function difference(
     }).catch(refuseTooLarge),
   );
   return { before, after, states, columns, rows };
-}
-
-async function stateOf(target: Target, { state, execution, run }: Manifest): Promise<FileState> {
-  if (state !== 'quarantined') return state;
-  const pointer = await createManifests(target).pointer(run.entity, run.date);
-  return pointer?.execution === execution ? 'released' : state;
 }
 
 /**

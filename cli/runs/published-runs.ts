@@ -55,7 +55,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return undefined;
     }
   };
-  const join = async (run: PublishedRun): Promise<Joined> => ({
+  const join = async <T extends Pick<PublishedRun, 'manifest'>>(run: T): Promise<T & Pick<Joined, 'standing'>> => ({
     ...run,
     standing: (await unlessBroken(() => standingOf(run.manifest))) ?? null,
   });

@@ -2,6 +2,7 @@ import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { countChanges } from '../../core/columns/column-changes.ts';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
@@ -258,14 +259,22 @@ function outcomeOf(execution: Execution, state: RunState | undefined, published:
 function exportOutcome(
   { status, error }: Execution,
   state: RunState | undefined,
-  { manifest, standing }: Partial<Joined> = {},
+  published: Joined | undefined,
 ): Outcome {
-  if (manifest?.state === 'quarantined' && (standing === 'latest' || standing === 'current')) return 'released';
-  if (manifest?.state === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
+  const file = published && fileStateOf(published);
+  if (file === 'released') return file;
+  if (file === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
   if (status !== 'SUCCEEDED') return 'failed';
   if (state?.outcome === 'NOT_DUE') return 'notDue';
   if (state?.outcome === 'ALREADY_STARTED') return 'alreadyStarted';
-  return manifest?.state === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
+  return file === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
+}
+
+/** As in the manifest; `released`: a check stopped the file, and a pointer names it. */
+export type FileState = Manifest['state'] | 'released';
+
+export function fileStateOf({ manifest: { state }, standing }: Pick<Joined, 'manifest' | 'standing'>): FileState {
+  return state === 'quarantined' && (standing === 'latest' || standing === 'current') ? 'released' : state;
 }
 
 /** Whether a person has to act: not if another run is published for the date. */
