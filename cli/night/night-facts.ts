@@ -40,6 +40,8 @@ export interface Facts {
   published: PublishedRun[];
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
   attempts: Attempt[];
+  /** When the newest run that ended well was started, even if it published nothing, by entity with an attempt. */
+  endedWell: Partial<Record<Entity, string>>;
   /** Whether the executions could be read. */
   attemptsKnown: boolean;
   rules: Rules;
@@ -58,14 +60,16 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
   const since = firstStartNeeded(configured, now, nights);
   const manifests = createManifests(target);
   // Read before the records, so that a run that ends in between is in at least one of them.
-  const attempts = await attemptsOf(target, since, configured.timeZone, warn);
-  const [recorded, newest, rules] = await Promise.all([
+  const found = await attemptsOf(target, since, configured.timeZone, warn);
+  const attempts = found ?? [];
+  const [recorded, newest, endedWell, rules] = await Promise.all([
     recordedNights(manifests, since, warn),
     newestRuns(manifests, warn),
+    runsEndedWell(manifests, attempts, warn),
     rulesIfReadable(target, configured, warn),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
-  const known = { attempts: attempts ?? [], attemptsKnown: attempts !== null };
+  const known = { attempts, attemptsKnown: found !== null, endedWell };
   return { ...wanted, deployedAt: target.stackCreatedAt, recorded, newest, rules, published, ...known };
 }
 
@@ -92,6 +96,17 @@ async function newestRuns(manifests: Manifests, warn: Wanted['warn']) {
     return pointer ? [[entity, pointer] as const] : [];
   });
   return Object.fromEntries(found.flat()) as Partial<Record<Entity, Pointer>>;
+}
+
+/** A run that ends well writes a manifest, even if no pointer names its file. */
+async function runsEndedWell(manifests: Manifests, attempts: Attempt[], warn: Wanted['warn']) {
+  const found = await eachOf([...new Set(attempts.map(({ entity }) => entity))], async (entity) => {
+    const names = await manifests.runNames(entity);
+    const newest = names.find((name) => !attempts.some(({ run }) => run === name));
+    const stored = newest && (await ifReadable(manifests.manifestOfRun(entity, newest), warn));
+    return stored ? [[entity, stored.manifest.startedAt] as const] : [];
+  });
+  return Object.fromEntries(found.flat()) as Facts['endedWell'];
 }
 
 async function recordedNights(manifests: Manifests, since: Date, warn: Wanted['warn']): Promise<Night[]> {

@@ -68,7 +68,7 @@ export interface EntityNights {
   rule: RuleState;
   /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
   next: Start | null;
-  /** The newest run, if it failed after the newest file was published; `null` if the date is missing. */
+  /** The newest run, if it failed; `null` if the date is missing. */
   failedSince: Attempt | null;
   /** The cell of the night that began last; of the night before, if that is missing and the last one is still open. */
   last: Cell;
@@ -157,7 +157,8 @@ function failedSince({ facts, entity }: EntityHistory, files: { startedAt: strin
   const marked = facts.recorded.find(({ date }) => date === last.date)?.entities[entity];
   // `table` has written the missing table since.
   if (last.outcome === 'withoutTable' && marked?.file?.run === last.run && marked.table) return null;
-  return files.some(({ startedAt }) => startedAt > last.startedAt) ? null : last;
+  const newest = [...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? ''].sort().at(-1) ?? '';
+  return newest > last.startedAt ? null : last;
 }
 
 /**

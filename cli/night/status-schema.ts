@@ -17,7 +17,7 @@ const rowSchema = z.object({
   error: z.nullable(z.string()),
   failedSince: z
     .nullable(z.object({ run: z.string(), error: z.nullable(z.string()) }))
-    .check(z.describe('The newest run of the entity, if it failed after the newest file was published.')),
+    .check(z.describe('The newest run of the entity, if it failed.')),
   readers: z
     .nullable(z.object({ date: z.iso.date(), run: z.string(), startedAt: z.iso.datetime(), hours: z.int() }))
     .check(z.describe('What readers get now, and how long ago its run started; null = nothing.')),

@@ -5,6 +5,7 @@ import { type Status, statusSchema } from '../../../cli/night/status-schema.ts';
 import { statusText } from '../../../cli/night/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
+import type { ManifestChanges } from '../../support/manifests.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
@@ -262,6 +263,19 @@ describe('after a complete night', () => {
     expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; failed since: leads \(test\)\n/);
     expect(stdout).toMatch(/✕ leads +published; CrmUnavailable since/);
     expect(stdout).toContain('-> npx --no -- crm-export show leads-20261120T010005Z-abcdef ');
+  });
+
+  test('a newer run that ended well clears the failure, even if it published nothing', async () => {
+    const cloud = await deployed(whole, executions([failed('leads', 'CrmUnavailable')]));
+    const manifest: ManifestChanges = {
+      state: 'unpublished',
+      startedAt: `${NIGHT}T06:30:00Z`,
+      differs: ['columns'],
+      file: { storedAt: `${NIGHT}T06:31:00.000Z` },
+    };
+    cloud.publish({ execution: 'leads-with-other-columns', manifest, pointers: [] });
+
+    expect((await cloud.cli('status')).code).toBe(0);
   });
 
   test.each([

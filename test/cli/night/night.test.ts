@@ -41,6 +41,7 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
     published: [file(BEFORE)],
     attempts: [],
     attemptsKnown: true,
+    endedWell: {},
     recorded: [],
     newest: {},
     ...rules('on'),
