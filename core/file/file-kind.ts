@@ -75,6 +75,8 @@ function judgeZip(first: Uint8Array, complete: boolean, { formats }: Expected): 
 
 function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const start = textStart(first);
+  // A byte order mark alone is no content.
+  if (complete && start.text === '') return { result: 'empty' };
   const begins = start.text.trimStart();
   const [line = ''] = begins.slice(0, LOOKED_AT_FOR_CONTROLS).split(/[\r\n]/, 1);
   if (hasControls(line)) return refused('binary data of an unrecognised kind');

@@ -271,13 +271,18 @@ describe('accepts titles above the header', () => {
 test.each([
   ['no bytes', ''],
   ['gzip of nothing', gzipSync('')],
+  ['the byte order mark of UTF-8', '\uFEFF'],
+  ['two of them', '\uFEFF\uFEFF'],
+  ['gzip of one', gzipSync('\uFEFF')],
+  ['the byte order mark of UTF-16', Buffer.from('\uFEFF', 'utf16le')],
+  ['that of UTF-16 in the other order', Buffer.from('\uFEFF', 'utf16le').swap16()],
 ])('publishes %s every night after one release, for an entity without records', async (_, bytes) => {
   const { nights, run, ...end } = await night(bytes, { before: [] });
 
   expect(end).toMatchObject({ stoppedBy: ['empty'], releasable: true });
   expect(await nights.release('of-2026-11-10')).toMatchObject({ ended: 'PUBLISHED' });
   for (const day of [11, 12])
-    expect(await nights.night({ date: `2026-11-${day}`, bytes, run, exportId: idOf(day) })).toMatchObject({
+    expect(await nights.night({ date: `2026-11-${day}`, bytes, run, exportId: idOf(day), named: true })).toMatchObject({
       ended: 'PUBLISHED',
     });
 });
