@@ -1,82 +1,211 @@
-import { createGunzip, type Gunzip } from 'node:zlib';
+import { crc32, createInflateRaw, type InflateRaw, inflateRawSync } from 'node:zlib';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /** Size of the unpacked pieces. */
 const PIECE_BYTES = 128 * 1024;
 
-/**
- * Unpacks gzip with all of its members. The trailer of each member verifies size and CRC-32. Zeros may follow the last.
- * @throws UnreadableFile if it is cut off, damaged or followed by other bytes; any error from reading the bytes
- */
-export async function* gunzipped(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
-  const feeding = feed(gunzip, bytes);
-  // The reader of the content receives an error from the source.
-  feeding.catch((error: Error) => gunzip.destroy(error));
-  try {
-    for await (const piece of gunzip) yield piece;
-    await feeding;
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'Z_BUF_ERROR') throw new UnreadableFile('is gzip that is cut off');
-    throw code.startsWith('Z_') ? new UnreadableFile(DAMAGED) : error;
-  } finally {
-    gunzip.destroy();
-  }
-}
-
+const CUT = 'is gzip that is cut off';
 const DAMAGED = 'is gzip that is damaged, or has other bytes behind its end';
 
-async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  let goOn = () => {};
-  // Ends a pending write if gunzip closes early: its callback would not come.
-  gunzip.once('close', () => goOn());
-  const write = (chunk: Uint8Array) =>
-    new Promise<void>((resolve) => {
-      goOn = resolve;
-      gunzip.write(chunk, () => resolve());
-    });
-  let fed = 0;
-  let ended = false;
-  for await (const chunk of bytes) {
-    if (ended) refuseOthers(chunk);
-    else if (gunzip.destroyed) return;
-    else {
-      await write(chunk);
-      fed += chunk.length;
-      // Node's gunzip stops at zeros after a member.
-      ended = gunzip.bytesWritten < fed;
-      if (ended) refuseOthers(chunk.subarray(chunk.length - (fed - gunzip.bytesWritten)));
-    }
+/** The texts in the header of a gzip member. */
+export interface GzipTexts {
+  /** The name of the packed file; '' without one. */
+  name: string;
+  /** A comment or an extra field may hold text. */
+  others: boolean;
+}
+
+/**
+ * Unpacks gzip (RFC 1952) with all of its members, and verifies size and CRC-32 of each. Zeros may follow the last.
+ * Node's own gunzip does not show the headers of the members.
+ * @throws UnreadableFile if it is cut off, damaged or followed by other bytes; any error from reading the bytes
+ */
+export async function* gunzipped(
+  bytes: AsyncIterable<Uint8Array>,
+  onHeader: (texts: GzipTexts) => void = () => undefined,
+): AsyncGenerator<Uint8Array> {
+  const input = new Pieces(bytes);
+  try {
+    do {
+      onHeader(await readHeader(input));
+      let size = 0;
+      let checksum = 0;
+      for await (const piece of inflated(input, (code) => (code === 'Z_BUF_ERROR' ? CUT : DAMAGED))) {
+        size += piece.length;
+        checksum = crc32(piece, checksum);
+        yield piece;
+      }
+      const trailer = await input.take(8);
+      if (trailer.readUInt32LE(0) !== checksum || trailer.readUInt32LE(4) !== size % 2 ** 32)
+        throw new UnreadableFile(DAMAGED);
+    } while (!(await endsWithZeros(input)));
+  } finally {
+    await input.close();
   }
-  if (!gunzip.destroyed) gunzip.end();
 }
 
-function refuseOthers(bytes: Uint8Array): void {
-  if (bytes.some((byte) => byte !== 0)) throw new UnreadableFile(DAMAGED);
-}
-
-/** Flags of the header of a member, and the bytes before its optional fields (RFC 1952, 2.3). */
+/** Flags of the header of a member, and its fixed beginning (RFC 1952, 2.3). */
+const HAS_CHECKSUM = 2;
 const HAS_EXTRA = 4;
 const HAS_NAME = 8;
 const HAS_COMMENT = 16;
+const RESERVED = 0xe0;
 const HEADER_BYTES = 10;
 /** An extra field without text: the size of a block, as bgzip writes it. */
-const BLOCK_SIZE = '\x06\0BC\x02\0';
+const BLOCK_SIZE = 'BC\x02\0';
+const BLOCK_SIZE_BYTES = 6;
 /** A longer name is a text. */
 const LONGEST_NAME = 255;
 
-/**
- * The texts in the header of the first member. zlib does not show the headers of later members.
- * @returns `name`: of the packed file, '' without one; `others`: a comment or an extra field may hold text
- */
-export function gzipHeader(first: Uint8Array): { name: string; others: boolean } {
-  const header = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+async function readHeader(input: Pieces): Promise<GzipTexts> {
+  const header = await input.take(HEADER_BYTES);
   const flags = header[3] ?? 0;
-  const hasExtra = (flags & HAS_EXTRA) !== 0;
-  const from = HEADER_BYTES + (hasExtra ? 2 + header.readUInt16LE(HEADER_BYTES) : 0);
-  const field = (flags & HAS_NAME) === 0 ? '' : header.toString('latin1', from, from + LONGEST_NAME + 1);
-  const [name = ''] = field.split('\0', 1);
-  const isText = hasExtra && !header.toString('latin1', HEADER_BYTES, from).startsWith(BLOCK_SIZE);
-  return { name, others: isText || name.length > LONGEST_NAME || (flags & HAS_COMMENT) !== 0 };
+  if (header.readUIntBE(0, 3) !== 0x1f8b08 || (flags & RESERVED) !== 0) throw new UnreadableFile(DAMAGED);
+  const has = (flag: number) => (flags & flag) !== 0;
+  const extra = has(HAS_EXTRA) ? await input.take((await input.take(2)).readUInt16LE()) : undefined;
+  const isText = extra && !(extra.length === BLOCK_SIZE_BYTES && extra.toString('latin1').startsWith(BLOCK_SIZE));
+  const name = has(HAS_NAME) ? await input.takeText(LONGEST_NAME + 1) : '';
+  if (has(HAS_COMMENT)) await input.takeText(0);
+  if (has(HAS_CHECKSUM)) await input.take(2);
+  return { name, others: isText || name.length > LONGEST_NAME || has(HAS_COMMENT) };
+}
+
+/** Whether no other member follows. */
+async function endsWithZeros(input: Pieces): Promise<boolean> {
+  let piece = await input.next();
+  if (piece && piece[0] !== 0) {
+    input.putBack(piece);
+    return false;
+  }
+  for (; piece; piece = await input.next()) {
+    if (piece.some((byte) => byte !== 0)) throw new UnreadableFile(DAMAGED);
+  }
+  return true;
+}
+
+/** Bytes that arrive in pieces, and are taken from the front. */
+export class Pieces {
+  readonly #bytes: AsyncIterator<Uint8Array>;
+  #first: Uint8Array = new Uint8Array();
+
+  constructor(bytes: AsyncIterable<Uint8Array>) {
+    this.#bytes = bytes[Symbol.asyncIterator]();
+  }
+
+  /** A piece that is not empty; `undefined` at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    let piece: Uint8Array | undefined = this.#first;
+    this.#first = new Uint8Array();
+    while (piece?.length === 0) piece = (await this.#bytes.next()).value;
+    return piece;
+  }
+
+  putBack(piece: Uint8Array): void {
+    this.#first = piece;
+  }
+
+  async take(length: number): Promise<Buffer> {
+    let taken: Uint8Array = this.#first;
+    while (taken.length < length) {
+      const more = (await this.#bytes.next()).value;
+      if (!more) throw new UnreadableFile(CUT);
+      taken = Buffer.concat([taken, more]);
+    }
+    this.#first = taken.subarray(length);
+    return Buffer.from(taken.buffer, taken.byteOffset, length);
+  }
+
+  /** Takes bytes up to the next 0. @returns the first of them as a text @param most characters of the text */
+  async takeText(most: number): Promise<string> {
+    let text = '';
+    for (;;) {
+      const piece = await this.next();
+      if (!piece) throw new UnreadableFile(CUT);
+      const end = piece.indexOf(0);
+      const part = end === -1 ? piece : piece.subarray(0, end);
+      text += Buffer.from(part.subarray(0, most - text.length)).toString('latin1');
+      if (end === -1) continue;
+      this.putBack(piece.subarray(end + 1));
+      return text;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#bytes.return?.();
+  }
+}
+
+/**
+ * Unpacks one deflated stream. The bytes behind its end stay in `input`.
+ * @param words for an error of zlib, by its code
+ * @throws UnreadableFile; any error from reading the bytes
+ */
+export async function* inflated(input: Pieces, words: (code: string) => string): AsyncGenerator<Uint8Array> {
+  const piece = await input.next();
+  const whole = piece && wholeOf(piece);
+  if (piece) input.putBack(piece.subarray(whole?.engine.bytesWritten ?? 0));
+  if (whole) {
+    yield whole.buffer;
+    return;
+  }
+  const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
+  const feeding = feed(inflate, input);
+  // The reader of the content receives an error from the source.
+  feeding.catch((error: Error) => inflate.destroy(error));
+  try {
+    for await (const piece of inflate) yield piece;
+    await feeding;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    throw code.startsWith('Z_') ? new UnreadableFile(words(code)) : error;
+  } finally {
+    inflate.destroy();
+  }
+}
+
+/** What zlib returns with the option `info`, which its types lack. */
+interface Whole {
+  buffer: Buffer;
+  engine: { bytesWritten: number };
+}
+
+/** Most small streams are shorter. */
+const SMALL_BYTES = 4096;
+
+/** A small stream that ends within a piece: gzip may have many, and a stream of Node for each takes ten times as long. */
+function wholeOf(piece: Uint8Array): Whole | undefined {
+  try {
+    return inflateRawSync(piece, {
+      info: true,
+      chunkSize: SMALL_BYTES,
+      maxOutputLength: PIECE_BYTES,
+    }) as unknown as Whole;
+  } catch {
+    // The stream is longer than the piece, large or damaged.
+    return undefined;
+  }
+}
+
+async function feed(inflate: InflateRaw, input: Pieces): Promise<void> {
+  let goOn = () => {};
+  // Ends a pending write at the end of the stream: its callback does not come.
+  inflate.once('close', () => goOn());
+  let fed = 0;
+  for (let piece = await input.next(); piece; piece = await input.next()) {
+    const { length } = piece;
+    const written = piece;
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+      if (inflate.destroyed) resolve();
+      else inflate.write(written, () => resolve());
+    });
+    fed += length;
+    const left = fed - inflate.bytesWritten;
+    if (left > 0) {
+      input.putBack(piece.subarray(length - left));
+      return;
+    }
+    if (inflate.destroyed) return;
+  }
+  inflate.end();
 }

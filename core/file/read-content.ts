@@ -8,7 +8,7 @@ import { type ByteSource, hashing, putAside, type Start, type StoredBytes, start
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
-import { gunzipped, gzipHeader } from './gunzip.ts';
+import { gunzipped } from './gunzip.ts';
 import { freeDisk, ReadingBudget, ReadingUnfinished } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 import { openZip, type ZipArchive } from './zip-archive.ts';
@@ -97,9 +97,12 @@ const ZIPPED = ', packed in a zip archive';
 async function readStored({ source, chunks, proven }: Stored, context: Context): Promise<Content> {
   const stored = await startOf(chunks);
   if (isGzip(stored.first)) {
-    const unpacked = await startOf(counted(gunzipped(stored.chunks), context));
-    const { content, ...others } = await readStream(unpacked, GZIPPED, context);
-    return { ...others, compression: 'gzip', content: withTexts(content, containerTexts(gzipHeader(stored.first))) };
+    const elsewhere = new Set<string>();
+    const content = gunzipped(stored.chunks, (texts) => {
+      for (const what of containerTexts(texts)) elsewhere.add(what);
+    });
+    const read = await readStream(await startOf(counted(content, context)), GZIPPED, context);
+    return { ...read, compression: 'gzip', content: withTexts(read.content, [...elsewhere]) };
   }
   const judged = judgeStart(stored, context);
   if (judged.result !== 'zip')

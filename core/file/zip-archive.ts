@@ -1,5 +1,4 @@
-import { pipeline } from 'node:stream';
-import { crc32, createInflateRaw } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import {
   type Entry,
   fromRandomAccessReaderPromise,
@@ -10,6 +9,7 @@ import {
   type ZipFile,
 } from 'yauzl';
 import type { ByteSource } from './byte-source.ts';
+import { inflated, Pieces } from './gunzip.ts';
 import type { ReadingBudget } from './reading-limits.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
@@ -40,7 +40,6 @@ export interface ZipArchive {
 
 /** More than the entries of a workbook with a picture in every row. */
 const MOST_ENTRIES = 10_000;
-const INFLATED_BYTES = 64 * 1024;
 
 /**
  * Opens a zip archive by the directory at its end.
@@ -160,28 +159,21 @@ async function* contentOf(
   let checksum = 0;
   // Some writers mark an empty entry as deflated.
   const stored = compressionMethod === 0 || compressedSize === 0;
-  for await (const chunk of stored ? packed : inflated(packed, compressedSize)) {
-    budget.read(chunk.length);
-    size += chunk.length;
-    if (size > uncompressedSize) break;
-    checksum = crc32(chunk, checksum);
-    yield chunk;
-  }
-  if (size !== uncompressedSize) throw new UnreadableFile('has an entry of another size than its directory says');
-  if (checksum !== expected) throw new UnreadableFile('is damaged: the checksum of an entry is another');
-}
-
-async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: number): AsyncGenerator<Uint8Array> {
-  const inflate = createInflateRaw({ chunkSize: INFLATED_BYTES });
-  // The reader of the content receives the error.
-  pipeline(packed, inflate, () => undefined);
+  const input = new Pieces(packed);
   try {
-    for await (const chunk of inflate) yield chunk;
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    throw code.startsWith('Z_') ? new UnreadableFile('is damaged: an entry cannot be unpacked') : error;
+    for await (const chunk of stored ? packed : inflated(input, () => 'is damaged: an entry cannot be unpacked')) {
+      budget.read(chunk.length);
+      size += chunk.length;
+      if (size > uncompressedSize) break;
+      checksum = crc32(chunk, checksum);
+      yield chunk;
+    }
+    if (size !== uncompressedSize) throw new UnreadableFile('has an entry of another size than its directory says');
+    if (checksum !== expected) throw new UnreadableFile('is damaged: the checksum of an entry is another');
+    if (!stored && (await input.next())) throw new UnreadableFile('has an entry with bytes behind its content');
+  } finally {
+    await input.close();
   }
-  if (inflate.bytesWritten !== compressedSize) throw new UnreadableFile('has an entry with bytes behind its content');
 }
 
 interface Extent {

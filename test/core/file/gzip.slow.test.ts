@@ -106,11 +106,19 @@ describe('the header of gzip', () => {
     ['a comment', 16, 'Dan Cohen\0', [OTHERS]],
     ['an extra field', 4, '\x07\0AB\x03\0Dan', [OTHERS]],
     ['a name after an extra field, and a comment', 28, '\x07\0AB\x03\0DanDan.csv\0Dan\0', [OTHERS, NAME]],
-  ])('includes %s, and unusual texts count as values elsewhere', async (_, flags, fields, elsewhereKinds) => {
-    const { content } = (await read(withFields(flags, fields))).facts;
+  ])(
+    'includes %s, and unusual texts of any member count as values elsewhere',
+    async (_, flags, fields, elsewhereKinds) => {
+      const packed = withFields(flags, fields);
+      const found = { elsewhere: elsewhereKinds.length, elsewhereKinds };
 
-    expect(content).toMatchObject({ rows: 40, elsewhere: elsewhereKinds.length, elsewhereKinds });
-  });
+      expect((await read(packed)).facts.content).toMatchObject({ rows: 40, ...found });
+      for (const size of [1, 7, 64_000]) {
+        const { content } = (await read(Buffer.concat([PACKED, packed, gzipSync('')]), size)).facts;
+        expect(content).toMatchObject({ rows: 80, ...found });
+      }
+    },
+  );
 });
 
 describe('a gzip bomb', () => {
