@@ -64,7 +64,8 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
 
 function problemsText({ first, total, perField }: ProblemReport): string {
   const rows = first.map(({ line, field, sentence }) => [line === 0 ? '' : String(line), field ?? '', sentence]);
-  const fields = Object.entries(perField).map(([field, count]) => [field, String(count)]);
+  const counted = [...perField].sort(([, one], [, other]) => other - one);
+  const fields = counted.map(([field, count]) => [field, String(count)]);
   const more = total > first.length ? `\n  … and ${manyText(total - first.length, 'more problem')}` : '';
   return `${textTable(['line', 'field', 'problem'], rows)}${more}\n\n${textTable(['field', 'problems'], fields)}\n`;
 }

@@ -10,7 +10,7 @@ import { configurationFile, readConfiguration } from '../../core/config/configur
 import { RunError } from '../../core/errors.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
-import { csvToJsonl } from '../../core/updates/read-csv.ts';
+import { CSV, csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { secondsBetween } from '../runs/run.ts';
 import { failureText } from '../runs/run-words.ts';
@@ -183,7 +183,7 @@ async function askBefore(
  */
 export async function uploadInput(store: UploadBucket, batch: string, checked: CheckedUpdates): Promise<string> {
   const same = sameBytes(checked);
-  const isCsv = checked.source.reader.format === 'csv';
+  const isCsv = checked.source.reader === CSV;
   const body = Readable.from(isCsv ? csvToJsonl(same) : same, { objectMode: false });
   const key = keysOf(batch).input;
   try {

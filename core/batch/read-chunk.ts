@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import { RunError } from '../errors.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { LONGEST_LINE } from '../updates/line-blocks.ts';
-import { FOUND_VALID, isProblem, JsonlReader, type UpdateEntry, type UpdateRecord } from '../updates/read-updates.ts';
+import { LONGEST_LINE, lineCount } from '../updates/line-blocks.ts';
+import { FOUND_VALID, isProblem, readJsonLines, type UpdateRecord } from '../updates/read-updates.ts';
 import type { Batch } from './batch-state.ts';
 
 /** A piece holds at least one whole line. The input is read in pieces: an idle stream would be closed. */
@@ -18,20 +18,19 @@ export interface Stretch {
 
 /** The records of a stretch, in order. @throws RunError `StorageConflict` if the input was changed after validation */
 export async function* readRecords(store: Bucket, batch: Batch, stretch: Stretch): AsyncGenerator<UpdateRecord, void> {
-  const reader = new JsonlReader(FOUND_VALID, stretch.line);
-  let { byte } = stretch;
+  let { byte, line } = stretch;
   while (byte < stretch.to) {
     const end = Math.min(stretch.to, byte + PIECE_BYTES);
     const piece = await pieceOf(store, batch, byte, end);
     const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
-    const entries: UpdateEntry[] = [];
-    reader.read({ bytes: whole, from: byte, tooLong: false }, entries);
-    for (const entry of entries) {
+    const block = { bytes: whole, from: byte, tooLong: false };
+    for (const entry of readJsonLines(block, line, FOUND_VALID)) {
       if (isProblem(entry)) throw changed(batch.inputKey);
       yield entry;
     }
     byte += whole.length;
+    line += lineCount(block);
   }
 }
 

@@ -51,6 +51,14 @@ export function linesIn({ bytes, from }: LineBlock): string[] {
   return lines;
 }
 
+/** The number of lines in a block. */
+export function lineCount({ bytes, tooLong }: LineBlock): number {
+  if (tooLong) return 1;
+  let count = bytes.at(-1) === LF ? 0 : 1;
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
+  return count;
+}
+
 /** Passes all bytes on, and adds their length and CRC-32 to `total`. */
 export async function* measured(
   pieces: AsyncIterable<string | Uint8Array>,

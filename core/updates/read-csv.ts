@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { finished } from 'node:stream/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { RunError } from '../errors.ts';
@@ -7,16 +6,14 @@ import { type LineBlock, LONGEST_LINE } from './line-blocks.ts';
 import {
   createRecordCheck,
   isProblem,
-  notUtf8,
   type RecordCheck,
-  readUpdateBlocks,
+  readBlocks,
   tooLongLine,
   type UpdateEntry,
   type UpdateReader,
 } from './read-updates.ts';
 import { keepsDigits, numberOf, type Problem, shownName, unknownField } from './update-line.ts';
 
-const LF = 0x0a;
 /** A record with more characters is measured as JSON, as it is sent: a character takes at most 6 bytes. */
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
@@ -25,7 +22,14 @@ const WORTH_MEASURING = LONGEST_LINE / 8;
  * empty cell, quoted or not, does not change its field. Unquoted `\N` means `null`. An empty text needs JSON Lines.
  * Reading ends at a misplaced quotation mark, because it is not known where the next record begins.
  */
-export const CSV: UpdateReader = { format: 'csv', open: (rules) => new CsvReader(createRecordCheck(rules)) };
+export const CSV: UpdateReader = (bytes, rules) => {
+  const reader = new CsvReader(createRecordCheck(rules));
+  return readBlocks(bytes, {
+    read: (block) => reader.read(block),
+    end: () => reader.end(),
+    hasStopped: () => reader.stopped,
+  });
+};
 
 type Cells = (string | null)[];
 
@@ -40,15 +44,14 @@ const UNREADABLE: Partial<Record<string, string>> = {
 };
 
 class CsvReader {
-  /** The physical line on which the next record begins. */
-  line = 1;
+  /** Whether the rest of the file cannot be read. */
   stopped = false;
   readonly #check: RecordCheck;
   readonly #parser: Parser;
+  /** The physical line on which the next record begins. */
+  #line = 1;
   #columns: (CsvColumn | null)[] | undefined;
-  #to: UpdateEntry[] = [];
-  /** The physical line on which the next block begins. */
-  #blockLine = 1;
+  #entries: UpdateEntry[] = [];
   #hasLoneCr = false;
 
   constructor(check: RecordCheck) {
@@ -72,21 +75,17 @@ class CsvReader {
     this.#parser.on('error', () => undefined);
   }
 
-  async read({ bytes, tooLong }: LineBlock, to: UpdateEntry[]): Promise<void> {
-    this.#to = to;
-    // Cells without unreadable characters are checked as well.
-    if (!isUtf8(bytes)) to.push(...wrongLines(bytes, this.#blockLine));
-    for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) this.#blockLine += 1;
+  async read({ bytes, tooLong }: LineBlock): Promise<UpdateEntry[]> {
     const error = await new Promise((resolve) => this.#parser.write(bytes, resolve));
     if (error) this.#failed(error);
     else if (tooLong) this.#stop(TOO_LONG);
+    return this.#entries.splice(0);
   }
 
-  async end(to: UpdateEntry[]): Promise<void> {
-    if (this.stopped) return;
-    this.#to = to;
+  async end(): Promise<UpdateEntry[]> {
     this.#parser.end();
     await finished(this.#parser, { readable: false }).catch((error: unknown) => this.#failed(error));
+    return this.#entries;
   }
 
   #failed(error: unknown): void {
@@ -97,19 +96,19 @@ class CsvReader {
 
   #stop(sentence: string): void {
     this.stopped = true;
-    this.#to.push({ line: this.line, field: null, sentence: `${sentence}; reading ended here` });
+    this.#entries.push({ line: this.#line, field: null, sentence: `${sentence}; reading ended here` });
   }
 
   #add(cells: Cells): void {
-    const { line } = this;
-    for (const cell of cells) if (cell?.includes('\n')) this.line += cell.split('\n').length - 1;
-    this.line += 1;
+    const line = this.#line;
+    for (const cell of cells) if (cell?.includes('\n')) this.#line += cell.split('\n').length - 1;
+    this.#line += 1;
     const hasLoneCr = this.#hasLoneCr;
     this.#hasLoneCr = false;
     const isEmpty = cells.length === 1 && cells[0] === '';
     if (this.stopped || isEmpty) return;
     if (hasLoneCr) {
-      this.#to.push({ line, field: null, sentence: LONE_CR });
+      this.#entries.push({ line, field: null, sentence: LONE_CR });
       this.stopped = this.#columns === undefined;
     } else if (this.#columns) this.#record(line, cells, this.#columns);
     else this.#header(line, cells);
@@ -117,7 +116,7 @@ class CsvReader {
 
   #header(line: number, cells: Cells): void {
     const { columns, problems } = readHeader(line, cells);
-    this.#to.push(...problems);
+    this.#entries.push(...problems);
     this.#columns = columns ?? [];
     this.stopped = columns === null;
   }
@@ -125,12 +124,12 @@ class CsvReader {
   #record(line: number, cells: Cells, columns: (CsvColumn | null)[]): void {
     if (cells.length !== columns.length) {
       const sentence = `has ${cells.length} cells where the header has ${columns.length}`;
-      this.#to.push({ line, field: null, sentence });
+      this.#entries.push({ line, field: null, sentence });
       return;
     }
     const record = recordOf(cells, columns);
-    if (isTooLong(cells, record)) this.#to.push(tooLongLine(line));
-    else this.#check({ line, from: null, record }, this.#to);
+    if (isTooLong(cells, record)) this.#entries.push(tooLongLine(line));
+    else this.#entries.push(...this.#check({ line, from: null, record }));
   }
 }
 
@@ -148,19 +147,6 @@ function isTooLong(cells: Cells, record: object): boolean {
   let characters = 0;
   for (const cell of cells) characters += cell?.length ?? 0;
   return characters > WORTH_MEASURING && Buffer.byteLength(JSON.stringify(record)) > LONGEST_LINE;
-}
-
-/** The physical lines of a block that are not UTF-8. */
-function wrongLines(bytes: Buffer, first: number): Problem[] {
-  const wrong: Problem[] = [];
-  let line = first;
-  for (let at = 0; at < bytes.length; line += 1) {
-    const found = bytes.indexOf(LF, at);
-    const end = found === -1 ? bytes.length : found;
-    if (!isUtf8(bytes.subarray(at, end))) wrong.push(notUtf8(line));
-    at = end + 1;
-  }
-  return wrong;
 }
 
 /** A column of a CSV file: `id` or a field. */
@@ -219,7 +205,7 @@ function missingId(names: string[]): string {
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let line = 1;
-  for await (const { entries } of readUpdateBlocks(CSV, csv, { allowNull: true })) {
+  for await (const { entries } of CSV(csv, { allowNull: true })) {
     let text = '';
     for (const entry of entries) {
       if (isProblem(entry)) {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { jsonOrUndefined } from '../json.ts';
-import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
+import { type LineBlock, LONGEST_LINE, lineBlocks, lineCount } from './line-blocks.ts';
 import {
   hasId,
   type LineRules,
@@ -12,8 +12,6 @@ import {
   shownName,
   type WithId,
 } from './update-line.ts';
-
-export type UpdateFormat = 'csv' | 'jsonl';
 
 /** One valid record of an update file. */
 export interface UpdateRecord {
@@ -39,107 +37,101 @@ interface UpdateBlock {
   lines: number;
 }
 
-/** Reads the blocks of one file in order. It never throws for their content. */
-interface BlockReader {
-  /** The line on which the next record begins. */
-  line: number;
-  /** Whether the rest of the file cannot be read. */
-  stopped: boolean;
-  read: (block: LineBlock, to: UpdateEntry[]) => Promise<void> | void;
-  /** Reads the incomplete rest at the end of the file. */
-  end?: (to: UpdateEntry[]) => Promise<void>;
-}
-
-/** A reader: `JSONL`, or `CSV` (read-csv.ts), which only the command uses. */
-export interface UpdateReader {
-  format: UpdateFormat;
-  open: (rules: LineRules) => BlockReader;
-}
-
-/** The reader of JSON Lines. */
-export const JSONL: UpdateReader = {
-  format: 'jsonl',
-  open: (rules) => new JsonlReader(createRecordCheck(rules)),
-};
-
-/** The reader for lines that another batch has validated. */
-export const VALIDATED_JSONL: UpdateReader = { format: 'jsonl', open: () => new JsonlReader(FOUND_VALID) };
-
 /**
  * Reads a file of customer updates of any size: valid records and problems, in line order. It needs about 100 bytes of
  * memory per record, for ids, to find duplicates. It never throws for the content of the file.
  */
+export type UpdateReader = (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateBlock, void>;
+
+/** The reader of JSON Lines. The reader of CSV is in `read-csv.ts`; only the command uses it. */
+export const JSONL: UpdateReader = (bytes, rules) => {
+  const check = createRecordCheck(rules);
+  return readBlocks(bytes, { read: (block, line) => readJsonLines(block, line, check) });
+};
+
+/** The reader for lines that another batch has validated. */
+export const VALIDATED_JSONL: UpdateReader = (bytes) =>
+  readBlocks(bytes, { read: (block, line) => readJsonLines(block, line, FOUND_VALID) });
+
+/** The entries of a file, one by one. */
 export async function* readUpdates(
-  reader: UpdateReader,
+  read: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
 ): AsyncGenerator<UpdateEntry, void> {
-  for await (const { entries } of readUpdateBlocks(reader, bytes, rules)) yield* entries;
+  for await (const { entries } of read(bytes, rules)) yield* entries;
 }
 
-/** Like `readUpdates`, but in blocks. */
-export async function* readUpdateBlocks(
-  { open }: UpdateReader,
+/** Reads the blocks of one file in order. */
+interface BlockReader {
+  /** @param line the physical line on which the block begins */
+  read: (block: LineBlock, line: number) => Promise<UpdateEntry[]> | UpdateEntry[];
+  /** Whether the rest of the file cannot be read. */
+  hasStopped?: () => boolean;
+  /** Reads the incomplete rest at the end of the file. */
+  end?: () => Promise<UpdateEntry[]>;
+}
+
+/** Reads a file block by block. Reading ends at the first line that is not UTF-8: the whole file has to be saved anew. */
+export async function* readBlocks(
   bytes: AsyncIterable<Uint8Array>,
-  rules = STRICT,
+  { read, hasStopped = () => false, end }: BlockReader,
 ): AsyncGenerator<UpdateBlock, void> {
-  const reader = open(rules);
-  const wholeFile = (sentence: string) => ({ entries: [{ line: 0, field: null, sentence }], lines: reader.line - 1 });
-  let isEmpty = true;
+  let lines = 0;
   let found = 0;
   for await (const block of lineBlocks(bytes)) {
     // UTF-16, workbooks, archives and other binary files have such bytes at their start.
-    if (isEmpty && block.bytes.includes(0)) return yield wholeFile(NOT_A_TEXT);
-    isEmpty = false;
-    const entries: UpdateEntry[] = [];
-    await reader.read(block, entries);
+    if (lines === 0 && block.bytes.includes(0)) return yield ofFile(NOT_A_TEXT, lines);
+    const wrong = block.tooLong ? -1 : notUtf8In(block.bytes);
+    if (wrong !== -1) {
+      const entries = [{ line: lines + wrong + 1, field: null, sentence: 'is not UTF-8: save the file as UTF-8' }];
+      return yield { entries, lines: lines + wrong + 1 };
+    }
+    const entries = await read(block, lines + 1);
+    lines += lineCount(block);
     found += entries.length;
-    yield { entries, lines: reader.line - 1 };
-    if (reader.stopped) break;
+    yield { entries, lines };
+    if (hasStopped()) return;
   }
-  const entries: UpdateEntry[] = [];
-  await reader.end?.(entries);
-  yield { entries, lines: reader.line - 1 };
-  if (found + entries.length === 0) yield wholeFile(isEmpty ? 'is empty' : 'holds no record to update');
+  const entries = (await end?.()) ?? [];
+  yield { entries, lines };
+  if (found + entries.length === 0) yield ofFile(lines === 0 ? 'is empty' : 'holds no record to update', lines);
 }
 
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
+const ofFile = (sentence: string, lines: number) => ({ entries: [{ line: 0, field: null, sentence }], lines });
+
+/** The place of the first line that is not UTF-8, or -1. */
+function notUtf8In(bytes: Buffer): number {
+  if (isUtf8(bytes)) return -1;
+  const lines = bytes.toString('latin1').split('\n');
+  return lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
+}
+
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads JSON Lines. A blank line is not a record. */
-export class JsonlReader implements BlockReader {
-  readonly stopped = false;
-  readonly #check: RecordCheck;
-  line: number;
-
-  /** @param line the number of the first line */
-  constructor(check: RecordCheck, line = 1) {
-    this.#check = check;
-    this.line = line;
+/** Reads the lines of a block, which begins at `first`. A blank line is not a record. */
+export function readJsonLines({ bytes, from, tooLong }: LineBlock, first: number, check: RecordCheck): UpdateEntry[] {
+  const entries: UpdateEntry[] = [];
+  let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+  for (let line = first; at < bytes.length; line += 1) {
+    const found = bytes.indexOf(LF, at);
+    const end = found === -1 ? bytes.length : found;
+    if (tooLong || end - at > LONGEST_LINE) entries.push(tooLongLine(line));
+    else for (const entry of readLine(bytes.toString('utf8', at, end), line, from + at, check)) entries.push(entry);
+    at = end + 1;
   }
+  return entries;
+}
 
-  read({ bytes, from, tooLong }: LineBlock, to: UpdateEntry[]): void {
-    const valid = isUtf8(bytes);
-    let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
-    for (; at < bytes.length; this.line += 1) {
-      const found = bytes.indexOf(LF, at);
-      const end = found === -1 ? bytes.length : found;
-      if (tooLong || end - at > LONGEST_LINE) to.push(tooLongLine(this.line));
-      else if (!valid && !isUtf8(bytes.subarray(at, end))) to.push(notUtf8(this.line));
-      else this.#line(bytes.toString('utf8', at, end), from + at, to);
-      at = end + 1;
-    }
-  }
-
-  #line(text: string, from: number, to: UpdateEntry[]): void {
-    const { line } = this;
-    // Blank lines are common in a file made from a CSV or from failed lines.
-    if (text.trim() === '') return;
-    const record = jsonOrUndefined(text);
-    if (isObject(record)) this.#check({ line, from, record, text }, to);
-    else to.push({ line, field: null, sentence: notARecord(text, record) });
-  }
+function readLine(text: string, line: number, from: number, check: RecordCheck): UpdateEntry[] {
+  // Blank lines are common in a file made from a CSV or from failed lines.
+  if (text.trim() === '') return [];
+  const record = jsonOrUndefined(text);
+  return isObject(record)
+    ? check({ line, from, record, text })
+    : [{ line, field: null, sentence: notARecord(text, record) }];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -156,10 +148,6 @@ export function tooLongLine(line: number) {
   return { line, field: null, sentence: `is longer than ${LONGEST_LINE} bytes, the most that a line may have` };
 }
 
-export function notUtf8(line: number) {
-  return { line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' };
-}
-
 /** A record before its check. */
 interface Unchecked extends Omit<UpdateRecord, 'record'> {
   record: Record<string, unknown>;
@@ -167,25 +155,27 @@ interface Unchecked extends Omit<UpdateRecord, 'record'> {
   text?: string;
 }
 
-/** Adds to `to` either the record or its problems. */
-export type RecordCheck = (given: Unchecked, to: UpdateEntry[]) => void;
+/** Returns either the record or its problems. */
+export type RecordCheck = (given: Unchecked) => UpdateEntry[];
 
 /** Checks records, and refuses an id that occurs twice: two changes to one customer might be applied in any order. */
 export function createRecordCheck(rules: LineRules): RecordCheck {
   const lines = new Map<string, number>();
-  return ({ line, from, record, text }, to) => {
+  return ({ line, from, record, text }) => {
     const problems = problemsOf(line, record, rules);
     const hidden = text === undefined || problems.length > 0 ? undefined : hiddenProblem(line, text, record);
-    const known = hasId(record);
-    const id = known ? shortened(record.id) : '';
+    if (hidden) problems.push(hidden);
+    if (!hasId(record)) return problems;
+    const id = shortened(record.id);
     const first = lines.get(id);
-    if (first !== undefined) {
-      to.push({ line, field: 'id', sentence: `is the same as on line ${first}: a file changes a customer once` });
-    } else if (known) {
-      lines.set(id, line);
-      if (problems.length === 0 && !hidden) to.push({ line, from, record });
-    }
-    to.push(...problems, ...(hidden ? [hidden] : []));
+    if (first === undefined) lines.set(id, line);
+    else
+      problems.unshift({
+        line,
+        field: 'id',
+        sentence: `is the same as on line ${first}: a file changes a customer once`,
+      });
+    return problems.length > 0 ? problems : [{ line, from, record }];
   };
 }
 
@@ -209,9 +199,11 @@ function hiddenProblem(line: number, text: string, record: Record<string, unknow
 }
 
 /** The check for lines that were validated before, perhaps by another release with other rules: it needs only an id. */
-export const FOUND_VALID: RecordCheck = ({ line, from, record }, to) => {
-  to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' });
-};
+export const FOUND_VALID: RecordCheck = ({ line, from, record }) => [
+  hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' },
+];
+
+export type UpdateFormat = 'csv' | 'jsonl';
 
 const EXTENSIONS: Record<string, UpdateFormat> = { '.csv': 'csv', '.jsonl': 'jsonl', '.ndjson': 'jsonl' };
 

@@ -1,18 +1,35 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
-import { ChunkIndex, chunksText } from '../../../core/batch/validate-updates.ts';
+import { chunksText, validateUpdates } from '../../../core/batch/validate-updates.ts';
+import type { UpdateReader } from '../../../core/updates/read-updates.ts';
+import { idOf } from '../updates/support/lines.ts';
 
 /** Records on every `gap`-th line, 10 bytes each, then `tail` lines without a record. */
-function chunksOf(records: number, gap = 1, tail = 0): { chunks: Chunk[]; lines: number; bytes: number } {
-  const bytes = (records * gap + tail) * 10;
-  const index = new ChunkIndex(bytes);
-  for (let n = 1; n <= records; n += 1) index.add(n * gap, (n * gap - 1) * 10);
+async function chunksOf(
+  records: number,
+  gap = 1,
+  tail = 0,
+): Promise<{ chunks: Chunk[]; lines: number; bytes: number }> {
   const lines = records * gap + tail;
-  return { chunks: index.chunks(lines, bytes), lines, bytes };
+  const record = { id: idOf(1) };
+  const read: UpdateReader = async function* (bytes) {
+    for await (const _ of bytes);
+    const entries = Array.from({ length: records }, (_, n) => ({
+      line: (n + 1) * gap,
+      from: ((n + 1) * gap - 1) * 10,
+      record,
+    }));
+    yield { entries, lines };
+  };
+  const file = async function* () {
+    yield Buffer.alloc(lines * 10);
+  };
+  const { chunks, bytes } = await validateUpdates(read, file(), undefined, lines * 10);
+  return { chunks, lines, bytes };
 }
 
-function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, records: number): void {
+function expectWhole({ chunks, lines, bytes }: Awaited<ReturnType<typeof chunksOf>>, records: number): void {
   for (const chunk of chunks) chunkSchema.parse(chunk);
   const ends = (first: object, key: keyof Chunk) => [first, ...chunks].map((chunk) => ({ ...chunk })[key as never]);
   expect(ends({ to: 0 }, 'to').slice(0, -1)).toEqual(chunks.map(({ from }) => from));
@@ -24,11 +41,11 @@ function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, reco
   for (const { from, firstLine } of chunks) expect(from).toBe((firstLine - 1) * 10);
 }
 
-test('puts every line in exactly one of at most 1,000 chunks, for any number of records', () => {
+test('puts every line in exactly one of at most 1,000 chunks, for any number of records', async () => {
   const counts = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 90_000, max: 120_000 }));
-  fc.assert(
-    fc.property(counts, fc.integer({ min: 1, max: 3 }), fc.nat(2), (records, gap, tail) => {
-      const cut = chunksOf(records, gap, tail);
+  await fc.assert(
+    fc.asyncProperty(counts, fc.integer({ min: 1, max: 3 }), fc.nat(2), async (records, gap, tail) => {
+      const cut = await chunksOf(records, gap, tail);
 
       expectWhole(cut, records);
       expect(cut.chunks.length).toBeLessThanOrEqual(1000);
@@ -43,19 +60,15 @@ test.each([
   [100_001, 101],
   [1_000_000, 1000],
   [3_300_000, 3300],
-])('%i records are cut into chunks of at most %i', (records, most) => {
-  const cut = chunksOf(records);
+])('%i records are cut into chunks of at most %i', async (records, most) => {
+  const cut = await chunksOf(records);
 
   expectWhole(cut, records);
   expect(Math.max(...cut.chunks.map((chunk) => chunk.records))).toBeLessThanOrEqual(most);
 });
 
-test('without records there are no chunks', () => {
-  expect(new ChunkIndex(5).chunks(5, 5)).toEqual([]);
-});
-
-test('writes one line per chunk, with positions and counts only', () => {
-  expect(chunksText(chunksOf(101).chunks)).toBe(
+test('writes one line per chunk, with positions and counts only', async () => {
+  expect(chunksText((await chunksOf(101)).chunks)).toBe(
     '{"chunk":1,"from":0,"to":1000,"firstLine":1,"lastLine":100,"records":100}\n' +
       '{"chunk":2,"from":1000,"to":1010,"firstLine":101,"lastLine":101,"records":1}\n',
   );

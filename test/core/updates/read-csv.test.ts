@@ -159,23 +159,6 @@ test.each([
   ]);
 });
 
-test('reports lines that are not UTF-8 by their own numbers, even within long cells', async () => {
-  const row = (n: number, cell: Uint8Array) => Buffer.concat([Buffer.from(`${idOf(n)},"`), cell, Buffer.from('"\n')]);
-  const long = Buffer.concat([Buffer.from('x\n'.repeat(40_000)), Buffer.from([0xe0])]);
-  const file = Buffer.concat([
-    Buffer.from('id,notes\n'),
-    row(1, Buffer.from([0xf9])),
-    row(2, long),
-    row(3, Buffer.from('a')),
-  ]);
-
-  const entries = await entriesOf('csv', file);
-
-  const notUtf8 = entries.filter((entry) => 'sentence' in entry).map(({ line }) => line);
-  expect(notUtf8).toEqual([2, 40_003]);
-  expect(entries.at(-1)).toMatchObject({ line: 40_004, record: { id: idOf(3) } });
-});
-
 test.each([
   ['a cell of 10 MB', `id,notes\n${idOf(1)},${'x'.repeat(10 * MB)}\n${idOf(2)},y\n`],
   ['a quotation mark that is never closed', csv('notes', '"x', ...Array.from({ length: 40_000 }, () => 'y'))],

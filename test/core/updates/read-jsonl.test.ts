@@ -70,17 +70,3 @@ test('reads a line of the maximum length, and refuses one byte more', async () =
   expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest) }))).toMatchObject([{ record: {} }]);
   expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest + 1) }))).toMatchObject([{ field: null }]);
 });
-
-test('reports a line that is not UTF-8, and reads the others', async () => {
-  const bad = Buffer.concat([
-    Buffer.from(`${line(1)}{"notes":"`),
-    Buffer.from([0xf9, 0xec]),
-    Buffer.from(`"}\n${line(3)}`),
-  ]);
-
-  expect(await entriesOf('jsonl', bad)).toMatchObject([
-    { line: 1, record: {} },
-    { line: 2, sentence: 'is not UTF-8: save the file as UTF-8' },
-    { line: 3, record: {} },
-  ]);
-});

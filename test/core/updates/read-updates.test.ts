@@ -35,6 +35,21 @@ test.each<[string, UpdateFormat, (id: string) => string]>([
   ]);
 });
 
+test.each<[UpdateFormat, string, string]>([
+  ['jsonl', good, '{"notes":"'],
+  ['csv', `id,notes\n${idOf(1)},"x\n${'y\n'.repeat(100_000)}"\n`, `${idOf(2)},"a\n`],
+])(
+  '%s: reports the first line that is not UTF-8, even within a long cell, and ends there',
+  async (format, before, start) => {
+    const file = Buffer.concat([Buffer.from(before + start), Buffer.from([0xf9, 0xec]), Buffer.from('"\n\n')]);
+
+    const entries = await entriesOf(format, file);
+
+    const line = (before + start).split('\n').length;
+    expect(entries.at(-1)).toEqual({ line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' });
+  },
+);
+
 test('reports a repeated id even if its line has another problem', async () => {
   const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
 

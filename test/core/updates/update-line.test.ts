@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FIELD_RULES } from '../../../core/updates/customer-fields.ts';
-import { hasId, problemsOf, updateLineSchema } from '../../../core/updates/update-line.ts';
+import { hasId, problemsOf, shownName, updateLineSchema } from '../../../core/updates/update-line.ts';
 import { runs } from '../../support/runs.ts';
 import { idOf } from './support/lines.ts';
 
@@ -100,4 +100,14 @@ test('problemsOf accepts exactly what the schema accepts, and with allowNull als
     { numRuns: runs(5000) },
   );
   expect(taken).toBeGreaterThan(runs(50));
+});
+
+test.each([
+  ['colour', 'colour'],
+  ['', '(empty name)'],
+  ['a\u001b[31m\nb', 'a?[31m?b'],
+  ['x'.repeat(5000), `${'x'.repeat(40)}…`],
+  ['שם פרטי', 'שם פרטי'],
+])('shows a name without control characters, and at most 40 characters of it: %j', (name, shown) => {
+  expect(shownName(name)).toBe(shown);
 });
