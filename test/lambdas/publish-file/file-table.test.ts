@@ -408,7 +408,6 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['a sentence in two lines', 'Sorry, this link, expired\nAsk again\n', 'text whose first record has 3 fields'],
   ['only white space', ' \r\n\t\n', 'text whose first record has'],
   ['only line breaks', '\r\n\n\n', 'text without a single record'],
-  ['only a byte order mark', '\uFEFF', 'text without a single record'],
   [
     'records with more fields than requested',
     csv([
