@@ -28,14 +28,12 @@ export interface Settings {
   rewrite: (answer: Response, kind: CallKind) => Response | Promise<Response>;
 }
 
-export type SandboxOptions = { [K in keyof Settings]?: Settings[K] | undefined } & {
-  /** Port on 127.0.0.1; 0 = any free one. */
-  port?: number | undefined;
-};
+/** Settings other than the defaults. `port`: on 127.0.0.1; 0 = any free one. */
+export type SandboxOptions = Partial<Settings> & { port?: number };
 
 const DEFAULT_ROWS = 240;
 
-const DEFAULTS: Settings = {
+export const DEFAULTS: Settings = {
   clientId: 'sandbox-client',
   clientSecret: 'sandbox-demo-value-not-a-secret',
   clientAuthentication: ['basic', 'post'],
@@ -49,12 +47,6 @@ const DEFAULTS: Settings = {
   canary: '',
   rewrite: (answer) => answer,
 };
-
-/** The settings from the options, completed by the defaults. */
-export function resolveSettings({ port: _port, ...options }: SandboxOptions): Settings {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return { ...DEFAULTS, ...Object.fromEntries(given) };
-}
 
 /** Number of records of an entity. */
 export function rowsOf(settings: Settings, entity: Entity): number {

@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { z } from 'zod';
+import { isLoopback } from '../core/config/configuration.ts';
 import { addCustomers } from './api/customer-routes.ts';
 import { addExports } from './api/export-routes.ts';
 import { Records } from './data/records.ts';
@@ -14,12 +15,12 @@ import { addFiles } from './files/route.ts';
 import { addAuthorizeEndpoint } from './oauth/authorization.ts';
 import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
-import { Clock, resolveSettings, type SandboxOptions } from './sandbox-settings.ts';
+import { Clock, DEFAULTS, type SandboxOptions } from './sandbox-settings.ts';
 import { problem, track } from './track.ts';
 import { Jobs, Ledger, type SandboxApp, type SandboxEnv, type World } from './world.ts';
 
 /** A running sandbox CRM. */
-export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 'clock' | 'records'> {
+export interface Sandbox extends World {
   url: string;
   /** `{base_url}` of the interface document, `/api/v1` included. */
   baseUrl: string;
@@ -36,7 +37,7 @@ export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 
 }
 
 function makeWorld(options: SandboxOptions, closing: AbortSignal): World {
-  const settings = resolveSettings(options);
+  const settings = { ...DEFAULTS, ...options };
   const clock = new Clock();
   return {
     settings,
@@ -57,7 +58,7 @@ function makeApp(world: World): SandboxApp {
     add(app, world);
   }
   app.all('*', track(world, 'other'), () => {
-    throw problem(world, { status: 404, code: 'not_found', message: 'No such resource.' });
+    throw problem(world, 404, 'not_found', 'No such resource.');
   });
   app.onError((error) => {
     if (error instanceof HTTPException) return error.getResponse();
@@ -74,26 +75,21 @@ async function listen(server: Server, port: number): Promise<string> {
 }
 
 /** Starts a sandbox CRM on 127.0.0.1. @throws Error with code EADDRINUSE where the port is taken. */
-export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
   const closing = new AbortController();
   const world = makeWorld(options, closing.signal);
   const server = createServer(getRequestListener(makeApp(world).fetch, { overrideGlobalObjects: false }));
-  const url = await listen(server, options.port ?? 0);
-  const { settings, faults, ledger, clock, grants, records } = world;
-  const { clientId, clientSecret } = settings;
+  const url = await listen(server, port);
+  const { clientId, clientSecret } = world.settings;
   return {
+    ...world,
     url,
     baseUrl: `${url}/api/v1`,
     authUrl: `${url}/auth`,
     clientId,
     clientSecret,
-    settings,
-    faults,
-    ledger,
-    clock,
-    records,
-    issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => grants.issue(scopes, expiresInSeconds),
-    expireAccessTokens: () => grants.expireAccessTokens(),
+    issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => world.grants.issue(scopes, expiresInSeconds),
+    expireAccessTokens: () => world.grants.expireAccessTokens(),
     close: async () => {
       closing.abort();
       const closed = once(server, 'close');
@@ -104,15 +100,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
-
 /** `/_sandbox`, without authentication. It accepts loopback names and JSON only, so that no web page can call it. */
 function addControl(app: SandboxApp, world: World): void {
   app.use('/_sandbox/*', async (c, next) => {
-    if (!LOOPBACK.has(new URL(c.req.url).hostname)) return c.json({ error: 'loopback only' }, 403);
+    if (!isLoopback(c.req.url)) return c.json({ error: 'loopback only' }, 403);
     return next();
   });
-  app.get('/_sandbox/health', (c) => c.json({ status: 'ok' }));
   app.get('/_sandbox/ledger', (c) => c.json(world.ledger.calls()));
   app.delete('/_sandbox/ledger', (c) => {
     world.ledger.clear();

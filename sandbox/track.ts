@@ -5,8 +5,9 @@ import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { entitySchema } from '../core/config/entities.ts';
 import type { CallKind, Effect } from './faults.ts';
+import { sendBody } from './files/send.ts';
 import { fingerprint } from './oauth/grants.ts';
-import type { LedgerCall, SandboxEnv, World } from './world.ts';
+import { type LedgerCall, marked, type SandboxEnv, type World } from './world.ts';
 
 type SandboxContext = Context<SandboxEnv>;
 
@@ -41,24 +42,15 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
   return effect.redirect === undefined ? undefined : c.redirect(effect.redirect);
 }
 
-async function afterWork(world: World, c: SandboxContext, kind: CallKind, effect: Effect, sent: Response) {
+async function afterWork(c: SandboxContext, kind: CallKind, effect: Effect, sent: Response) {
   if (effect.reset === 'after') return dropConnection(c);
   // The file route sends its own body.
-  const breaks = kind !== 'file' && (effect.hangUp ?? effect.stallAfter) !== undefined;
-  return breaks ? await breakOff(world, c, sent, effect) : sent;
-}
-
-/** Sends the beginning of the answer, then closes the connection or stays silent. */
-async function breakOff(world: World, c: SandboxContext, answer: Response, effect: Effect): Promise<Response> {
-  const body = Buffer.from(await answer.arrayBuffer());
+  if (kind === 'file' || (effect.hangUp ?? effect.stallAfter) === undefined) return sent;
   const { outgoing } = c.env;
-  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': body.length });
-  outgoing.flushHeaders();
-  const hangUp = () => outgoing.destroy();
-  if (effect.hangUp === undefined) world.closing.addEventListener('abort', hangUp, { once: true });
-  outgoing.write(body.subarray(0, effect.hangUp ?? effect.stallAfter), () => {
-    if (effect.hangUp !== undefined) hangUp();
-  });
+  const body = Buffer.from(await sent.arrayBuffer());
+  outgoing.statusCode = sent.status;
+  for (const [name, value] of sent.headers) outgoing.setHeader(name, value);
+  await sendBody(outgoing, { chunks: [body], length: body.length, effect, call: c.get('call') });
   return RESPONSE_ALREADY_SENT;
 }
 
@@ -76,16 +68,15 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
       return early;
     }
     await next();
-    const { done, answer } = hit.effect;
+    const { done, answer, reset } = hit.effect;
     const sent = done && answer ? faultAnswer(answer) : await rewritten(world, kind, c.res);
-    const { status } = sent;
-    const late = await afterWork(world, c, kind, hit.effect, sent);
+    if (reset !== 'after') call.status ??= sent.status;
+    const late = await afterWork(c, kind, hit.effect, sent);
     if (late !== c.res) {
       // Assigning twice keeps Hono from copying the headers of the answer that must not arrive.
       c.res = undefined;
       c.res = late;
     }
-    if (hit.effect.reset !== 'after') call.status ??= status;
     return undefined;
   };
 }
@@ -93,7 +84,7 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
 /** The entity of the path. @throws HTTPException 404 where there is no such entity. */
 export function entityOf(world: World, c: SandboxContext) {
   const { entity } = c.get('call');
-  if (entity === undefined) throw problem(world, { status: 404, code: 'not_found', message: 'No such resource.' });
+  if (entity === undefined) throw problem(world, 404, 'not_found', 'No such resource.');
   return entity;
 }
 
@@ -101,28 +92,26 @@ async function rewritten(world: World, kind: CallKind, answer: Response): Promis
   return answer === RESPONSE_ALREADY_SENT ? answer : world.settings.rewrite(answer, kind);
 }
 
-interface Problem {
-  status: ContentfulStatusCode;
-  /** The error code for programs. */
-  code: string;
-  message: string;
-  /** Names of the invalid fields of the request. */
-  fields?: string[];
-  headers?: Record<string, string>;
-}
-
-/** Makes a refusal to throw in a handler: `{ error: { code, message, fields? } }`, with the canary in it. */
-export function problem({ settings }: World, { status, headers = {}, ...error }: Problem): HTTPException {
-  const message = settings.canary === '' ? error.message : `${error.message} ${settings.canary}`;
-  const res = Response.json({ error: { ...error, message } }, { status, headers });
-  return new HTTPException(status, { res });
+/**
+ * Makes a refusal to throw in a handler: `{ error: { code, message, fields? } }`, with the canary in it.
+ * @param more names of the invalid fields of the request, and headers
+ */
+export function problem(
+  world: World,
+  status: ContentfulStatusCode,
+  code: string,
+  message: string,
+  { headers, fields }: { fields?: string[]; headers?: Record<string, string> } = {},
+): HTTPException {
+  const error = { code, message: marked(world, message), fields };
+  return new HTTPException(status, { res: Response.json({ error }, { status, headers }) });
 }
 
 /** Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). */
 export function bearer(world: World, scope: string): MiddlewareHandler<SandboxEnv> {
   const refusal = (status: 401 | 403, code: string, message: string, challenge = '') => {
     const headers = { 'WWW-Authenticate': `Bearer realm="sandbox"${challenge}` };
-    return problem(world, { status, code, message, headers });
+    return problem(world, status, code, message, { headers });
   };
   return async (c, next) => {
     const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];

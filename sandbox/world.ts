@@ -22,6 +22,11 @@ export interface World {
   closing: AbortSignal;
 }
 
+/** A text with the canary of the settings, as every text of the CRM has it. */
+export function marked({ settings }: Pick<World, 'settings'>, text: unknown): string {
+  return settings.canary === '' ? String(text) : `${text} ${settings.canary}`.trimStart();
+}
+
 /** What Hono carries for each call: the raw Node request and answer, the ledger entry and the faults that hit it. */
 export interface SandboxEnv {
   Bindings: HttpBindings;

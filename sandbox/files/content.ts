@@ -1,27 +1,25 @@
 import { createHash } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
-import type { Cell } from '../data/entity-columns.ts';
 import { type CrmRecord, DISTINCT_RECORDS, ID_NUMBER_DIGITS } from '../data/records.ts';
 import { bytesOf, rowsOf } from '../sandbox-settings.ts';
-import type { FileContent, World } from '../world.ts';
+import { type FileContent, marked, type World } from '../world.ts';
 
-/** An export request: the columns, the filters and the order of the records. */
+/** What an export request selects: the columns, and the order of the records. */
 export interface ExportRequest {
   columns: string[];
   sorts: { field: string; dir: 'asc' | 'desc' }[];
-  filters: { field: string; operator: string; value: unknown }[];
-  filtersOperator: 'and' | 'or';
 }
 
-/** The CSV file of an export request: UTF-8, the columns in the requested order, CRLF line ends. */
-export function exportContent({ settings, records }: World, entity: Entity, request: ExportRequest): FileContent {
+/** The CSV file of an export request: UTF-8, the columns in the requested order, CRLF line ends, the canary in every cell. */
+export function exportContent(world: World, entity: Entity, { columns, sorts }: ExportRequest): FileContent {
+  const { settings, records } = world;
   const targetBytes = bytesOf(settings, entity);
   const all = records.list(entity, targetBytes === null ? rowsOf(settings, entity) : DISTINCT_RECORDS);
-  const rows = select(all, request).map((record) => ({
+  const rows = inOrder(all, sorts).map((record) => ({
     id: String(record.id),
-    line: recordLine(record, request.columns, settings.canary),
+    line: csvLine(columns.map((name) => marked(world, record[name] ?? ''))),
   }));
-  const header = csvLine(request.columns);
+  const header = csvLine(columns);
   if (targetBytes !== null) return blockContent(makeBlock(rows), targetBytes, Buffer.from(header));
   return bufferContent([header, ...rows.map(({ line }) => line)].join(''));
 }
@@ -29,35 +27,30 @@ export function exportContent({ settings, records }: World, entity: Entity, requ
 /** CSV lines to repeat. Only the numbers inside the ids differ, and they have a fixed width. */
 interface Block {
   bytes: Buffer;
-  /** Offset of each line. */
-  lines: number[];
-  /** Offsets of the numbers inside the ids; several per line if the request repeats the column `id`. */
-  numbers: { at: number; line: number }[];
+  /** The offset of each line, and of the number in its id: null without the column `id`. */
+  lines: { at: number; number: number | null }[];
 }
 
 function makeBlock(rows: { id: string; line: string }[]): Block {
-  const block: Omit<Block, 'bytes'> = { lines: [], numbers: [] };
-  const parts: Buffer[] = [];
   let at = 0;
-  for (const [line, { id, line: text }] of rows.entries()) {
-    const bytes = Buffer.from(text);
-    block.lines.push(at);
-    for (let found = bytes.indexOf(id); found !== -1; found = bytes.indexOf(id, found + 1)) {
-      block.numbers.push({ at: at + found + id.length - ID_NUMBER_DIGITS, line });
-    }
-    parts.push(bytes);
+  const lines = rows.map(({ id, line }) => {
+    const bytes = Buffer.from(line);
+    const inLine = bytes.indexOf(id);
+    const number = inLine === -1 ? null : at + inLine + id.length - ID_NUMBER_DIGITS;
+    const place = { at, number };
     at += bytes.length;
-  }
-  return { ...block, bytes: Buffer.concat(parts) };
+    return place;
+  });
+  return { bytes: Buffer.from(rows.map(({ line }) => line).join('')), lines };
 }
 
-function numbered(block: Block, repeat: number): Buffer {
-  const bytes = Buffer.from(block.bytes);
-  for (const { at, line } of block.numbers) {
-    const number = (repeat * block.lines.length + line).toString(16).padStart(ID_NUMBER_DIGITS, '0');
-    bytes.write(number, at, 'latin1');
+function numbered({ bytes, lines }: Block, repeat: number): Buffer {
+  const copy = Buffer.from(bytes);
+  for (const [index, { number }] of lines.entries()) {
+    const text = (repeat * lines.length + index).toString(16).padStart(ID_NUMBER_DIGITS, '0');
+    if (number !== null) copy.write(text, number, 'latin1');
   }
-  return bytes;
+  return copy;
 }
 
 /**
@@ -67,7 +60,7 @@ function numbered(block: Block, repeat: number): Buffer {
 function blockContent(block: Block, targetBytes: number, header: Buffer): FileContent {
   const length = block.bytes.length;
   const room = Math.max(0, targetBytes - header.length);
-  const rest = block.lines.findLast((at) => at <= room % length) ?? 0;
+  const rest = block.lines.findLast(({ at }) => at <= room % length)?.at ?? 0;
   const size = header.length + (length === 0 ? 0 : room - (room % length) + rest);
   function* read(from: number, to: number): Generator<Buffer> {
     if (from < header.length) yield header.subarray(from, Math.min(to, header.length));
@@ -86,7 +79,7 @@ function blockContent(block: Block, targetBytes: number, header: Buffer): FileCo
 const CHUNK_BYTES = 256 * 1024;
 
 /** An ETag, quotes included, for exactly these parts. */
-export function strongEtag(...parts: (string | Uint8Array)[]): string {
+function strongEtag(...parts: (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return `"${hash.digest('hex').slice(0, 32)}"`;
@@ -101,54 +94,22 @@ export function bufferContent(data: string | Uint8Array): FileContent {
   return { size: bytes.length, etag: strongEtag(bytes), read };
 }
 
-function compare(a: unknown, b: unknown): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const left = String(a ?? '');
-  const right = String(b ?? '');
-  if (left === right) return 0;
-  return left < right ? -1 : 1;
-}
-
-const OPERATORS: Record<string, (cell: Cell, value: unknown) => boolean> = {
-  equals: (cell, value) => compare(cell, value) === 0,
-  contains: (cell, value) => String(cell ?? '').includes(String(value)),
-  gt: (cell, value) => cell !== null && compare(cell, value) > 0,
-  lt: (cell, value) => cell !== null && compare(cell, value) < 0,
-};
-
-function matches(record: CrmRecord, { filters, filtersOperator }: ExportRequest): boolean {
-  const results = filters
-    .filter(({ operator }) => Object.hasOwn(OPERATORS, operator))
-    .map(({ field, operator, value }) => OPERATORS[operator]?.(record[field] ?? null, value));
-  if (results.length === 0) return true;
-  return filtersOperator === 'and' ? results.every(Boolean) : results.some(Boolean);
-}
-
-/** The records that pass the filters, in the requested order. A filter with an unknown operator passes all. */
-function select(records: CrmRecord[], request: ExportRequest): CrmRecord[] {
-  const found = records.filter((record) => matches(record, request));
-  return found.sort((a, b) => {
-    for (const { field, dir } of request.sorts) {
-      const order = compare(a[field], b[field]);
+function inOrder(records: CrmRecord[], sorts: ExportRequest['sorts']): CrmRecord[] {
+  return records.sort((a, b) => {
+    for (const { field, dir } of sorts) {
+      const order = compare(a[field] ?? '', b[field] ?? '');
       if (order !== 0) return dir === 'asc' ? order : -order;
     }
     return 0;
   });
 }
 
-/** One CSV line of texts (RFC 4180, unless a separator or a line end is given). */
-export function csvLine(cells: string[], separator = ',', lineBreak = '\r\n'): string {
-  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
-  const texts = cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell));
-  return `${texts.join(separator)}${lineBreak}`;
+function compare(a: string | number | boolean, b: string | number | boolean): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
-function text(cell: Cell | undefined, canary: string): string {
-  const value = String(cell ?? '');
-  return canary === '' ? value : `${value} ${canary}`.trimStart();
-}
-
-/** The line of a record with these columns. Every cell contains the canary. */
-function recordLine(record: CrmRecord, columns: string[], canary: string): string {
-  return csvLine(columns.map((name) => text(record[name], canary)));
+/** One CSV line of texts (RFC 4180). */
+function csvLine(cells: string[]): string {
+  return `${cells.map((cell) => (/["\r\n,]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\r\n`;
 }

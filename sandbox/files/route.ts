@@ -3,7 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
 import { entityOf, track } from '../track.ts';
 import type { FileContent, Job, SandboxApp, SandboxEnv, World } from '../world.ts';
-import { bufferContent, strongEtag } from './content.ts';
+import { bufferContent } from './content.ts';
 import { sendBody } from './send.ts';
 
 type SandboxContext = Context<SandboxEnv>;
@@ -27,20 +27,17 @@ function refusal(world: World, c: SandboxContext): Response | undefined {
 }
 
 async function send(world: World, c: SandboxContext, content: FileContent): Promise<Response> {
-  const { effect, callNumber } = c.get('hit');
+  const { effect } = c.get('hit');
   const { outgoing } = c.env;
   const call = c.get('call');
-  const entity = entityOf(world, c);
-  const isChanged = effect.etagChangesAt !== undefined && callNumber >= effect.etagChangesAt;
-  const etag = isChanged ? strongEtag(content.etag, 'changed') : content.etag;
-  const range = c.req.header('range');
-  if (range !== undefined) call.range = range;
-  const conditions = { range, ifMatch: c.req.header('if-match'), ifRange: c.req.header('if-range') };
-  const { status, from, to, contentRange } = plan(content, etag, conditions);
+  const etag = effect.etag ?? content.etag;
+  call.range = c.req.header('range');
+  if (![undefined, etag].includes(c.req.header('if-match'))) return xml(world, 412, 'PreconditionFailed');
+  const { status, from, to, contentRange } = partOf(content, call.range);
   call.status = status;
   outgoing.statusCode = status;
   outgoing.setHeader('Content-Type', effect.contentType ?? 'text/csv; charset=utf-8');
-  outgoing.setHeader('Content-Disposition', `attachment; filename="${entity}.csv"`);
+  outgoing.setHeader('Content-Disposition', `attachment; filename="${entityOf(world, c)}.csv"`);
   outgoing.setHeader('ETag', etag);
   outgoing.setHeader('Accept-Ranges', 'bytes');
   if (contentRange !== undefined) outgoing.setHeader('Content-Range', contentRange);
@@ -60,49 +57,27 @@ async function getFile(world: World, c: SandboxContext): Promise<Response> {
   return send(world, c, bufferContent(typeof body === 'function' ? body(whole(), entity) : body));
 }
 
-/** The file server: plain GET of a signed address, with Range and the conditions that go with it. */
+/** The file server: plain GET of a signed address, with If-Match and Range. */
 export function addFiles(app: SandboxApp, world: World): void {
   app.get('/files/:entity/:id/:name', track(world, 'file'), (c) => getFile(world, c));
 }
 
-/** The answer to a GET of a file, before any fault: `to` is exclusive. */
-interface Plan {
-  status: 200 | 206 | 412 | 416;
+/** The part of a file to send, before any fault: `to` is exclusive. */
+interface Part {
+  status: 200 | 206 | 416;
   from: number;
   to: number;
   contentRange?: string;
 }
 
-type Conditions = Record<'range' | 'ifMatch' | 'ifRange', string | undefined>;
-
-/**
- * The range of `bytes=a-b`, `bytes=a-` or `bytes=-n`. Null if it has no byte of the file; undefined if it is no range.
- */
-function parseRange(range: string, size: number): { from: number; to: number } | null | undefined {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(range);
-  const first = match?.[1] ?? '';
-  const last = match?.[2] ?? '';
-  if (first === '' && last === '') return undefined;
-  if (first === '') {
-    const length = Math.min(Number(last), size);
-    return length === 0 ? null : { from: size - length, to: size };
-  }
+/** The part that `bytes=a-b` or `bytes=a-` requests. Another range is answered in full, as RFC 9110, 14.2 allows. */
+function partOf({ size }: FileContent, range = ''): Part {
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(range) ?? [];
+  if (first === undefined) return { status: 200, from: 0, to: size };
   const from = Number(first);
-  const to = last === '' ? size : Math.min(Number(last) + 1, size);
-  if (last !== '' && Number(last) < from) return undefined;
-  return from >= size ? null : { from, to };
-}
-
-/** Applies If-Match, If-Range and Range (RFC 9110, sections 13 and 14). Several ranges at once are answered in full. */
-function plan({ size }: FileContent, etag: string, { range, ifMatch, ifRange }: Conditions): Plan {
-  const full: Plan = { status: 200, from: 0, to: size };
-  const matches = ifMatch === undefined || ifMatch.split(',').some((entry) => ['*', etag].includes(entry.trim()));
-  if (!matches) return { status: 412, from: 0, to: 0 };
-  if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return full;
-  const wanted = parseRange(range, size);
-  if (wanted === undefined) return full;
-  if (wanted === null) return { status: 416, from: 0, to: 0, contentRange: `bytes */${size}` };
-  return { status: 206, ...wanted, contentRange: `bytes ${wanted.from}-${wanted.to - 1}/${size}` };
+  const to = last ? Math.min(Number(last) + 1, size) : size;
+  if (from >= to) return { status: 416, from: 0, to: 0, contentRange: `bytes */${size}` };
+  return { status: 206, from, to, contentRange: `bytes ${from}-${to - 1}/${size}` };
 }
 
 function sign({ fileKey, settings }: World, path: string, expires: number): string {

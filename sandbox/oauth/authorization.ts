@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { html } from 'hono/html';
+import { isLoopback } from '../../core/config/configuration.ts';
 import { track } from '../track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { type Consent, SCOPES } from './grants.ts';
@@ -11,14 +12,7 @@ interface Transaction extends Consent {
 
 type Parameters = Record<string, string | undefined>;
 
-const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
-
-function isLoopback(redirectUri: string | undefined): redirectUri is string {
-  if (redirectUri === undefined || !URL.canParse(redirectUri)) return false;
-  const { protocol, hostname, hash } = new URL(redirectUri);
-  return ['http:', 'https:'].includes(protocol) && LOOPBACK.has(hostname) && hash === '';
-}
 
 /** Why a redirect refuses the request; undefined if the request is valid. */
 function refusal(query: Parameters): { error: string; error_description: string } | undefined {
@@ -44,10 +38,10 @@ function redirectTo(c: Context<SandboxEnv>, redirectUri: string, parameters: Par
 
 function ask(world: World, c: Context<SandboxEnv>, open: Map<string, Transaction>) {
   const query: Parameters = c.req.query();
-  const { redirect_uri: redirectUri, state } = query;
+  const { redirect_uri: redirectUri = '', state } = query;
   if (query.client_id !== world.settings.clientId) return c.html(refusalPage('The client is unknown.'), 400);
   if (!isLoopback(redirectUri)) {
-    return c.html(refusalPage('The redirect_uri must be an http or https address of this computer.'), 400);
+    return c.html(refusalPage('The redirect_uri must be an address of this computer.'), 400);
   }
   const refused = refusal(query);
   if (refused) return redirectTo(c, redirectUri, { ...refused, state, iss: issuer(c) });
@@ -78,52 +72,24 @@ function issuer(c: Context<SandboxEnv>): string {
 /** `GET` and `POST /auth/authorize`: the consent page and what its buttons do (RFC 6749, 4.1.1; RFC 7636; RFC 9207). */
 export function addAuthorizeEndpoint(app: SandboxApp, world: World): void {
   const open = new Map<string, Transaction>();
-  app.use('/auth/authorize', async (c, next) => {
-    await next();
-    c.header('Cache-Control', 'no-store');
-    c.header('Referrer-Policy', 'no-referrer');
-    c.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
-  });
   app.get('/auth/authorize', track(world, 'authorize'), (c) => ask(world, c, open));
   app.post('/auth/authorize', track(world, 'authorize'), (c) => decide(world, c, open));
 }
 
 type Html = ReturnType<typeof html>;
 
-const MEANINGS: Record<string, string> = {
-  openid: 'know which user you are',
-  profile: 'see your name',
-  'global:export': 'export records of every kind',
-  'customers:update': 'change customer records',
-};
-
-function page(title: string, content: Html): Html {
-  return html`<!doctype html>
+const page = (title: string, content: Html) => html`<!doctype html>
 <html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>${title} - Sandbox CRM</title>
-    <style>
-      body { font: 1.1rem/1.5 system-ui, sans-serif; max-width: 36rem; margin: 3rem auto; padding: 0 1rem; }
-      button { font: inherit; padding: 0.5rem 1.5rem; margin-inline-end: 1rem; }
-    </style>
-  </head>
-  <body>
-    <main>
-      <h1>${title}</h1>
-      ${content}
-    </main>
-  </body>
+  <head><meta charset="utf-8" /><title>${title} - Sandbox CRM</title></head>
+  <body><h1>${title}</h1>${content}</body>
 </html>`;
-}
 
 /** The page that asks a person to grant these scopes. `transaction` identifies the request. */
 function consentPage(clientId: string, scopes: string[], transaction: string): Html {
   return page(
     'Allow access?',
-    html`<p><strong>${clientId}</strong> asks to</p>
-      <ul>${scopes.map((scope) => html`<li>${MEANINGS[scope] ?? scope} (<code>${scope}</code>)</li>`)}</ul>
+    html`<p><strong>${clientId}</strong> asks for</p>
+      <ul>${scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>
       <form method="post" action="/auth/authorize">
         <input type="hidden" name="transaction" value="${transaction}" />
         <button type="submit" name="decision" value="allow">Allow</button>

@@ -13,7 +13,6 @@ interface Grant {
 
 interface AccessToken {
   grant: Grant;
-  scopes: string[];
   expiresAt: number;
 }
 
@@ -92,11 +91,11 @@ export class Grants {
       return { refused: 'The code_verifier does not match.', reuse: false };
     }
     known.grant = { scopes: known.scopes, revoked: false };
-    return this.#issue(known.grant, known.scopes);
+    return this.#issue(known.grant);
   }
 
-  /** Exchanges a refresh token according to the `rotation` setting. `scopes` may narrow the new access token. */
-  refresh(token: string, scopes: string[] | undefined): IssuedTokens | Refusal {
+  /** Exchanges a refresh token according to the `rotation` setting. */
+  refresh(token: string): IssuedTokens | Refusal {
     const known = this.#refresh.get(token);
     if (!known) return { refused: 'The refresh token is unknown.', reuse: false };
     if (known.usedAt !== null && !this.#inGrace(known.usedAt)) {
@@ -104,27 +103,21 @@ export class Grants {
       return { refused: 'The refresh token was used before; its grant is revoked.', reuse: true };
     }
     if (known.grant.revoked) return { refused: 'The refresh token is revoked.', reuse: false };
-    const wanted = scopes ?? known.grant.scopes;
-    if (this.#settings.rotation === 'none') return this.#issue(known.grant, wanted, token);
+    if (this.#settings.rotation === 'none') return this.#issue(known.grant, token);
     known.usedAt ??= this.#clock.now();
-    return this.#issue(known.grant, wanted);
-  }
-
-  /** The scopes of a refresh token's grant; empty if the token is unknown. */
-  scopesOf(refreshToken: string): string[] {
-    return this.#refresh.get(refreshToken)?.grant.scopes ?? [];
+    return this.#issue(known.grant);
   }
 
   /** Issues the tokens of a new grant without a browser. */
   issue(scopes: string[], expiresInSeconds = this.#settings.accessTokenSeconds): IssuedTokens {
-    return this.#issue({ scopes, revoked: false }, scopes, undefined, expiresInSeconds);
+    return this.#issue({ scopes, revoked: false }, secret('rt'), expiresInSeconds);
   }
 
   /** The scopes of a valid access token, or null. */
   check(accessToken: string): string[] | null {
     const known = this.#access.get(accessToken);
     if (!known || known.grant.revoked || known.expiresAt <= this.#clock.now()) return null;
-    return known.scopes;
+    return known.grant.scopes;
   }
 
   expireAccessTokens(): void {
@@ -138,13 +131,12 @@ export class Grants {
 
   #issue(
     grant: Grant,
-    scopes: string[],
     refreshToken = secret('rt'),
     expiresInSeconds = this.#settings.accessTokenSeconds,
   ): IssuedTokens {
     const accessToken = secret('at');
-    this.#access.set(accessToken, { grant, scopes, expiresAt: this.#clock.now() + expiresInSeconds * 1000 });
+    this.#access.set(accessToken, { grant, expiresAt: this.#clock.now() + expiresInSeconds * 1000 });
     if (!this.#refresh.has(refreshToken)) this.#refresh.set(refreshToken, { grant, usedAt: null });
-    return { accessToken, refreshToken, expiresInSeconds, scopes };
+    return { accessToken, refreshToken, expiresInSeconds, scopes: grant.scopes };
   }
 }

@@ -2,10 +2,8 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Settings } from '../sandbox-settings.ts';
 import { track } from '../track.ts';
-import type { LedgerCall, SandboxApp, SandboxEnv, World } from '../world.ts';
-import { fingerprint, type IssuedTokens, type Refusal } from './grants.ts';
-
-type ErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_scope' | 'unsupported_grant_type';
+import { marked, type SandboxApp, type SandboxEnv, type World } from '../world.ts';
+import { fingerprint } from './grants.ts';
 
 const grantSchema = z.discriminatedUnion('grant_type', [
   z.object({
@@ -14,61 +12,35 @@ const grantSchema = z.discriminatedUnion('grant_type', [
     redirect_uri: z.string().min(1),
     code_verifier: z.string().min(1),
   }),
-  z.object({ grant_type: z.literal('refresh_token'), refresh_token: z.string().min(1), scope: z.string().optional() }),
+  z.object({ grant_type: z.literal('refresh_token'), refresh_token: z.string().min(1) }),
 ]);
 
-type GrantRequest = z.infer<typeof grantSchema>;
+const headers = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
 
-const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
-
-function refuse(world: World, c: Context<SandboxEnv>, error: ErrorCode, description: string): Response {
-  const { canary } = world.settings;
-  const withBasic = error === 'invalid_client' && c.req.header('authorization') !== undefined;
-  return Response.json(
-    { error, error_description: canary === '' ? description : `${description} ${canary}` },
-    {
-      status: error === 'invalid_client' ? 401 : 400,
-      headers: { ...NO_STORE, ...(withBasic ? { 'WWW-Authenticate': 'Basic realm="sandbox"' } : {}) },
-    },
-  );
-}
-
-function enter(call: LedgerCall, grant: GrantRequest): void {
-  call.grantType = grant.grant_type;
-  call.tokenFingerprint = fingerprint(grant.grant_type === 'refresh_token' ? grant.refresh_token : grant.code);
-  call.reuse = false;
-}
-
-function exchange(world: World, grant: GrantRequest): IssuedTokens | Refusal {
-  return grant.grant_type === 'authorization_code'
-    ? world.grants.exchangeCode(grant.code, grant.redirect_uri, grant.code_verifier)
-    : world.grants.refresh(grant.refresh_token, grant.scope?.split(' '));
-}
-
-function widens(world: World, grant: GrantRequest): boolean {
-  if (grant.grant_type !== 'refresh_token' || grant.scope === undefined) return false;
-  const granted = new Set(world.grants.scopesOf(grant.refresh_token));
-  return granted.size > 0 && grant.scope.split(' ').some((scope) => !granted.has(scope));
+function refuse(world: World, error: 'invalid_request' | 'invalid_client' | 'invalid_grant', why: string): Response {
+  const status = error === 'invalid_client' ? 401 : 400;
+  return Response.json({ error, error_description: marked(world, why) }, { status, headers });
 }
 
 async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
-  const form = Object.fromEntries(new URLSearchParams(await c.req.text()));
-  const parsed = grantSchema.safeParse(form);
+  const form: Record<string, string> = Object.fromEntries(new URLSearchParams(await c.req.text()));
   const call = c.get('call');
-  if (parsed.success) enter(call, parsed.data);
+  Object.assign(call, { grantType: form.grant_type, reuse: false });
+  const presented = form.refresh_token ?? form.code;
+  if (presented) call.tokenFingerprint = fingerprint(presented);
   if (!clientIsAuthentic(world.settings, c.req.header('authorization'), form)) {
-    return refuse(world, c, 'invalid_client', 'The client is unknown or does not authenticate as agreed.');
+    return refuse(world, 'invalid_client', 'The client is unknown or does not authenticate as agreed.');
   }
-  if (!parsed.success) {
-    const known = ['authorization_code', 'refresh_token', undefined].includes(form.grant_type);
-    return refuse(world, c, known ? 'invalid_request' : 'unsupported_grant_type', z.prettifyError(parsed.error));
-  }
-  if (widens(world, parsed.data)) return refuse(world, c, 'invalid_scope', 'The scope was not granted.');
-  const result = exchange(world, parsed.data);
+  const { data: grant, error } = grantSchema.safeParse(form);
+  if (!grant) return refuse(world, 'invalid_request', z.prettifyError(error));
+  const result =
+    grant.grant_type === 'authorization_code'
+      ? world.grants.exchangeCode(grant.code, grant.redirect_uri, grant.code_verifier)
+      : world.grants.refresh(grant.refresh_token);
   if ('refused' in result) {
     call.reuse = result.reuse;
-    if (result.reuse) call.violation = `${parsed.data.grant_type} used a second time`;
-    return refuse(world, c, 'invalid_grant', result.refused);
+    if (result.reuse) call.violation = `${grant.grant_type} used a second time`;
+    return refuse(world, 'invalid_grant', result.refused);
   }
   const answer = {
     access_token: result.accessToken,
@@ -77,7 +49,7 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
     refresh_token: result.refreshToken,
     scope: result.scopes.join(' '),
   };
-  return Response.json(answer, { headers: NO_STORE });
+  return Response.json(answer, { headers });
 }
 
 /** `POST /auth/oauth/token` (RFC 6749, sections 4.1.3, 5 and 6). */
@@ -97,11 +69,8 @@ function formDecode(text: string): string | undefined {
 
 /** The valid readings of an `Authorization: Basic` header: encoded first (RFC 6749, 2.3.1), not encoded, or both. */
 function waysOfBasic(authorization: string, { clientId, clientSecret }: Settings): Way[] {
-  if (!/^basic /i.test(authorization)) return [];
-  const decoded = Buffer.from(authorization.slice('Basic '.length), 'base64').toString('utf8');
-  const colon = decoded.indexOf(':');
-  const id = decoded.slice(0, colon);
-  const secret = decoded.slice(colon + 1);
+  const [, encoded = ''] = /^basic (.*)$/i.exec(authorization) ?? [];
+  const [, id = '', secret = ''] = /^(.*?):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   const ways: Way[] = [];
   if (id === clientId && secret === clientSecret) ways.push('basic_raw');
   if (formDecode(id) === clientId && formDecode(secret) === clientSecret) ways.push('basic');

@@ -431,7 +431,7 @@ describe('a file that is stored in parts', () => {
     const report = await runWith('leads', [
       { path: 'file', calls: [3], answer: { status: 403, body: '<Error/>' } },
       { path: 'download', calls: [2], answer: { status: 409 } },
-      { path: 'file', etagChangesAt: 4 },
+      { path: 'file', calls: { from: 4 }, etag: '"changed"' },
     ]).finally(() => {
       settings.bytes = null;
     });

@@ -96,7 +96,7 @@ it('stores a whole file over many invocations and expired links', async () => {
 
 it('restarts if the file changes during the download, and warns in the manifest', async () => {
   // The third answer would be the rest of the first half. By then, two of its parts are stored.
-  system.sandbox.faults.add({ path: 'file', entity: 'contacts', etagChangesAt: 3 });
+  system.sandbox.faults.add({ path: 'file', entity: 'contacts', calls: { from: 3 }, etag: '"changed"' });
 
   const report = await system.run('contacts');
   const manifest = await manifestOf(report);

@@ -36,7 +36,7 @@ export async function createExport(api: Api, entity: string, request: object): P
   return z.object({ id: z.guid() }).parse(await answer.json()).id;
 }
 
-export async function fileUrl(api: Api, entity: string, id: string): Promise<string> {
+async function fileUrl(api: Api, entity: string, id: string): Promise<string> {
   const answer = await api('POST', `/${entity}/exports/${id}/download`);
   return z.object({ url: z.url() }).parse(await answer.json()).url;
 }
@@ -49,7 +49,7 @@ export async function exportedFile(sandbox: Sandbox, entity = 'leads', request: 
 }
 
 /** What arrived of an answer, however it ended; `complete` as Node's own HTTP client sees it. */
-export interface Arrived {
+interface Arrived {
   status: number;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
@@ -100,12 +100,6 @@ export async function consentCode(sandbox: Sandbox): Promise<string> {
   return (await press(sandbox, 'allow')).searchParams.get('code') ?? '';
 }
 
-interface TokenAnswer {
-  status: number;
-  headers: Headers;
-  body: { access_token: string; refresh_token: string; error: string; scope: string; expires_in: number };
-}
-
 const tokenBody = z.object({
   access_token: z.string().default(''),
   refresh_token: z.string().default(''),
@@ -114,16 +108,12 @@ const tokenBody = z.object({
   expires_in: z.number().default(0),
 });
 
-/** Asks the token endpoint, by client_secret_post unless `headers` has an Authorization. */
-async function askToken(
-  sandbox: Sandbox,
-  form: Record<string, string>,
-  headers: Record<string, string> = {},
-): Promise<TokenAnswer> {
+/** Asks the token endpoint, by client_secret_post. */
+async function askToken(sandbox: Sandbox, form: Record<string, string>) {
   const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
-  const body = new URLSearchParams({ ...('Authorization' in headers ? {} : client), ...form });
-  const answer = await fetch(`${sandbox.authUrl}/oauth/token`, { method: 'POST', body, headers });
-  return { status: answer.status, headers: answer.headers, body: tokenBody.parse(await answer.json()) };
+  const body = new URLSearchParams({ ...client, ...form });
+  const answer = await fetch(`${sandbox.authUrl}/oauth/token`, { method: 'POST', body });
+  return { status: answer.status, body: tokenBody.parse(await answer.json()) };
 }
 
 export function exchange(sandbox: Sandbox, code: string, change: Record<string, string> = {}) {
@@ -131,6 +121,6 @@ export function exchange(sandbox: Sandbox, code: string, change: Record<string, 
   return askToken(sandbox, { ...form, ...change });
 }
 
-export function refresh(sandbox: Sandbox, token: string, change: Record<string, string> = {}) {
-  return askToken(sandbox, { grant_type: 'refresh_token', refresh_token: token, ...change });
+export function refresh(sandbox: Sandbox, token: string) {
+  return askToken(sandbox, { grant_type: 'refresh_token', refresh_token: token });
 }

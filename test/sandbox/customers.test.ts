@@ -30,32 +30,25 @@ function examples({ type, codes }: DocumentedField): { good: unknown[]; bad: unk
 const FIELDS = documentedFields();
 const ID = idAt('customers', 3);
 
-test('every field accepts its documented values, and every field except updateRelated accepts null', async () => {
-  const api = apiOf(await sandboxFor());
-  const good = (field: (typeof FIELDS)[number]) => [
-    ...(field.name === 'updateRelated' ? [] : [null]),
-    ...examples(field).good,
-  ];
-  const bodies = FIELDS.flatMap((field) => good(field).map((value) => ({ [field.name]: value })));
-  expect(bodies.length).toBeGreaterThan(130);
-  for (const body of bodies) {
-    const answer = await api('PATCH', `/customers/${ID}`, body);
-    expect({ body, status: answer.status }).toEqual({ body, status: 200 });
-  }
-});
-
-test('every field refuses undocumented values with 422 and its name', async () => {
-  const sandbox = await sandboxFor();
-  const api = apiOf(sandbox);
-  for (const field of FIELDS) {
-    for (const value of examples(field).bad) {
-      const answer = await api('PATCH', `/customers/${ID}`, { [field.name]: value });
+test.each(FIELDS)(
+  '$name, a $type, accepts documented values and null, and refuses others by its name',
+  async (field) => {
+    const { name } = field;
+    const { good, bad } = examples(field);
+    const flag = name === 'updateRelated';
+    const sandbox = await sandboxFor();
+    const send = (value: unknown) => apiOf(sandbox)('PATCH', `/customers/${ID}`, { [name]: value });
+    for (const value of [...good, ...(flag ? [] : [null])])
+      expect({ value, status: (await send(value)).status }).toEqual({ value, status: 200 });
+    sandbox.ledger.clear();
+    for (const value of [...bad, ...(flag ? [null] : [])]) {
+      const answer = await send(value);
       expect({ value, status: answer.status }).toEqual({ value, status: 422 });
-      expect(await answer.json()).toMatchObject({ error: { fields: [field.name] } });
+      expect(await answer.json()).toMatchObject({ error: { fields: [name] } });
     }
-  }
-  expect(sandbox.ledger.calls({ kind: 'update' }).some(({ applied }) => applied)).toBe(false);
-});
+    expect(sandbox.ledger.calls({ kind: 'update' }).some(({ applied }) => applied)).toBe(false);
+  },
+);
 
 test('an update changes the record in the next export', async () => {
   const sandbox = await sandboxFor();

@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS, ID_FIELD } from '../../sandbox/data/entity-columns.ts';
-import { csvLine } from '../../sandbox/files/content.ts';
 import { smallWorkbook } from './workbook.ts';
 import { zipOfTexts } from './zip.ts';
 
@@ -55,4 +54,11 @@ function csvBytes(rows: string[][], dialect: Dialect): Buffer {
   // windows-1255 has the Hebrew letters in the order of Unicode, starting at E0.
   const inWindows1255 = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 0x5d0 + 0xe0);
   return Buffer.from(text.replace(/[א-ת]/g, inWindows1255), 'latin1');
+}
+
+/** One line of texts as in RFC 4180, but with another separator and line end. */
+function csvLine(cells: string[], separator: string, lineBreak: string): string {
+  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+  const texts = cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell));
+  return `${texts.join(separator)}${lineBreak}`;
 }
