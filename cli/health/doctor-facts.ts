@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { type AccessTokenDeps, accessTokenDeps, createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { BEFORE_THE_FIRST, isExpired, isUntried, newestOf, type TokenSet } from '../../core/oauth/grant.ts';
+import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
 import type { LedgerItem } from '../../core/oauth/ledger.ts';
 import { readOAuthClient, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
@@ -84,7 +84,7 @@ async function askedOf(facts: Omit<DoctorFacts, 'asked'>, refreshed: boolean, no
   const { options, target, known, advising, tokens } = facts;
   if (!known || !tokens) return { service: notChecked(lackingOf(facts) ?? 'a grant'), columns: [] };
   const { refreshCommand } = advising;
-  if (isExpired(tokens, now())) {
+  if (tokenFreshness(tokens, undefined, now()) === 'stale') {
     const advice = options.refresh && refreshCommand !== FIRST_RUN ? undefined : `Refresh it by: ${refreshCommand}.`;
     return { service: notChecked('a valid access token', advice), columns: [] };
   }

@@ -2,7 +2,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import { isExpired, isUntried, type TokenSet, versionsExhausted } from '../../core/oauth/grant.ts';
+import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
@@ -176,7 +176,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
     const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
     return warning(text, 'Ask the operator of the CRM for tokens that are valid for 20 minutes or more.');
   }
-  if (isExpired(tokens, now)) {
+  if (tokenFreshness(tokens, undefined, now) === 'stale') {
     const text = `${lives} and is stale (it expires or expired at ${tokens.expiresAt}); the next run refreshes it.`;
     return warning(text, `To try this now: ${refreshCommand}.`);
   }

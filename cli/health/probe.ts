@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type AccessToken, createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { isExpired, isUntried, newestOf } from '../../core/oauth/grant.ts';
+import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
@@ -117,7 +117,7 @@ async function storedToken(target: Target, crm: Deployment['crm'], place: Target
   const deps = grantDeps(target, { crm, now, authorizeCommand: commandFor('authorize', place) });
   const { tokens } = (await newestOf(deps.store)).newest;
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
-  if (!isExpired(tokens, now())) return tokens;
+  if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
   const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;
   const advice = `Start a run, which refreshes it: ${commandFor('start leads --wait', place)}`;
   throw new CommandError(`${what}. The CRM was not called. ${advice}`, RUN_FAILED);

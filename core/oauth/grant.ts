@@ -7,7 +7,7 @@ import {
 import { RunError } from '../errors.ts';
 import { parseSecret, readSecret, secretError, type Tokens, tokensSchema, withoutValue } from './secrets.ts';
 
-/** Stored token sets: the id of a token set, the id of its successor, and when it is refreshed. */
+/** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
 /** One stored token set, whose refresh token may be spent once. Its name is its VersionId in Secrets Manager. */
 export interface TokenSet {
@@ -25,15 +25,23 @@ export function successorOf(versionId: string): string {
 }
 
 /** Time for the longest single call, and for a difference between clocks. */
-const LONGEST_CALL_MS = 30_000;
+const HARD_MARGIN_MS = 30_000;
 /** A token is refreshed this long before it expires, or after four fifths of its life if that is later. */
-const REFRESHED_AHEAD_MS = 300_000;
+const SOFT_MARGIN_MS = 300_000;
 /** Assumed life of a token whose life the CRM does not state. A 401 shows that it has expired. */
 const UNKNOWN_LIFE_MS = 3_600_000;
 
-/** Whether an access token is too old to call the CRM with it. Unknown for a token whose life the CRM does not state. */
-export function isExpired(tokens: Tokens, now: Date): boolean {
-  return tokens.expiresAt !== null && leaves(tokens, LONGEST_CALL_MS, now);
+/** `fresh`: use it. `ageing`: use it, but refresh it if no other function does. `stale`: it must be refreshed. */
+export type TokenFreshness = 'fresh' | 'ageing' | 'stale';
+
+export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
+  if (tokens.accessToken === rejected) return 'stale';
+  const obtained = Date.parse(tokens.obtainedAt);
+  const end = tokens.expiresAt === null ? undefined : Date.parse(tokens.expiresAt);
+  const life = end === undefined ? UNKNOWN_LIFE_MS : end - obtained;
+  const left = obtained + life - now.getTime();
+  if (left > Math.min(SOFT_MARGIN_MS, life / 5)) return 'fresh';
+  return end === undefined || left > HARD_MARGIN_MS ? 'ageing' : 'stale';
 }
 
 /** Whether no function has refreshed and stored this grant since a person authorized it. */
@@ -42,25 +50,16 @@ export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>
 }
 
 /**
- * Whether the grant must be refreshed before its access token is used. A function refreshes an untried grant at once;
- * a command does not. A missing permission of the functions then shows while the person can consent again. If the
- * secret can take no new version, the stored token is used.
- * @param rejected an access token that the CRM has refused
+ * A function refreshes an untried grant at once; a command does not. A missing permission of the functions then shows
+ * while the person can consent again. If the secret can take no new version, the stored token is used.
  */
-export function isDue(
+export function grantFreshness(
   tokens: Tokens,
   rejected: string | undefined,
   { now, inFunction }: { now: () => Date; inFunction?: boolean },
-): boolean {
-  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now())) return true;
-  return tokens.accessToken === rejected || leaves(tokens, REFRESHED_AHEAD_MS, now());
-}
-
-/** Whether a token lives no longer than a margin, or than a fifth of its life if that is shorter. */
-function leaves({ obtainedAt, expiresAt }: Tokens, margin: number, now: Date): boolean {
-  const obtained = Date.parse(obtainedAt);
-  const life = expiresAt === null ? UNKNOWN_LIFE_MS : Date.parse(expiresAt) - obtained;
-  return obtained + life - now.getTime() <= Math.min(margin, life / 5);
+): TokenFreshness {
+  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now())) return 'stale';
+  return tokenFreshness(tokens, rejected, now());
 }
 
 const DAY_MS = 86_400_000;
@@ -128,21 +127,13 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
   };
 }
 
-/**
- * The token set that AWSCURRENT names, and its newest successor: the label may be late.
- * @param isEnough ends the search at a token set that can be used
- * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
- */
-export async function newestOf(
-  store: GrantStore,
-  isEnough: (tokenSet: TokenSet) => boolean = () => false,
-): Promise<{ labelled: TokenSet; newest: TokenSet }> {
+/** The token set that AWSCURRENT names, and its newest successor. @throws RunError */
+export async function newestOf(store: GrantStore) {
   const labelled = await store.current();
   let newest = labelled;
-  while (!isEnough(newest)) {
+  for (;;) {
     const successor = await store.version(successorOf(newest.versionId));
-    if (!successor) break;
+    if (!successor) return { labelled, newest };
     newest = successor;
   }
-  return { labelled, newest };
 }

@@ -1,5 +1,5 @@
 import { RunError } from '../errors.ts';
-import { type GrantStore, newestOf, obtainedLately, successorOf, type TokenSet } from './grant.ts';
+import { type GrantStore, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
@@ -39,7 +39,12 @@ const STORE_BUDGET_MS = 10_000;
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
-export async function refreshTokenSet(tokenSet: TokenSet, claim: Claim, deps: RefreshDeps): Promise<TokenSet> {
+export async function refreshTokenSet(
+  tokenSet: TokenSet,
+  freshness: TokenFreshness,
+  claim: Claim,
+  deps: RefreshDeps,
+): Promise<TokenSet> {
   const { versionId } = tokenSet;
   let client: OAuthClient;
   try {
@@ -53,12 +58,9 @@ export async function refreshTokenSet(tokenSet: TokenSet, claim: Claim, deps: Re
   }
   const answer = await present(tokenSet, client, claim, deps);
   if (answer.kind === 'granted') return keep(tokenSet, answer, claim, deps);
-  if (answer.kind === 'invalidGrant') {
-    // The token set is dead only if it is still the newest.
-    const { newest } = await newestOf(deps.store);
-    if (newest.versionId !== versionId) return newest;
-  }
-  const { changes, error } = failureOf(answer, claim, deps);
+  const newer = answer.kind === 'invalidGrant' && (await newerThan(tokenSet, deps));
+  if (newer) return newer.versionId === successorOf(versionId) ? marked(newer, claim, deps) : newer;
+  const { changes, error } = failureOf(answer, freshness, claim, deps);
   await ended(claim, changes, deps);
   throw error;
 }
@@ -120,6 +122,7 @@ const REFUSED_FOR_GOOD_MS = 20 * 60 * MINUTE_MS;
 /** What the ledger records about a refresh that failed, and the error of the run. */
 function failureOf(
   answer: Exclude<TokenAnswer, { kind: 'granted' }>,
+  freshness: TokenFreshness,
   claim: Claim,
   deps: RefreshDeps,
 ): { changes: Partial<LedgerItem>; error: RunError } {
@@ -141,10 +144,11 @@ function failureOf(
     const refusals = claim.refusals + 1;
     const deadline = now + (refusals >= MOST_REFUSALS ? REFUSED_FOR_GOOD_MS : REFUSED_MS);
     const next = `${message} The next refresh is tried after ${new Date(deadline).toISOString()}.`;
-    const error =
-      refusals >= MOST_REFUSALS
-        ? reauthorization(claim.versionId, { reason: message, refusals }, deps)
-        : new RunError('CrmUnavailable', next, { status });
+    // An access token that is still valid is used until it expires.
+    const isOver = refusals >= MOST_REFUSALS && freshness === 'stale';
+    const error = isOver
+      ? reauthorization(claim.versionId, { reason: message, refusals }, deps)
+      : new RunError('CrmUnavailable', next, { status });
     return { changes: { deadline, refusals, reason: message }, error };
   }
   if (kind === 'busy') {
@@ -172,6 +176,17 @@ export function reauthorization(
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   const what = `The grant in the secret ${names.secretId} (token set ${versionId}) ${how}: ${why}`;
   return new RunError('ReauthorizationRequired', `${what} Run: ${names.authorizeCommand}.`);
+}
+
+/** The token set that replaced another: a refused token is dead only if its token set is still the newest. */
+async function newerThan({ versionId }: TokenSet, { store }: RefreshDeps): Promise<TokenSet | undefined> {
+  const successor = await store.version(successorOf(versionId));
+  if (successor) return successor;
+  const current = await store.current();
+  // AWSCURRENT may still name an earlier token set.
+  let last = current.versionId;
+  while (last !== versionId && (await store.version(successorOf(last)))) last = successorOf(last);
+  return last === versionId ? undefined : current;
 }
 
 async function keep(

@@ -62,6 +62,14 @@ describe('a grant that a person withdrew', () => {
     ]);
   });
 
+  test('does not stop the use of a valid access token', async () => {
+    const world = new Simulation().stored(200);
+    world.endpoint.revoke(world.secrets.tokens.refreshToken);
+
+    expect(await world.one()).toMatchObject({ name: 'ReauthorizationRequired' });
+    await world.serves(1, 1);
+  });
+
   test('can be replaced by a new one, which serves fifty clients without a call', async () => {
     const { world } = await withdrawn();
 

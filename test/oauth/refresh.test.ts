@@ -97,13 +97,22 @@ describe('a valid token', () => {
     const reads = world.secrets.operations.length;
 
     expect(await world.ask([client])).toEqual([reread]);
-    await world.serves([client], 0, { reread });
+    await world.serves([client, client], 0, { reread });
     await world.serves([client], 0, { reread });
     expect(world.secrets.operations.slice(reads)).toEqual(['GetSecretValue tokens']);
   });
 });
 
 describe('several calls in one process', () => {
+  test('with an expired token make one claim and one token call', async () => {
+    const world = new Simulation().stored(-1);
+    const client = world.client();
+
+    await world.serves(Array(5).fill(client), 1);
+
+    expect(world.ledger.asked).toBe(2);
+  });
+
   test.each([1, 3])('make one refresh if %i of them report the token as rejected', async (count) => {
     const world = new Simulation().stored(3000);
     const { accessToken: rejected } = world.secrets.tokens;
@@ -138,14 +147,47 @@ describe('several calls in one process', () => {
 });
 
 describe('a token shortly before it expires', () => {
-  test('is refreshed by one of fifty clients, and the others wait for it', async () => {
+  test('is refreshed by one of fifty clients, and the others do not wait', async () => {
     const world = new Simulation().stored(200);
     world.endpoint.delayMs = 5_000;
+    const before = world.secrets.tokens.accessToken;
+    const start = world.clock.time;
+    const took: number[] = [];
+    const timed = world.clients(50).map(
+      (client) => () =>
+        client().finally(() => {
+          took.push(world.clock.time - start);
+        }),
+    );
 
-    await world.serves(50, 1);
+    const answers = await world.ask(timed);
+
+    expect(answers.filter((answer) => answer === before)).toHaveLength(49);
+    expect(answers).toContain(world.secrets.tokens.accessToken);
+    expect(took.filter((ms) => ms < 1000)).toHaveLength(49);
+    expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
   });
 
-  test('with an unknown lifetime is refreshed after an hour', async () => {
+  test('is used if its refresh fails, and the failure is reported after it has expired', async () => {
+    const world = new Simulation().stored(200);
+    const before = world.secrets.tokens.accessToken;
+    world.endpoint.faults = [
+      { kind: 'busy', message: 'busy' },
+      { kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' },
+    ];
+    expect([await world.one(), await world.one()]).toEqual([before, before]);
+
+    world.secrets.oauthClient = 'not what it should be';
+    expect(await world.one()).toBe(before);
+    world.ledger.trouble = () => new Error('ledger down');
+    expect(await world.one()).toBe(before);
+
+    world.ledger.trouble = () => undefined;
+    await world.pass(190_000);
+    expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
+  });
+
+  test('with an unknown lifetime is refreshed after an hour, and used longer if it cannot be refreshed', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.lifeSeconds = null;
     const client = world.client();
@@ -154,6 +196,10 @@ describe('a token shortly before it expires', () => {
 
     await world.pass(3_600_000);
     await world.serves([client], 2);
+
+    world.ledger.trouble = () => new Error('ledger down');
+    await world.pass(10 * 86_400_000);
+    await world.serves(1, 2);
   });
 });
 

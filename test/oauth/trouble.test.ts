@@ -276,49 +276,6 @@ describe('no function calls the CRM', () => {
     expect(world.endpoint.calls).toBe(0);
     expect(world.ledger.written).toBe(0);
   });
-
-  test('if the successor of the token set cannot be read', async () => {
-    const world = expired();
-    let isDown = true;
-    world.secrets.trouble = (operation) =>
-      operation === 'GetSecretValue' && isDown && world.secrets.operations.length > 1
-        ? awsError('InternalServiceError')
-        : undefined;
-
-    expect(await world.one()).toMatchObject({ name: 'TokenStoreUnavailable' });
-    expect([world.endpoint.calls, world.ledger.asked]).toEqual([0, 0]);
-    isDown = false;
-    await world.serves(1, 1);
-  });
-});
-
-test('a warm function uses a new grant at once, after a dead one and after a refresh that the CRM puts off', async () => {
-  const dead = expired();
-  dead.endpoint.revoke(dead.secrets.tokens.refreshToken);
-  const busy = expired();
-  busy.endpoint.faults = [{ kind: 'busy', message: '429', retryAfterSeconds: 86_400 }];
-  for (const [world, name] of [[dead, 'ReauthorizationRequired'] as const, [busy, 'RateLimited'] as const]) {
-    const client = world.client();
-    expect(await world.ask([client])).toMatchObject([{ name }]);
-    const grant = world.endpoint.grant();
-
-    await world.clock.run(world.storeGrant(grant));
-
-    expect(await world.ask([client])).toEqual([grant.accessToken]);
-  }
-});
-
-test('a token that is rejected with 401 is never returned again, even if refreshes keep failing', async () => {
-  const world = new Simulation().stored(3000);
-  const client = world.client();
-  const { accessToken: rejected } = world.secrets.tokens;
-  await world.ask([client]);
-  world.endpoint.faults = Array(10).fill({ kind: 'notSent', message: 'ECONNREFUSED' });
-
-  for (let call = 0; call < 10; call += 1)
-    expect(await world.ask([client], { rejected })).toMatchObject([{ name: 'CrmUnavailable', transient: true }]);
-
-  await world.serves([client], 11, { rejected });
 });
 
 describe('a function with too little time left', () => {

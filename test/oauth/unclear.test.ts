@@ -65,6 +65,14 @@ test('an unclear refusal leaves the token set alive, for a new grant or a CRM th
   await consent.serves(5, 4);
 });
 
+test('an unclear refusal does not stop the use of a valid access token', async () => {
+  const world = new Simulation().stored(200);
+  world.endpoint.faults = Array<Fault>(1000).fill(UNCLEAR);
+
+  await world.serves(1, 2);
+  await world.serves(5, 2);
+});
+
 test('an unclear refusal after a lost answer never requires an authorization', async () => {
   const world = refusing('lostAfter', 'lostBefore');
 

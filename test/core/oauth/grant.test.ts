@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BEFORE_THE_FIRST, isDue, isExpired, successorOf } from '../../../core/oauth/grant.ts';
+import { BEFORE_THE_FIRST, successorOf, type TokenFreshness, tokenFreshness } from '../../../core/oauth/grant.ts';
 
 test('successorOf returns the same name in every release', () => {
   expect(successorOf('a')).toBe(successorOf('a'));
@@ -18,7 +18,7 @@ test('successorOf returns a new name each time, in a form that Secrets Manager a
 
 const OBTAINED = Date.parse('2026-11-20T01:00:00.000Z');
 
-function judged(lifeSeconds: number | null, ageSeconds: number, rejected?: string) {
+function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: string): TokenFreshness {
   const expiresAt = lifeSeconds === null ? null : new Date(OBTAINED + lifeSeconds * 1000).toISOString();
   const tokens = {
     refreshToken: 'r',
@@ -28,31 +28,30 @@ function judged(lifeSeconds: number | null, ageSeconds: number, rejected?: strin
     scope: '',
     earlierObtainedAt: [],
   };
-  const now = new Date(OBTAINED + ageSeconds * 1000);
-  return { due: isDue(tokens, rejected, { now: () => now }), expired: isExpired(tokens, now) };
+  return tokenFreshness(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
 }
 
-test.each([
-  [3600, 0, false, false],
-  [3600, 3299, false, false],
-  [3600, 3300, true, false],
-  [3600, 3569, true, false],
-  [3600, 3570, true, true],
-  [3600, 9999, true, true],
-  [600, 479, false, false],
-  [600, 480, true, false],
-  [600, 570, true, true],
-  [2, 1.5, false, false],
-  [2, 1.6, true, true],
-  [null, 0, false, false],
-  [null, 3299, false, false],
-  [null, 3300, true, false],
-  [null, 99_999_999, true, false],
-])('a token with a lifetime of %s seconds after %s seconds: due %s, expired %s', (life, age, due, expired) => {
-  expect(judged(life, age)).toEqual({ due, expired });
+test.each<[number | null, number, TokenFreshness]>([
+  [3600, 0, 'fresh'],
+  [3600, 3299, 'fresh'],
+  [3600, 3300, 'ageing'],
+  [3600, 3569, 'ageing'],
+  [3600, 3570, 'stale'],
+  [3600, 9999, 'stale'],
+  [600, 479, 'fresh'],
+  [600, 480, 'ageing'],
+  [600, 570, 'stale'],
+  [2, 1.5, 'fresh'],
+  [2, 1.6, 'stale'],
+  [null, 0, 'fresh'],
+  [null, 3299, 'fresh'],
+  [null, 3300, 'ageing'],
+  [null, 99_999_999, 'ageing'],
+])('a token with a lifetime of %s seconds is, after %s seconds, %s', (life, age, expected) => {
+  expect(freshness(life, age)).toBe(expected);
 });
 
-test('a rejected token is due at any age, and another token is not', () => {
-  expect(judged(3600, 0, 'a').due).toBe(true);
-  expect(judged(3600, 0, 'b').due).toBe(false);
+test('a rejected token is stale at any age, and another token is not', () => {
+  expect(freshness(3600, 0, 'a')).toBe('stale');
+  expect(freshness(3600, 0, 'b')).toBe('fresh');
 });
