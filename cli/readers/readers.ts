@@ -1,21 +1,22 @@
 import { type Command, Option } from 'commander';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
 import type { Reader } from '../../core/config/settings.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
 import {
-  entitiesOf,
   kindOf,
   NOT_PUBLISHED,
-  PUBLISHED_TAG,
   publishedValue,
-  readableKeys,
+  readableBy,
   readerName,
-  sharedAsFiles,
+  sharedAs,
+  tableValue,
 } from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
-import { createManifests, type PublishedRun, publishedManifests } from '../data/stored-manifests.ts';
+import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { keyIdOf } from '../deployment-state.ts';
 import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
@@ -24,6 +25,7 @@ import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
+import { countsText, derivedObjects, keysOf } from '../tables/derived-objects.ts';
 
 interface ReadersOptions extends TargetOptions {
   tag?: boolean;
@@ -35,7 +37,7 @@ export function addReaders(command: Command): void {
     .addOption(
       new Option(
         '--tag',
-        'let readers have files that were published before the configuration named them, or before it left out other columns; runs tag what they publish',
+        'let readers have what was published before the configuration named them, or before it left out other columns; runs tag what they publish',
       ),
     )
     .action(readers);
@@ -54,11 +56,7 @@ async function readers(principal: string | undefined, options: ReadersOptions): 
   const deployed = await deployedConfiguration(target);
   // Deployments of an earlier release have no `readers`.
   const { readers: all = [] } = deployed;
-  if (options.tag) {
-    const { tagged, withheld } = await tagPublished(target, { ...deployed, readers: all }, printErr);
-    const others = withheld > 0 ? `, ${withheld} not` : '';
-    return printOut(`${manyText(tagged, 'published file')} tagged${others}.`);
-  }
+  if (options.tag) return tagAll(target, { ...deployed, readers: all });
   const reads = named(all, principal);
   const place = await sharedPlace(target);
   for (const reader of reads) {
@@ -102,16 +100,15 @@ async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'Bu
 type Reads = Pick<Reader, 'entities' | 'of'>;
 
 /**
- * The policy that a reader's role needs in its own account, because AWS checks the policies of both accounts. It is as
- * narrow as the policies of bucket and key, except that only those check the tag of published files.
+ * The policy that a reader's role needs in its own account, because AWS checks the policies of both accounts. It names
+ * the entities. Only the policies of bucket and key decide which of their objects the reader may read.
  * @param reads all that the reader may read
  * @param deployment names the entities that have feeds
  */
 export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'>, { bucket, keyArn }: SharedPlace) {
   const [, partition = 'aws', , region] = keyArn.split(':');
   const bucketArn = `arn:${partition}:s3:::${bucket}`;
-  const keys = reads.map((read) => readableKeys(read, deployment));
-  const plain = keys.flatMap((each) => each.plain);
+  const keys = reads.map((read) => readableBy(read, deployment));
   const viaS3 = {
     'kms:ViaService': `s3.${region}.amazonaws.com${partition === 'aws-cn' ? '.cn' : ''}`,
     'kms:EncryptionContext:aws:s3:arn': bucketArn,
@@ -119,12 +116,13 @@ export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'
   const allow = (Action: string, Resource: string | string[], Condition?: object) => {
     return { Effect: 'Allow', Action, Resource, ...(Condition && { Condition }) };
   };
-  const objects = [...plain, ...keys.flatMap((each) => each.tagged)].map((key) => `${bucketArn}/${key}`);
+  const objects = keys.flatMap(({ tagged }) => tagged.map((key) => `${bucketArn}/${key}`));
+  const listed = { StringLike: { 's3:prefix': keys.flatMap(({ listed }) => listed) } };
   return {
     Version: '2012-10-17',
     Statement: [
       allow('s3:GetObject', objects),
-      allow('s3:ListBucket', bucketArn, { StringLike: { 's3:prefix': plain } }),
+      allow('s3:ListBucket', bucketArn, listed),
       ...(reads.some(({ of }) => of.includes('tables')) ? [allow('s3:GetBucketLocation', bucketArn)] : []),
       allow('kms:Decrypt', keyArn, { StringEquals: viaS3 }),
     ],
@@ -133,42 +131,72 @@ export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'
 
 /** A command for a first test with the reader's own credentials: it reads a pointer, which names the file. */
 function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPlace): string {
-  const entity = first ? entitiesOf(first)[0] : '';
+  const [entity] = !first || first.entities === 'all' ? ENTITIES : first.entities;
   return `aws s3 cp s3://${bucket}/published/entity=${entity}/latest.json -`;
 }
 
-/**
- * Tags the files that pointers name now, as a run does. A file with a column that is left out now loses the tag.
- * @returns the number of files with the tag, and of files without
- * @throws RunError `StorageDenied` or `StorageUnavailable`
- */
-async function tagPublished(
-  target: Pick<Target, 's3' | 'BucketName'>,
-  deployment: Pick<Deployment, 'readers' | 'entities'>,
-  warn: (sentence: string) => void,
-): Promise<{ tagged: number; withheld: number }> {
-  const manifests = createManifests(target);
-  const bucket = createBucket(target.s3, target.BucketName);
-  const files = { tagged: 0, withheld: 0 };
-  for (const entity of sharedAsFiles(deployment)) {
-    const plan = deployment.entities[entity];
-    const { published, newest } = await publishedManifests(manifests, entity, warn);
-    await eachOf(published, async (run) => {
-      const why = whyWithheld(run.manifest, plan, newest);
-      const { key } = run.manifest.file;
-      if (!(await tag(bucket, run, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
-        return warn(`${key} is gone: it is not tagged.`);
-      if (why !== undefined) warn(`${key} is not tagged: it ${why}.`);
-      files[why === undefined ? 'tagged' : 'withheld'] += 1;
-    });
-  }
-  return files;
+/** What `--tag` did: words for what has the tag now, and how many objects were refused. */
+interface Tagged {
+  tagged: string;
+  refused: number;
 }
 
-/** @returns whether the file exists: files are deleted before their manifests (docs/removing-a-customer.md) */
-async function tag(bucket: Bucket, { manifest, manifestKey }: PublishedRun, value: string): Promise<boolean> {
+/**
+ * Tags what readers may have under today's column settings, as runs do. Removes the tag of everything else.
+ * @throws RunError `StorageDenied` or `StorageUnavailable`
+ */
+async function tagAll(target: Place, deployment: Sharing): Promise<void> {
+  const done = [await tagPublished(target, deployment, printErr), await tagDerived(target, deployment, printErr)];
+  const refused = done.reduce((sum, each) => sum + each.refused, 0);
+  const tagged = done.flatMap((each) => (each.tagged === '' ? [] : [each.tagged]));
+  printOut(`${tagged.join(', ') || 'Nothing'} tagged${refused > 0 ? `, ${refused} not` : ''}.`);
+}
+
+type Place = Pick<Target, 's3' | 'BucketName'>;
+type Sharing = Pick<Deployment, 'readers' | 'entities'>;
+type Warn = (sentence: string) => void;
+
+/** Files that pointers name, with their manifests. */
+async function tagPublished(target: Place, deployment: Sharing, warn: Warn): Promise<Tagged> {
+  const manifests = createManifests(target);
+  const bucket = createBucket(target.s3, target.BucketName);
+  const files = { tagged: 0, refused: 0 };
+  for (const entity of sharedAs('files', deployment)) {
+    const plan = deployment.entities[entity];
+    const { published, newest } = await publishedManifests(manifests, entity, warn);
+    await eachOf(published, async ({ manifest, manifestKey }) => {
+      const why = whyWithheld(manifest, plan, newest);
+      const { key } = manifest.file;
+      if (!(await tag(bucket, [key, manifestKey], why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
+        return warn(`${key} is gone: it is not tagged.`);
+      if (why !== undefined) warn(`${key} is not tagged: it ${why}.`);
+      files[why === undefined ? 'tagged' : 'refused'] += 1;
+    });
+  }
+  return { tagged: files.tagged > 0 ? manyText(files.tagged, 'published file') : '', refused: files.refused };
+}
+
+/** Tables, and feeds with their records. */
+async function tagDerived(target: Place, deployment: Sharing, warn: Warn): Promise<Tagged> {
+  const shared = sharedAs('tables', deployment);
+  if (shared.length === 0) return { tagged: '', refused: 0 };
+  const bucket = createBucket(target.s3, target.BucketName);
+  const all = await derivedObjects(target, deployment);
+  const objects = all.filter(({ entity, kind }) => shared.includes(entity) && kind !== 'copy');
+  await eachOf(objects, async (object) => {
+    const { entity, then, key } = object;
+    const value = tableValue(entity, settingsDigest(deployment.entities[entity]));
+    if (then !== 'keep') warn(`${key} is not tagged: it was written under other column settings.`);
+    await tag(bucket, keysOf(object), then === 'keep' ? value : NOT_PUBLISHED);
+  });
+  const tagged = objects.filter(({ then }) => then === 'keep');
+  return { tagged: countsText(tagged), refused: objects.length - tagged.length };
+}
+
+/** @returns whether the objects exist: files are deleted before their manifests (docs/removing-a-customer.md) */
+async function tag(bucket: Bucket, keys: string[], value: string): Promise<boolean> {
   try {
-    for (const key of [manifest.file.key, manifestKey]) await bucket.tag(key, PUBLISHED_TAG, value);
+    for (const key of keys) await bucket.tag(key, value);
     return true;
   } catch (error) {
     if (error instanceof Error && isGone(error.cause)) return false;

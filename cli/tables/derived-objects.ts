@@ -52,6 +52,11 @@ export async function derivedObjects(
   return found.flat().sort((a, b) => a.date.localeCompare(b.date));
 }
 
+/** The keys of an object. The record of a feed is first, because it can be found only through the feed. */
+export function keysOf({ kind, key }: Pick<DerivedObject, 'kind' | 'key'>): string[] {
+  return kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
+}
+
 /** The number of objects of each kind: "2 tables, 1 feed". */
 export function countsText(objects: readonly DerivedObject[]): string {
   const words = { table: 'table', feed: 'feed', copy: 'copied table' } as const;

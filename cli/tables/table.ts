@@ -16,7 +16,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { countsText, type DerivedObject, derivedObjects } from './derived-objects.ts';
+import { countsText, type DerivedObject, derivedObjects, keysOf } from './derived-objects.ts';
 
 interface TableOptions extends TargetOptions {
   date?: string;
@@ -134,9 +134,6 @@ type OutdatedDate = DatedRun<'outdated' | 'written' | 'failed'>;
 
 /** @throws RunError `StorageDenied` or `StorageUnavailable` */
 async function remove({ s3, BucketName: Bucket }: Target, objects: DerivedObject[]): Promise<void> {
-  // The record of a feed is deleted first, because it can be found only through the feed.
-  const keysOf = ({ kind, key }: DerivedObject) =>
-    kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
   await eachOf(objects, async (object) => {
     for (const Key of keysOf(object)) {
       await s3.send(new DeleteObjectCommand({ Bucket, Key })).catch((error: unknown) => {

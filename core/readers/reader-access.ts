@@ -6,11 +6,10 @@ import type { Reader } from '../config/settings.ts';
 import { settingsDigest } from '../config/settings-digest.ts';
 
 /**
- * The tag that lets readers read a file and its manifest (docs/adr/0040). PublishFile sets it before a pointer names
- * the file. If no pointer names the file in the end, PublishFile sets `NOT_PUBLISHED`. `readers --tag` tags files that
- * were published before.
+ * A tag decides which objects readers may read (docs/adr/0040): files with their manifests, tables, and feeds with
+ * their records. PublishFile sets it before a pointer names the file, and sets this value if no pointer names the file
+ * in the end. Tables and feeds are stored with it. `readers --tag` tags what was stored before.
  */
-export const PUBLISHED_TAG = 'published';
 export const NOT_PUBLISHED = 'false';
 
 /**
@@ -19,6 +18,11 @@ export const NOT_PUBLISHED = 'false';
  */
 export function publishedValue(entity: Entity, { columns }: Pick<EntityPlan, 'columns'>): string {
   return `${entity}:${settingsDigest({ columns, tables: undefined })}`;
+}
+
+/** The value of the tag for tables and feeds that were written under column settings with this digest. */
+export function tableValue(entity: Entity, settings: string): string {
+  return `${entity}/${settings}`;
 }
 
 /** The principal as the configuration names it, without its kind. */
@@ -31,44 +35,47 @@ export function kindOf(principal: Reader['principal']): 'organization' | 'role' 
   return principal.startsWith('arn:') ? 'role' : 'account';
 }
 
-export function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
+function entitiesOf({ entities }: Pick<Reader, 'entities'>): Entity[] {
   return entities === 'all' ? [...ENTITIES] : entities;
 }
 
-/** Entities whose published files at least one reader reads by their tag. */
-export function sharedAsFiles({ readers }: Pick<Deployment, 'readers'>): Entity[] {
-  const shared = readers.filter(({ of }) => of.includes('files')).flatMap(entitiesOf);
+/** Entities of which at least one reader reads published files, or tables with feeds. */
+export function sharedAs(what: Reader['of'][number], { readers }: Pick<Deployment, 'readers'>): Entity[] {
+  const shared = readers.filter(({ of }) => of.includes(what)).flatMap(entitiesOf);
   return ENTITIES.filter((entity) => shared.includes(entity));
 }
 
-/** Keys of the bucket that a reader may read, as patterns for a policy. */
-export interface ReadableKeys {
-  /** Pointers, and tables with their feeds if the reader reads tables. */
-  plain: string[];
-  /** Files and manifests: the policy allows only tagged ones. */
+/** What a reader may read, as patterns of keys for a policy. */
+interface Readable {
+  pointers: string[];
+  /** What the reader may list: pointers, and tables with their feeds if the reader reads tables. */
+  listed: string[];
+  /** The policy allows only objects whose tag has one of these values. */
   tagged: string[];
+  values: string[];
 }
 
-/**
- * @param deployment shows which entities have feeds
- * @returns the patterns, which also limit what the reader may list
- */
-export function readableKeys(
+/** @param deployment shows the column settings, and which entities have feeds */
+export function readableBy(
   { entities, of }: Pick<Reader, 'entities' | 'of'>,
   deployment: Pick<Deployment, 'entities'>,
-): ReadableKeys {
-  const each = (...prefixes: string[]) =>
-    (entities === 'all' ? ['*'] : entities).flatMap((entity) =>
-      prefixes.map((prefix) => `${prefix}entity=${entity}/*`),
-    );
+): Readable {
+  const each = (prefix: string) =>
+    (entities === 'all' ? ['*'] : entities).map((entity) => `${prefix}entity=${entity}/*`);
   const withFeeds = feedEntities(deployment);
   const feeds =
     entities === 'all' ? withFeeds.slice(0, 1).map(() => '*') : withFeeds.filter((one) => entities.includes(one));
-  // Feeds are in folders named by date. The head and the copies of tables, beside them, are for the functions only.
-  const tables = [...each('tables/', 'tables/v*/'), ...feeds.map((entity) => `changes/entity=${entity}/date=*`)];
+  // After the type of a column has changed, tables are in one folder per version. Feeds are in folders named by date.
+  const tables = [...each('tables/*'), ...feeds.map((entity) => `changes/entity=${entity}/date=*`)];
+  const pointers = each('published/');
   return {
-    // After the type of a column has changed, tables are in one folder per version.
-    plain: [...each('published/'), ...(of.includes('tables') ? tables : [])],
-    tagged: of.includes('files') ? each('runs/') : [],
+    pointers,
+    listed: [...pointers, ...(of.includes('tables') ? tables : [])],
+    tagged: each('*/'),
+    values: entitiesOf({ entities }).flatMap((entity) => {
+      const plan = deployment.entities[entity];
+      const value = { files: publishedValue(entity, plan), tables: tableValue(entity, settingsDigest(plan)) };
+      return of.map((kind) => value[kind]);
+    }),
   };
 }

@@ -15,14 +15,14 @@ import { isGone, refusedCondition, storageError } from './storage-errors.ts';
  * RunError `StorageDenied` or `StorageUnavailable`.
  */
 export interface Bucket {
-  /** Writes an object once; `false` when the key exists. */
-  putOnce(key: string, body: string): Promise<boolean>;
-  /** Overwrites the version that was read; `false` if it was replaced or removed since. */
-  replace(key: string, body: string, etag: string): Promise<boolean>;
+  /** Writes an object once; `false` when the key exists. @param tag value of its tag */
+  putOnce(key: string, body: string, tag?: string): Promise<boolean>;
+  /** Overwrites the version that was read, and its tag; `false` if it was replaced or removed since. */
+  replace(key: string, body: string, etag: string, tag?: string): Promise<boolean>;
   /** An object without its bytes; `undefined` if it does not exist. */
   head(key: string): Promise<ObjectHead | undefined>;
-  /** Sets this tag on an object and removes all other tags. */
-  tag(key: string, tag: string, value: string): Promise<void>;
+  /** Sets the tag of an object and removes all other tags. */
+  tag(key: string, value: string): Promise<void>;
   /** A small object, and when it was written; `undefined` if it does not exist. */
   read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
   /**
@@ -32,6 +32,14 @@ export interface Bucket {
   stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
   /** Lists objects in the order of keys. */
   list(prefix: string, most?: number): Promise<ListedObject[]>;
+}
+
+/** The tag that policies for readers in other accounts ask for. */
+export const PUBLISHED_TAG = 'published';
+
+/** The tag of an object that is stored, as a part of the request. */
+export function taggedWith(value: string | undefined): { Tagging?: string } {
+  return value === undefined ? {} : { Tagging: `${new URLSearchParams({ [PUBLISHED_TAG]: value })}` };
 }
 
 /** A part of an object; the byte at `to` is not included. */
@@ -80,10 +88,15 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     }
   };
 
-  const put = async (Key: string, Body: string, condition: { IfNoneMatch: '*' } | { IfMatch: string }) => {
+  const put = async (
+    Key: string,
+    Body: string,
+    condition: { IfNoneMatch: '*' } | { IfMatch: string },
+    tag?: string,
+  ) => {
     count();
     try {
-      await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition }));
+      await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition, ...taggedWith(tag) }));
       return true;
     } catch (error) {
       // With `If-Match`, S3 answers 404 for a removed object (docs/adr/0006).
@@ -93,8 +106,8 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   };
 
   return {
-    putOnce: (key, body) => put(key, body, { IfNoneMatch: '*' }),
-    replace: (key, body, etag) => put(key, body, { IfMatch: etag }),
+    putOnce: (key, body, tag) => put(key, body, { IfNoneMatch: '*' }, tag),
+    replace: (key, body, etag, tag) => put(key, body, { IfMatch: etag }, tag),
     head: async (key) => {
       count();
       try {
@@ -107,9 +120,9 @@ export function createBucket(client: S3Client, name: string, count: () => void =
         throw storageError(error, 'read', key);
       }
     },
-    tag: async (Key, tag, Value) => {
+    tag: async (Key, Value) => {
       count();
-      const Tagging = { TagSet: [{ Key: tag, Value }] };
+      const Tagging = { TagSet: [{ Key: PUBLISHED_TAG, Value }] };
       await client.send(new PutObjectTaggingCommand({ Bucket: name, Key, Tagging })).catch((error: unknown) => {
         throw storageError(error, 'write', Key);
       });
@@ -132,8 +145,9 @@ export function writeOver(
   key: string,
   body: string,
   etag: string | undefined,
+  tag?: string,
 ): Promise<boolean> {
-  return etag === undefined ? bucket.putOnce(key, body) : bucket.replace(key, body, etag);
+  return etag === undefined ? bucket.putOnce(key, body, tag) : bucket.replace(key, body, etag, tag);
 }
 
 /** A connection that breaks while an object is read becomes an error of the bucket. */

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { RunError } from '../errors.ts';
-import { type Bucket, createBucket } from './bucket.ts';
+import { type Bucket, createBucket, taggedWith } from './bucket.ts';
 import { isGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /** Two parts are sent at the same time. Parts of this size allow objects of 80 GB, because S3 takes 10,000 parts. */
@@ -20,11 +20,16 @@ export interface UploadBucket extends Bucket {
   uploadOnce(key: string, body: Readable): Promise<boolean>;
   /**
    * Stores a Parquet file from the disk.
-   * @param metadata of the object; its values are ASCII
    * @param etag of the object that it replaces; `undefined` if there is none
    * @returns whether no other write came in between
    */
-  putParquet(key: string, path: string, metadata: Record<string, string>, etag?: string): Promise<boolean>;
+  putParquet(key: string, path: string, about: AboutObject, etag?: string): Promise<boolean>;
+}
+
+/** The metadata of an object, whose values are ASCII, and the value of its tag for readers in other accounts. */
+interface AboutObject {
+  metadata: Record<string, string>;
+  tag?: string;
 }
 
 /**
@@ -57,9 +62,10 @@ export function createUploadBucket(
   return {
     ...createBucket(s3, name, count),
     uploadOnce: (key, Body) => upload(key, { Body, ContentType: 'application/x-ndjson' }),
-    putParquet: (key, path, Metadata, etag) => {
+    putParquet: (key, path, { metadata, tag }, etag) => {
       const ContentType = 'application/vnd.apache.parquet';
-      return upload(key, { Body: createReadStream(path), Metadata, ContentType }, etag);
+      const object = { Body: createReadStream(path), Metadata: metadata, ContentType, ...taggedWith(tag) };
+      return upload(key, object, etag);
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   readPointer,
   type Standing,
 } from '../../core/export/pointer.ts';
-import { NOT_PUBLISHED, PUBLISHED_TAG, publishedValue, sharedAsFiles } from '../../core/readers/reader-access.ts';
+import { NOT_PUBLISHED, publishedValue, sharedAs } from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -48,11 +48,11 @@ export async function movePointers(
   const { entity, date, keptUntil, kind } = run;
   const plan = deployment.entities[entity];
   // A deployment may have left out more columns since the run began.
-  const isShared = sharedAsFiles(deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
+  const isShared = sharedAs('files', deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
   const moved: boolean[] = [];
   const tag = async (value: string) => {
-    for (const key of isShared ? [file.key, manifestKey] : []) await bucket.tag(key, PUBLISHED_TAG, value);
+    for (const key of isShared ? [file.key, manifestKey] : []) await bucket.tag(key, value);
   };
   const isNamed = () => moved.includes(true) || pointers.some(({ run }) => run?.execution === execution);
   try {

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { BaseGone, type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
-import { recordText } from '../../core/changes/chain/feed-record.ts';
+import { type FeedRecord, recordText } from '../../core/changes/chain/feed-record.ts';
 import { type FeedEnd, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
+import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
@@ -65,7 +66,7 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       if (local === undefined) return undefined;
       // Another function may have copied a different table of the run meanwhile.
       const metadata = { run: encodeURIComponent(execution), table: copied, settings: table.settings };
-      await bucket.putParquet(key, local, metadata, standing?.etag);
+      await bucket.putParquet(key, local, { metadata }, standing?.etag);
       const stored = await bucket.head(key);
       if (stored?.metadata.table !== copied) return undefined;
       // The copy has the bytes of this table, which are on the disk, even if another function stored it.
@@ -89,18 +90,23 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       // Equal pairs of tables give equal feeds. The feed of a pair that was given up is replaced.
       if (standing?.pair === digest) return;
       const key = feedKey(entity, pair.to);
-      const metadata = { pair: digest, settings: pair.to.settings };
-      if (await bucket.putParquet(key, path, metadata, standing?.etag)) return;
+      const about = {
+        metadata: { pair: digest, settings: pair.to.settings },
+        tag: tableValue(entity, pair.to.settings),
+      };
+      if (await bucket.putParquet(key, path, about, standing?.etag)) return;
       if ((await standingFeed(pair.to))?.pair !== digest) throw anotherCame(key);
     },
-    putRecord: (record) => putText(bucket, recordKey(entity, record.to), recordText(record)),
+    putRecord: (record) => putRecord(bucket, record),
   };
 }
 
-async function putText(bucket: Bucket, key: string, text: string): Promise<void> {
+async function putRecord(bucket: Bucket, record: FeedRecord): Promise<void> {
+  const key = recordKey(record.entity, record.to);
+  const text = recordText(record);
   const standing = await bucket.read(key);
   if (standing?.text === text) return;
-  const written = await writeOver(bucket, key, text, standing?.etag);
+  const written = await writeOver(bucket, key, text, standing?.etag, tableValue(record.entity, record.settings));
   // If the answer to a write was lost, the text is already there.
   if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
 }

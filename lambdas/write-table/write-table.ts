@@ -9,6 +9,7 @@ import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
+import { tableValue } from '../../core/readers/reader-access.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -124,8 +125,9 @@ async function replaceTable(
     const limits = { bufferMB, folder, diskBytes, onProgress };
     const written = await writeParquet({ ...input, softwareVersion: deps.softwareVersion }, path, limits);
     const metadata = tableMetadata({ run: manifest.execution, execution: state.execution, settings: digest });
+    const tag = tableValue(manifest.run.entity, digest);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
-    const isStored = await deps.bucket.putParquet(key, path, metadata, standing?.etag);
+    const isStored = await deps.bucket.putParquet(key, path, { metadata, tag }, standing?.etag);
     if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     // The next attempt writes the table again, also if it was this one whose answer was lost.

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
-import { sharedAsFiles } from '../../core/readers/reader-access.ts';
+import { sharedAs } from '../../core/readers/reader-access.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 import { allowReaders } from './reader-rights.ts';
 
@@ -27,6 +27,9 @@ const SHARED = {
 const ALGORITHM = 's3:x-amz-server-side-encryption';
 const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 const CUSTOMER_KEY = 's3:x-amz-server-side-encryption-customer-algorithm';
+
+/** The rights of a function on the tables or feeds that it writes, each with the tag for readers in other accounts. */
+const TABLED = ['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging', 's3:AbortMultipartUpload'];
 
 /**
  * The bucket of the exports. Its policy has the permissions, because it can name prefixes without wildcards in the
@@ -89,7 +92,7 @@ export class ExportBucket extends Construct {
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
     this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'runs/*/_release.json', 'published/*']);
-    const shared = sharedAsFiles(this.deployment).map((entity) => `runs/entity=${entity}/*`);
+    const shared = sharedAs('files', this.deployment).map((entity) => `runs/entity=${entity}/*`);
     if (shared.length > 0) this.allow(role, ['s3:PutObjectTagging'], shared);
     this.allowListing(role);
     this.allowKey(role);
@@ -97,16 +100,16 @@ export class ExportBucket extends Construct {
 
   /** Reads files, manifests and pointers, and writes tables. It may list all keys (docs/adr/0008). */
   allowTables(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*', 'tables/*']);
-    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['tables/*']);
+    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
+    this.allow(role, TABLED, ['tables/*']);
     this.allowListing(role);
     this.allowKey(role);
   }
 
   /** Reads pointers and tables, and writes feeds and their bases. It may list all keys. */
   allowChanges(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['published/*', 'tables/*', 'changes/*']);
-    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['changes/*']);
+    this.allow(role, ['s3:GetObject'], ['published/*', 'tables/*']);
+    this.allow(role, TABLED, ['changes/*']);
     this.allowListing(role);
     this.allowKey(role);
   }

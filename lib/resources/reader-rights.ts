@@ -11,14 +11,8 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/settings.ts';
 import { canonicalText } from '../../core/json.ts';
-import {
-  entitiesOf,
-  kindOf,
-  PUBLISHED_TAG,
-  publishedValue,
-  readableKeys,
-  readerName,
-} from '../../core/readers/reader-access.ts';
+import { kindOf, readableBy, readerName } from '../../core/readers/reader-access.ts';
+import { PUBLISHED_TAG } from '../../core/storage/bucket.ts';
 
 /** The resources whose policies get the statements for readers. */
 interface Shared {
@@ -42,28 +36,35 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
   if (!reader) return;
   const { region, urlSuffix, account } = Stack.of(bucket);
   const { principals, equals, further } = whoAre(group, account);
-  const statement = (part: string, action: string, resources: string[], more: Equals = {}, beside: Conditions = {}) => {
+  const statement = (
+    part: string,
+    actions: string[],
+    resources: string[],
+    more: Equals = {},
+    beside: Conditions = {},
+  ) => {
     const StringEquals = { ...equals, ...more };
     const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
-    return new PolicyStatement({ sid: sid + part, principals, actions: [action], resources, conditions });
+    return new PolicyStatement({ sid: sid + part, principals, actions, resources, conditions });
   };
-  const { plain, tagged } = readableKeys(reader, deployment);
+  const { pointers, listed, tagged, values } = readableBy(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
-  const prefixes = { StringLike: { 's3:prefix': plain } };
-  const tags = entitiesOf(reader).map((entity) => publishedValue(entity, deployment.entities[entity]));
-  const hasTag = { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: tags };
+  // Athena asks for the region of the bucket.
+  const location = reader.of.includes('tables')
+    ? { action: ['s3:GetBucketLocation'], on: [bucket.bucketArn] }
+    : NOTHING;
   const ofBucket = [
-    statement('Reads', 's3:GetObject', objects(plain)),
-    statement('Lists', 's3:ListBucket', [bucket.bucketArn], {}, prefixes),
-    // Athena asks for the region of the bucket.
-    ...(reader.of.includes('tables') ? [statement('Locates', 's3:GetBucketLocation', [bucket.bucketArn])] : []),
-    ...(tagged.length > 0 ? [statement('ReadsFiles', 's3:GetObject', objects(tagged), hasTag)] : []),
+    statement('Reads', ['s3:GetObject', ...location.action], [...objects(pointers), ...location.on]),
+    statement('Lists', ['s3:ListBucket'], [bucket.bucketArn], {}, { StringLike: { 's3:prefix': listed } }),
+    statement('Tag', ['s3:GetObject'], objects(tagged), { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: values }),
   ];
   for (const one of ofBucket) bucket.addToResourcePolicy(one);
   // The key policy cannot name the bucket, because the bucket names the key. In a key policy, `*` means this key.
   const viaS3 = { 'kms:ViaService': `s3.${region}.${urlSuffix}` };
-  key.addToResourcePolicy(statement('Decrypts', 'kms:Decrypt', ['*'], viaS3));
+  key.addToResourcePolicy(statement('Decrypts', ['kms:Decrypt'], ['*'], viaS3));
 }
+
+const NOTHING = { action: [], on: [] };
 
 /** Conditions that must all hold: condition keys, each with its allowed values. */
 type Equals = Record<string, string | string[]>;

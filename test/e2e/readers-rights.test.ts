@@ -5,14 +5,14 @@ import {
   GetObjectCommand,
   ListObjectsV2Command,
   PutBucketPolicyCommand,
-  PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import type { Reader } from '../../core/config/settings.ts';
-import { PUBLISHED_TAG, publishedValue } from '../../core/readers/reader-access.ts';
+import { settingsDigest } from '../../core/config/settings-digest.ts';
+import { publishedValue, tableValue } from '../../core/readers/reader-access.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
@@ -40,7 +40,9 @@ const COPY = baseKey('leads', 'a');
 const HEAD = headKey('leads');
 const STOPPED = 'runs/entity=leads/run=b/leads.csv';
 const UPDATE = 'updates/batch/input.jsonl';
-const ALL = [FILE, MANIFEST, POINTER, TABLE, FEED, RECORD, COPY, HEAD, STOPPED, UPDATE];
+/** A table of other column settings. */
+const OUTDATED = 'tables/entity=leads/date=2026-11-19/leads.parquet';
+const ALL = [FILE, MANIFEST, POINTER, TABLE, FEED, RECORD, COPY, HEAD, STOPPED, UPDATE, OUTDATED];
 
 let record: RunRecord;
 let endpoint: string;
@@ -63,9 +65,13 @@ beforeAll(async () => {
   endpoint = cloud.endpoint;
   owner = clientOf(OWNER);
   await owner.send(new CreateBucketCommand({ Bucket }));
-  for (const Key of ALL) await owner.send(new PutObjectCommand({ Bucket, Key, Body: Key }));
-  const today = publishedValue('leads', fullDeployment().entities.leads);
-  for (const key of [FILE, MANIFEST]) await createBucket(owner, Bucket).tag(key, PUBLISHED_TAG, today);
+  const bucket = createBucket(owner, Bucket);
+  const { leads } = fullDeployment().entities;
+  const tables = { today: tableValue('leads', settingsDigest(leads)), earlier: tableValue('leads', '0'.repeat(16)) };
+  const tagged: Record<string, string> = { [OUTDATED]: tables.earlier };
+  for (const key of [TABLE, FEED, RECORD]) tagged[key] = tables.today;
+  for (const key of ALL) await bucket.putOnce(key, key, tagged[key]);
+  for (const key of [FILE, MANIFEST]) await bucket.tag(key, publishedValue('leads', leads));
   const made = await asked('organizations', MEMBER, '{}', {
     'x-amz-target': 'AWSOrganizationsV20161128.DescribeOrganization',
   });
@@ -140,7 +146,7 @@ async function readBy(client: S3Client): Promise<string[]> {
 const TABLES = [POINTER, TABLE, FEED, RECORD, ...LISTS, 'location'];
 const FILES = [FILE, MANIFEST, POINTER, 'list published/entity=leads/'];
 
-test('an account can read only tables and feeds, an organization only tagged files', async () => {
+test('an account can read only tagged tables and feeds, an organization only tagged files', async () => {
   await givePolicy();
 
   expect(await readBy(await readerIn(READER, OF_ACCOUNT))).toEqual(TABLES);
@@ -153,12 +159,12 @@ test('an account can read only tables and feeds, an organization only tagged fil
 });
 
 test.each([
-  ['Readers1Reads', READER, [...LISTS, 'location']],
+  ['Readers1Reads', READER, [TABLE, FEED, RECORD, ...LISTS]],
   ['Readers1Lists', READER, [POINTER, TABLE, FEED, RECORD, 'location']],
-  ['Readers1Locates', READER, TABLES.slice(0, -1)],
+  ['Readers1Tag', READER, [POINTER, ...LISTS, 'location']],
   ['Readers3Reads', MEMBER, [FILE, MANIFEST, 'list published/entity=leads/']],
   ['Readers3Lists', MEMBER, [FILE, MANIFEST, POINTER]],
-  ['Readers3ReadsFiles', MEMBER, [POINTER, 'list published/entity=leads/']],
+  ['Readers3Tag', MEMBER, [POINTER, 'list published/entity=leads/']],
 ])('refuses the reads of the statement %s without it', async (sid, account, rest) => {
   await givePolicy(sid);
 
@@ -167,7 +173,7 @@ test.each([
 
 test('refuses a file whose tag was removed', async () => {
   await givePolicy();
-  await createBucket(owner, Bucket).tag(FILE, 'published', 'false');
+  await createBucket(owner, Bucket).tag(FILE, 'false');
 
   expect(await readBy(clientOf(MEMBER))).toEqual(FILES.slice(1));
 });

@@ -67,10 +67,10 @@ export function fakeBucket({
       const bytes = stored.get(key);
       return bytes && { etag: etagOf(bytes), bytes: bytes.length, metadata: {} };
     },
-    tag: async (key, tag, value) => {
+    tag: async (key, value) => {
       await begin('tag', key);
       if (!stored.has(key)) throw new RunError('StorageUnavailable', `${key} is not there.`);
-      tags.set(key, `${tag}=${value}`);
+      tags.set(key, `published=${value}`);
     },
     read: async (key) => {
       await begin('read', key);

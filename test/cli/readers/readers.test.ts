@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/settings.ts';
-import { publishedValue } from '../../../core/readers/reader-access.ts';
+import { settingsDigest } from '../../../core/config/settings-digest.ts';
+import { publishedValue, tableValue } from '../../../core/readers/reader-access.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
@@ -60,7 +61,7 @@ test('without configured readers, prints no policy and tags no file', async () =
   const { cli } = await sharing([]);
 
   expect(await cli()).toMatchObject({ code: 2, stderr: expect.stringContaining('the configuration names no readers') });
-  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '0 published files tagged.\n' });
+  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: 'Nothing tagged.\n' });
 });
 
 test('prints one policy for all that a reader may read, and a command to try it', async () => {
@@ -79,13 +80,7 @@ test('prints one policy for all that a reader may read, and a command to try it'
       {
         Effect: 'Allow',
         Action: 's3:GetObject',
-        Resource: [
-          'arn:aws:s3:::bucket/published/entity=leads/*',
-          'arn:aws:s3:::bucket/tables/entity=leads/*',
-          'arn:aws:s3:::bucket/tables/v*/entity=leads/*',
-          'arn:aws:s3:::bucket/published/entity=contacts/*',
-          'arn:aws:s3:::bucket/runs/entity=contacts/*',
-        ],
+        Resource: ['arn:aws:s3:::bucket/*/entity=leads/*', 'arn:aws:s3:::bucket/*/entity=contacts/*'],
       },
       {
         Effect: 'Allow',
@@ -93,12 +88,7 @@ test('prints one policy for all that a reader may read, and a command to try it'
         Resource: 'arn:aws:s3:::bucket',
         Condition: {
           StringLike: {
-            's3:prefix': [
-              'published/entity=leads/*',
-              'tables/entity=leads/*',
-              'tables/v*/entity=leads/*',
-              'published/entity=contacts/*',
-            ],
+            's3:prefix': ['published/entity=leads/*', 'tables/*entity=leads/*', 'published/entity=contacts/*'],
           },
         },
       },
@@ -119,7 +109,7 @@ test('prints one policy for all that a reader may read, and a command to try it'
   expect(stderr).toContain('To try it there: aws s3 cp s3://bucket/published/entity=leads/latest.json -\n');
 });
 
-test('the policy for tables includes the feeds of changes, but not their head or the copied tables', async () => {
+test('the policy for tables lists the feeds of changes, but not their head or the copied tables', async () => {
   const { cli } = await sharing([ACCOUNT, { ...MEMBERS, entities: ['leads'], of: ['tables'] }], undefined, {
     changes: { key: 'id' },
   });
@@ -128,8 +118,7 @@ test('the policy for tables includes the feeds of changes, but not their head or
     ['444455556666', 'o-a1b2c3d4e5'].map(async (one) => (await cli(one)).stdout.match(/changes\/[^"]*/g)),
   );
 
-  // One statement to read and one to list.
-  expect(policies).toEqual([Array(2).fill('changes/entity=*/date=*'), Array(2).fill('changes/entity=leads/date=*')]);
+  expect(policies).toEqual([['changes/entity=*/date=*'], ['changes/entity=leads/date=*']]);
 });
 
 test('prints what an organization may read, next to its policy', async () => {
@@ -166,6 +155,39 @@ test('--tag tags file and manifest of each published run of a shared entity, and
     `runs/entity=leads/run=${run}/leads.csv published=${TODAY}`,
   ]);
   expect(tagged.sort()).toEqual(keys.sort());
+});
+
+test('--tag tags tables, and feeds with their records, and names those of other column settings', async () => {
+  const { cli, objects, metadata, tagged } = await sharing([ACCOUNT], undefined, { changes: { key: 'id' } });
+  const today = settingsDigest(deployment({ entities: { leads: { tables: {} } } }).entities.leads);
+  const put = (key: string, settings?: string) => {
+    objects.set(key, Buffer.from('PAR1'));
+    if (settings !== undefined) metadata.set(key, { settings });
+  };
+  put('tables/entity=leads/date=2026-11-20/leads.parquet', today);
+  put('tables/entity=leads/date=2026-11-19/leads.parquet');
+  for (const [run, settings] of [
+    ['a', today],
+    ['b', '0'.repeat(16)],
+  ] as const) {
+    put(`changes/entity=leads/date=2026-11-20/run=${run}/changes.parquet`, settings);
+    put(`changes/entity=leads/date=2026-11-20/run=${run}/_feed.json`);
+    put(`changes/entity=leads/base/run=${run}.parquet`, settings);
+  }
+
+  const { code, stdout, stderr } = await cli('--tag');
+
+  expect({ code, stdout }).toEqual({ code: 0, stdout: '1 table, 1 feed tagged, 2 not.\n' });
+  expect(stderr.match(/\S+ is not tagged: it was written under other column settings/g)).toHaveLength(2);
+  const value = tableValue('leads', today);
+  expect(tagged.sort()).toEqual([
+    `changes/entity=leads/date=2026-11-20/run=a/_feed.json published=${value}`,
+    `changes/entity=leads/date=2026-11-20/run=a/changes.parquet published=${value}`,
+    'changes/entity=leads/date=2026-11-20/run=b/_feed.json published=false',
+    'changes/entity=leads/date=2026-11-20/run=b/changes.parquet published=false',
+    'tables/entity=leads/date=2026-11-19/leads.parquet published=false',
+    `tables/entity=leads/date=2026-11-20/leads.parquet published=${value}`,
+  ]);
 });
 
 describe('--tag after a column was left out', () => {

@@ -21,6 +21,8 @@ export interface RecordedCall {
   /** The environment variables of the function with the name of the resource, or the name itself. */
   names: string[];
   encryption: Record<string, string>;
+  /** The object is stored with tags. */
+  tagged: boolean;
   status: number;
 }
 
@@ -86,6 +88,7 @@ function note(request: ClientRequest, status: number): void {
     target: targetOf(request),
     names: namesIn(request),
     encryption: Object.fromEntries(encryption.map(([name, value]) => [name, String(value)])),
+    tagged: request.hasHeader('x-amz-tagging'),
     status,
   };
   const line = `${JSON.stringify(call)}\n`;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { RunError } from '../../../core/errors.ts';
 import { latestPointerKey } from '../../../core/export/pointer.ts';
+import { tableValue } from '../../../core/readers/reader-access.ts';
 import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
@@ -116,7 +117,7 @@ test('writes a feed with 20 requests to the bucket, five of them writes', async 
   expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);
 });
 
-test("feed, record and copied table have the digest of the table's column settings", async () => {
+test("feed, record and copied table have the digest of the table's column settings, and all but the copy its tag", async () => {
   const world = await publishedRuns();
   const settings = { tables: { hash: ['name'] } };
   await night(world, 'night-1', '2026-11-20', many(30), settings);
@@ -127,6 +128,16 @@ test("feed, record and copied table have the digest of the table's column settin
   for (const key of [feedKeyOf('night-1', '2026-11-20'), 'changes/entity=leads/base/run=night-1.parquet'])
     expect(await bucket.head(key)).toMatchObject({ metadata: { settings: digest } });
   expect(JSON.parse(String(record?.body))).toMatchObject({ settings: digest });
+  const tags = world.store
+    .keys()
+    .sort()
+    .map((key) => [key, world.store.object(key)?.headers['x-amz-tagging']]);
+  const tag = `published=${encodeURIComponent(tableValue('leads', digest))}`;
+  expect(tags.filter(([, given]) => given !== undefined)).toEqual([
+    [feedKeyOf('night-1', '2026-11-20').replace('changes.parquet', '_feed.json'), tag],
+    [feedKeyOf('night-1', '2026-11-20'), tag],
+    ['tables/entity=leads/date=2026-11-20/leads.parquet', tag],
+  ]);
 });
 
 test('writes a snapshot as the next feed if feeds and copied tables were removed', async () => {

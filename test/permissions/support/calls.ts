@@ -46,7 +46,7 @@ const OPEN = 'kms:Decrypt';
 const MAKE = 'kms:GenerateDataKey';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html */
-function s3Actions({ method, path, query, prefix, status }: RecordedCall, names: Names): Made[] {
+function s3Actions({ method, path, query, prefix, tagged, status }: RecordedCall, names: Names): Made[] {
   const bucket = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
   if (!path.startsWith('/{BUCKET_NAME}')) throw new Error(`${method} ${path} is for another bucket`);
   const key = decodeURIComponent(path.replace('/{BUCKET_NAME}', '')).replace(/^\//, '');
@@ -62,7 +62,8 @@ function s3Actions({ method, path, query, prefix, status }: RecordedCall, names:
   if (!action) throw new Error(`${method} ${path} is not known`);
   // An absent object would look forbidden without the right to list; its key counts as the prefix (docs/adr/0008).
   const absent = action === 's3:GetObject' && status === 404 ? [listing(key)] : [];
-  return [{ action, resource: `${bucket}/${key}`, via: keyUse(action, upload) }, ...absent];
+  const withTag = tagged ? [{ action: 's3:PutObjectTagging', resource: `${bucket}/${key}` }] : [];
+  return [{ action, resource: `${bucket}/${key}`, via: keyUse(action, upload) }, ...withTag, ...absent];
 }
 
 const S3_ACTIONS: Record<string, string> = {

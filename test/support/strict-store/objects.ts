@@ -116,7 +116,7 @@ export function keptHeaders(headers: IncomingHttpHeaders): Record<string, string
     .filter((name) => name !== '' && name !== 'aws-chunked');
   if (encoding.length > 0) kept['content-encoding'] = encoding.join(',');
   for (const [name, value] of Object.entries(headers)) {
-    if (/^(content-disposition|cache-control|x-amz-meta-.*)$/.test(name)) kept[name] = String(value);
+    if (/^(content-disposition|cache-control|x-amz-meta-.*|x-amz-tagging)$/.test(name)) kept[name] = String(value);
   }
   return kept;
 }
