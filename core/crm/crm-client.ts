@@ -33,11 +33,10 @@ type Exchange =
 export interface CrmExchange {
   /**
    * Makes one call like `CrmClient.call`, and returns the answer of any status.
-   * @param inTime whether enough time is left for a request. If not, the first one throws, a repetition sets `trouble`
-   * @throws RunError those of `GetAccessToken`; `CrmContractError` for a token that no header can hold. If no time is
-   *  left: `TokenRefreshInProgress` if the token took it, else `CrmUnavailable`. No request was sent
+   * @throws RunError if no request was sent: those of `GetAccessToken`; `CrmContractError` for a token that no header
+   *  can hold. If no time is left: `TokenRefreshInProgress` if the token took it, else `CrmUnavailable`
    */
-  exchange(call: CrmCall, inTime?: () => boolean): Promise<Exchange>;
+  exchange(call: CrmCall): Promise<Exchange>;
 }
 
 interface ClientDeps {
@@ -63,7 +62,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
   });
   return {
     call: async (call, schema, onRetryAfter) => {
-      const exchange = await exchangeOver(http, call, deps, () => hasTime(call));
+      const exchange = await exchangeOver(http, call, deps);
       if (!exchange.response) throw exchange.unanswered;
       const { response, token, trouble } = exchange;
       if (trouble) throw trouble;
@@ -73,23 +72,21 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
       if (wait !== undefined) onRetryAfter?.(wait);
       return parsedBody(response, call, schema);
     },
-    exchange: (call, inTime) => exchangeOver(http, call, deps, inTime),
+    exchange: (call) => exchangeOver(http, call, deps),
   };
 }
 
-async function exchangeOver(
-  http: KyInstance,
-  call: CrmCall,
-  deps: ClientDeps,
-  inTime: () => boolean = () => true,
-): Promise<Exchange> {
+async function exchangeOver(http: KyInstance, call: CrmCall, deps: ClientDeps): Promise<Exchange> {
   const timely: ClientDeps = {
     ...deps,
     getAccessToken: async (options) => {
-      if (!inTime()) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
+      if (!hasTime(call)) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
       const token = await deps.getAccessToken(options);
-      if (!isSendable(token.accessToken)) throw unsendable(call);
-      if (inTime()) return token;
+      if (!SENDABLE.test(token.accessToken)) {
+        const what = 'The access token that the CRM issued has a character that is not allowed in a header';
+        throw new RunError('CrmContractError', `${what}: ${nameOf(call)} was not sent.`);
+      }
+      if (hasTime(call)) return token;
       throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
     },
   };
@@ -159,15 +156,6 @@ export function notReached(error: unknown, call: CrmCall): RunError {
 
 /** Characters that a header can hold. The token endpoint may return any text as a token. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
-
-function isSendable(accessToken: string): boolean {
-  return SENDABLE.test(accessToken);
-}
-
-function unsendable(call: CrmCall): RunError {
-  const what = 'The access token that the CRM issued has a character that is not allowed in a header';
-  return new RunError('CrmContractError', `${what}: ${nameOf(call)} was not sent.`);
-}
 
 function notSentFor(reason: string, call: CrmCall): string {
   return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent, the next invocation sends it.`;

@@ -1,5 +1,5 @@
 import { UPDATE_SCOPE } from '../config/scopes.ts';
-import type { RunError, RunErrorName } from '../errors.ts';
+import type { RunError } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
 import { type CrmAnswer, meaningOf, type Outcome } from './answers.ts';
 import type { CrmCall } from './call.ts';
@@ -9,28 +9,16 @@ import type { CrmExchange } from './crm-client.ts';
 export interface UpdateAnswer {
   /** `null` if the request was sent but not answered. */
   status: number | null;
-  /**
-   * `made`: the answer confirms the change. `refused`: not made. `unclear`: perhaps made. `contradicted`: perhaps
-   * made, and a repetition would get the same answer.
-   */
-  change: 'made' | 'refused' | 'unclear' | 'contradicted';
-  error: { name: RunErrorName; message: string } | null;
-  retryAfterSeconds?: number | undefined;
+  /** What the answer means for the change. After a `contradiction` it was perhaps made, and is not sent again. */
+  outcome: Outcome;
+  error: RunError | undefined;
   /** The sent fields that the CRM names when it refuses their values. */
   fields?: string[];
-  /** Why the call could not be repeated with another token. The next invocation may be able to. */
-  trouble?: RunError;
+  /** The call could not be repeated with another token, but a later invocation may be able to. */
+  isPostponed?: boolean;
   /** The answer is a 403, and the token lacks the scope. */
   scopeMissing?: boolean;
 }
-
-const CHANGES: Record<Outcome, UpdateAnswer['change']> = {
-  done: 'made',
-  refused: 'refused',
-  notTaken: 'refused',
-  unknown: 'unclear',
-  contradiction: 'contradicted',
-};
 
 /**
  * Sends one change. Updates are idempotent, so one without an answer may be sent again.
@@ -41,34 +29,26 @@ export async function updateCustomer(
   id: string,
   fields: object,
   now: () => Date,
-  { inTime, confirmation = 'answer' }: { inTime?: () => boolean; confirmation?: CrmCall['confirmation'] } = {},
+  how: Pick<CrmCall, 'secondsLeft' | 'confirmation'> = {},
 ): Promise<UpdateAnswer> {
-  const path = `customers/${id}`;
-  const call: CrmCall = { method: 'patch', path, template: '/customers/{id}', json: fields, confirmation };
-  const exchange = await crm.exchange(call, inTime);
+  const call: CrmCall = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields, ...how };
+  const exchange = await crm.exchange(call);
   if (!exchange.response) {
     if (neverSent(exchange.unanswered)) throw exchange.unanswered;
-    return { status: null, change: 'unclear', error: nameAndMessage(exchange.unanswered) };
+    return { status: null, outcome: 'unknown', error: exchange.unanswered };
   }
   const { response, token, trouble } = exchange;
   const { status } = response;
   const { outcome, error } = meaningOf({ call, answer: response, scope: token.scope }, now());
-  const change = CHANGES[outcome];
-  if (!error) return { status, change, error: null };
-  if (trouble) {
-    const later = trouble.transient ? { trouble } : {};
-    return { status, change, error: nameAndMessage(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
-  }
+  if (trouble) return { status, outcome, error: trouble, isPostponed: trouble.transient };
   // After a 422 an empty list means that the CRM named no field.
-  const named = status === 422 || (response.ok && change === 'refused') ? { fields: namedIn(response, fields) } : {};
-  const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
+  const isOfFields = status === 422 || (response.ok && outcome === 'refused');
   return {
     status,
-    change,
-    error: nameAndMessage(error),
-    retryAfterSeconds: error.retryAfterSeconds,
-    ...named,
-    ...scopes,
+    outcome,
+    error,
+    ...(isOfFields && { fields: namedIn(response, fields) }),
+    ...(status === 403 && { scopeMissing: isScopeMissing(token.scope) }),
   };
 }
 
@@ -76,10 +56,6 @@ export async function updateCustomer(
 function isScopeMissing(scope: string): boolean {
   const scopes = scope.split(/\s+/).filter(Boolean);
   return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
-}
-
-function nameAndMessage({ name, message }: RunError): { name: RunErrorName; message: string } {
-  return { name, message };
 }
 
 /** The sent fields that the answer names as a key, a text or the last part of a path. Nothing else is kept. */

@@ -4,7 +4,7 @@ import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-state.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
-import { type ErrorName, RunError } from '../../core/errors.ts';
+import { RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 
@@ -22,8 +22,8 @@ type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSe
 
 /** Time to read the flag (25 s), send twice (30 s each) with a refresh between, and store the result. */
 const MARGIN_SECONDS = 180;
-/** Time for one request of 30 seconds and storing its result, once there is a token. */
-const SEND_SECONDS = 60;
+/** Time to store the results after the last request. */
+const STORE_SECONDS = 25;
 /** Longer waits are Wait states, because a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
 /** The wait before the second attempt, and the wait before each further one. */
@@ -67,14 +67,14 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   // The line is in doubt until it is answered, even if a bug ends this call.
   tries.lost = true;
   try {
-    const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
+    const secondsLeft = () => deps.secondsLeft() - STORE_SECONDS;
     const { confirmation } = deps;
-    const answer = await updateCustomer(deps.crm, id, fields, deps.now, { inTime, confirmation });
-    const inDoubt = lost || answer.change === 'unclear' || answer.change === 'contradicted';
+    const answer = await updateCustomer(deps.crm, id, fields, deps.now, { secondsLeft, confirmation });
+    const inDoubt = lost || answer.outcome === 'unknown' || answer.outcome === 'contradiction';
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
-    if (!answer.trouble) return answer;
     // The token was refused and there is no other one: the state machine waits.
-    throw answer.trouble;
+    if (answer.isPostponed) throw answer.error;
+    return answer;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     // The request was not sent, or was refused.
@@ -86,13 +86,13 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   }
 }
 
-function stopFor({ name, message }: { name: ErrorName; message: string }, { now }: ApplyLineDeps): Stop {
+function stopFor({ name, message }: RunError, { now }: ApplyLineDeps): Stop {
   return { reason: name, sentence: message, at: now().toISOString() };
 }
 
-function waitBefore({ attempts }: Tries, { retryAfterSeconds = 0 }: UpdateAnswer, { random }: ApplyLineDeps): number {
+function waitBefore({ attempts }: Tries, { error }: UpdateAnswer, { random }: ApplyLineDeps): number {
   const backoff = (attempts === 1 ? FIRST_BACKOFF_SECONDS : BACKOFF_SECONDS) * (0.5 + random() / 2);
-  return Math.max(backoff, Math.min(retryAfterSeconds, LONGEST_WAIT_SECONDS));
+  return Math.max(backoff, Math.min(error?.retryAfterSeconds ?? 0, LONGEST_WAIT_SECONDS));
 }
 
 function resultOf(
@@ -127,29 +127,19 @@ function stoppedAt(
   return unfinishedLine(record, tries, reason, deps.now().toISOString());
 }
 
-/** Attempts if the CRM fails or does not answer: an update is idempotent. */
-const ATTEMPTS = 3;
-/** Attempts if the CRM requests a wait (429) or has locked the customer (423). */
-const BUSY_ATTEMPTS = 8;
-const BUSY = new Set([423, 429]);
-
-/** Statuses that depend on permissions or time. Any other 4xx refuses the line, and would refuse it again. */
-const OF_US_OR_TIME = new Set([401, 403, ...BUSY]);
-
-/** The most attempts for a line with this answer. */
-function attemptsFor({ status, change }: UpdateAnswer): number {
-  if (status !== null && BUSY.has(status)) return BUSY_ATTEMPTS;
-  return change === 'unclear' ? ATTEMPTS : 1;
-}
+/** The most attempts for a line: an update is idempotent. Not taken: 429, or a locked customer (423). */
+const ATTEMPTS: Partial<Record<UpdateAnswer['outcome'], number>> = { unknown: 3, notTaken: 8 };
+const attemptsFor = ({ outcome }: UpdateAnswer) => ATTEMPTS[outcome] ?? 1;
 
 /**
  * The outcome of a line, from its last answer.
  * @param inDoubt whether an attempt may have made the change: no later refusal excludes it, nor a 409 or 412
  */
-function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): LineOutcome {
-  if (change === 'made') return 'APPLIED';
-  if (inDoubt || status === null) return 'UNKNOWN';
-  return OF_US_OR_TIME.has(status) ? 'FAILED' : 'REJECTED';
+function outcomeOf({ status, outcome }: UpdateAnswer, inDoubt: boolean): LineOutcome {
+  if (outcome === 'done') return 'APPLIED';
+  if (inDoubt) return 'UNKNOWN';
+  // A 401 or 403 is about our permissions. Any other refusal is about the line, and would come again.
+  return outcome === 'notTaken' || status === 401 || status === 403 ? 'FAILED' : 'REJECTED';
 }
 
 /** Whether every further line would fail too: no token is accepted, or the grant is dead or lacks the scope. */

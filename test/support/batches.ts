@@ -117,8 +117,8 @@ export function fakeExchange(
   const sent: number[] = [];
   const times = new Map<number, number>();
   const crm: CrmExchange = {
-    exchange: async (call, inTime = () => true) => {
-      if (!inTime()) throw new RunError('TokenRefreshInProgress', 'No time.');
+    exchange: async (call) => {
+      if (call.secondsLeft && call.secondsLeft() < 35) throw new RunError('TokenRefreshInProgress', 'No time.');
       const line = Number(call.path.slice(-12));
       sent.push(line);
       times.set(line, (times.get(line) ?? 0) + 1);

@@ -95,7 +95,7 @@ test('an update with all 57 fields goes unchanged from the file to the CRM', asy
     answers.push(await updateCustomer(crm, id, fields, now));
   }
 
-  expect(answers).toEqual([{ status: 200, change: 'made', error: null }]);
+  expect(answers).toEqual([{ status: 200, outcome: 'done', error: undefined }]);
   const [call] = sandbox.ledger.calls({ kind: 'update' });
   expect(call).toMatchObject({ applied: true, fieldNames: documentedFields().map(({ name }) => name) });
   expect(said.mock.calls.map(([text]) => text)).toEqual([

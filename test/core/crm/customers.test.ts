@@ -21,7 +21,7 @@ function updateAt(
     refresh,
     reread,
     scope = 'openid',
-    inTime,
+    secondsLeft,
     accessToken = 'first',
     second = 'second',
     confirmation,
@@ -29,7 +29,7 @@ function updateAt(
     refresh: RunError;
     reread: RunError;
     scope: string;
-    inTime: () => boolean;
+    secondsLeft: () => number;
     accessToken: string;
     second: string;
     confirmation: 'answer' | 'status';
@@ -46,7 +46,14 @@ function updateAt(
     log,
     now,
   });
-  return { log, update: () => updateCustomer(crm, ID, FIELDS, now, { ...(inTime && { inTime }), confirmation }) };
+  return {
+    log,
+    update: () =>
+      updateCustomer(crm, ID, FIELDS, now, {
+        ...(secondsLeft && { secondsLeft }),
+        ...(confirmation && { confirmation }),
+      }),
+  };
 }
 
 async function updateOf(...exchanges: Exchange[]) {
@@ -57,7 +64,7 @@ async function updateOf(...exchanges: Exchange[]) {
 test('sends a change unchanged, including null, and returns only the status of a good answer', async () => {
   const { update, seen, log } = await updateOf([LINE, { json: { id: ID, firstName: CANARY } }]);
 
-  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
+  expect(await update()).toEqual({ status: 200, outcome: 'done', error: undefined });
   expect(seen[0]).toMatchObject({ body: JSON.stringify(FIELDS), headers: { 'content-type': 'application/json' } });
   expect(log.lines[0]?.fields).toMatchObject({ method: 'patch', path: '/customers/{id}', status: 200 });
   expect(JSON.stringify(log.lines)).not.toContain(ID);
@@ -74,7 +81,7 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
 
   const answer = await update();
 
-  expect(answer).toMatchObject({ status, change: 'unclear', error: { name: 'CrmContractError' } });
+  expect(answer).toMatchObject({ status, outcome: 'unknown', error: { name: 'CrmContractError' } });
   expect(answer.error?.message).toMatch(
     /^PATCH \/customers\/\{id\} was answered 20\d with .*the change is not confirmed\.$/,
   );
@@ -82,15 +89,16 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
 });
 
 test.each([
-  [301, 'contradicted', 'CrmContractError'],
+  [301, 'contradiction', 'CrmContractError'],
   [409, 'refused', 'CrmRejectedRequest'],
-  [429, 'refused', 'RateLimited'],
-  [503, 'unclear', 'CrmUnavailable'],
-])('a %i means that the change is %s', async (status, change, name) => {
+  [423, 'notTaken', 'CrmBusy'],
+  [429, 'notTaken', 'RateLimited'],
+  [503, 'unknown', 'CrmUnavailable'],
+])('a %i has the outcome "%s"', async (status, outcome, name) => {
   const { update } = await updateOf([LINE, { status, text: CANARY, headers: { 'retry-after': '7' } }]);
 
-  const retryAfterSeconds = [429, 503].includes(status) ? 7 : undefined;
-  expect(await update()).toMatchObject({ status, change, error: { name }, retryAfterSeconds });
+  const retryAfterSeconds = [423, 429, 503].includes(status) ? 7 : undefined;
+  expect(await update()).toMatchObject({ status, outcome, error: { name, retryAfterSeconds } });
 });
 
 test('a 401 has the error of the refresh if the token cannot be refreshed', async () => {
@@ -129,13 +137,13 @@ test.each([
 });
 
 test('does not send or repeat a request if too little time is left', async () => {
-  await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'CrmUnavailable');
+  await failureOf(updateAt(await deadAddress(), { secondsLeft: () => 34 }).update(), 'CrmUnavailable');
 
   const server = await serverFor([LINE, { status: 401 }]);
-  const left = [true, true, false];
-  const { update } = updateAt(server.url, { inTime: () => left.shift() ?? false });
+  const left = [35, 35, 34];
+  const { update } = updateAt(server.url, { secondsLeft: () => left.shift() ?? 0 });
 
-  expect(await update()).toMatchObject({ status: 401, trouble: { name: 'CrmUnavailable' } });
+  expect(await update()).toMatchObject({ status: 401, isPostponed: true, error: { name: 'CrmUnavailable' } });
 });
 
 test.each([
@@ -182,7 +190,7 @@ test('a 401 keeps its status and has the reason if the fresh token cannot be sen
   const server = await serverFor([LINE, { status: 401 }]);
   const { update } = updateAt(server.url, { second: 'line\nbreak' });
 
-  expect(await update()).toMatchObject({ status: 401, change: 'refused', error: { name: 'CrmContractError' } });
+  expect(await update()).toMatchObject({ status: 401, outcome: 'refused', error: { name: 'CrmContractError' } });
 });
 
 test('a connection that closes without an answer has no status, and the call is not repeated', async () => {
@@ -205,7 +213,7 @@ test.each<[string, unknown]>([
 
   const answer = await update();
 
-  expect(answer).toMatchObject({ status: 200, change: 'refused', error: { name: 'CrmRejectedRequest' } });
+  expect(answer).toMatchObject({ status: 200, outcome: 'refused', error: { name: 'CrmRejectedRequest' } });
   expect(JSON.stringify(answer)).not.toContain(CANARY);
 });
 
@@ -218,9 +226,9 @@ test.each<[string, unknown, string]>([
 ])('a 200 with %s contradicts the change', async (_, json, why) => {
   const { update } = await updateOf([LINE, { json }]);
 
-  const { change, error } = await update();
+  const { outcome, error } = await update();
 
-  expect([change, error?.name]).toEqual(['contradicted', 'CrmContractError']);
+  expect([outcome, error?.name]).toEqual(['contradiction', 'CrmContractError']);
   expect(error?.message).toContain(why);
   expect(error?.message).toMatch(/the change is not confirmed\.$/);
 });
@@ -230,6 +238,6 @@ test('ignores ids and values of the answer, but not errors, if the status confir
   const server = await serverFor(...answers.map((json): Exchange => [LINE, { json }]));
   const { update } = updateAt(server.url, { confirmation: 'status' });
 
-  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
-  expect(await update()).toMatchObject({ change: 'refused' });
+  expect(await update()).toEqual({ status: 200, outcome: 'done', error: undefined });
+  expect(await update()).toMatchObject({ outcome: 'refused' });
 });
