@@ -24,17 +24,16 @@ const options = {
   maxBytes: 2 ** 46,
   allowUndeclaredEnd: false,
   secondsLeft: () => 900,
-  // No faults are injected: a restart would distort the measurement and is reported.
-  observer: { restarted: () => process.stderr.write('The engine started over.\n') },
 };
 
 // Measures the transfer alone, once the address is known.
 const cost = await costOf(async () => {
   let resume: TransferOptions['resume'] = null;
-  for (;;) {
-    const outcome = await transfer({ ...options, resume });
-    if (outcome.done) return;
-    resume = outcome.resume;
-  }
+  const observer: TransferOptions['observer'] = {
+    upload: (upload) => {
+      resume = upload;
+    },
+  };
+  while (!(await transfer({ ...options, resume, observer })));
 });
 process.stdout.write(JSON.stringify(cost));

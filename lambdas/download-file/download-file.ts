@@ -26,19 +26,22 @@ const FIRST_CONNECTIONS = 4;
 /** 40 invocations transfer 2 TB in ten hours. A run waits about 600 times, each time for a link. */
 export const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
+/** From this restart on, the file is read in one piece: servers behind one address may each have their own ETag. */
+const RESTARTS_BY_RANGES = 3;
+
 /**
  * Requests the address of the file (a secret that is valid for minutes), and transfers the file to the bucket. Answers
- * STORED with `file`; CONTINUE with `moving` when time is up, or after a transient error; NOT_READY if the CRM does
- * not release the file yet.
+ * STORED with `file`; CONTINUE with `moving` when time is up, if the file changed, or after a transient error; NOT_READY
+ * if the CRM does not release the file yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
   try {
-    const result = await timed(state, moving, deps);
-    if (result.done) return stored(result, moving, deps);
+    const result = await timed(state, moving, deps).catch((error) => startOver(error, moving, deps));
+    if (result) return stored(result, moving, deps);
     moving.invocations += 1;
     if (moving.invocations < MOST.invocations) return { outcome: 'CONTINUE', moving, waitSeconds: 1 };
-    throw unfinished(`in ${MOST.invocations} invocations`);
+    throw unfinished(`in ${MOST.invocations} invocations.${rereading(moving)}`);
   } catch (error) {
     return await interrupted(asRunError(error), state, moving, deps);
   }
@@ -53,13 +56,14 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       const address = await requestDownload(deps.crm, run.entity, run.exportId);
       moving.unknownSince = null;
       moving.links += 1;
-      if (moving.links > MOST.links) throw unfinished(`with ${MOST.links} links`);
+      if (moving.links > MOST.links) throw unfinished(`with ${MOST.links} links.`);
       return address;
     },
     policy: { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local },
     nameObject: (head, first) => nameFile(head, first, `${run.prefix}${run.entity}`, expected),
     store: deps.store,
     resume: moving.upload,
+    inOnePiece: moving.restarts >= RESTARTS_BY_RANGES,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: files.allowUndeclaredEnd,
     connections: { ...files.connections, initial: FIRST_CONNECTIONS },
@@ -71,10 +75,6 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       },
       upload: (upload) => {
         moving.upload = upload && { ...upload };
-      },
-      restarted: () => {
-        moving.restarts += 1;
-        if (moving.restarts > MOST.restarts) throw unfinished(`because it was restarted ${moving.restarts} times`);
       },
       progress: progressLog(deps),
     },
@@ -104,6 +104,16 @@ function stored(
   const storedAt = deps.now().toISOString();
   const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts, undeclaredEnd };
   return { outcome: 'STORED', file, moving: null };
+}
+
+/** Gives up the upload of a file that has changed, so that the next invocation begins again. @throws any other error */
+async function startOver(error: unknown, moving: DownloadProgress, deps: DownloadFileDeps): Promise<null> {
+  if (!(error instanceof TransferError) || error.reason !== 'changed') throw error;
+  moving.restarts += 1;
+  if (moving.restarts > MOST.restarts) throw unfinished(`in ${moving.restarts} tries. ${error.message}`);
+  await abortOpenUpload(moving, deps);
+  moving.upload = null;
+  return null;
 }
 
 async function interrupted(
@@ -148,7 +158,14 @@ async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileD
 }
 
 function unfinished(how: string): RunError {
-  return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}.`);
+  return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}`);
+}
+
+/** Why a file that is read in one piece may not end: each invocation has to skip what the earlier ones stored. */
+function rereading({ upload }: DownloadProgress): string {
+  return upload && upload.etag === null
+    ? ' Each began with the first byte, because the file server has no ranges with one strong ETag.'
+    : '';
 }
 
 /** The transfer engine passes this many first bytes of a file, or a whole shorter file. */
@@ -190,6 +207,7 @@ const NAMES: Record<TransferReason, RunErrorName> = {
   'link-expired': 'DownloadLinkExpired',
   'rate-limited': 'RateLimited',
   'source-unavailable': 'CrmUnavailable',
+  changed: 'DownloadUnfinished',
   incomplete: 'DownloadIncomplete',
   stalled: 'DownloadStalled',
   'too-large': 'DownloadTooLarge',

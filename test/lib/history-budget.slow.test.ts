@@ -111,7 +111,7 @@ test(`a run writes at most ${bound} history entries for any answers of its steps
 });
 
 describe('a file so slow that every invocation runs out of time', () => {
-  const slow: World = { crm: service({ status: 'PROCESSED' }), transfer: async () => ({ done: false, resume: null }) };
+  const slow: World = { crm: service({ status: 'PROCESSED' }), transfer: async () => null };
 
   test('ends in DownloadUnfinished after 40 invocations, far below the limit', async () => {
     const run = await execute(definition, realSteps(slow, deploymentWith(worst.polling)), {

@@ -28,7 +28,7 @@ async function place() {
   const bucket = fakeBucket();
   const transfer: ReturnType<typeof fakeTransfer> = async (options) => {
     const stored = await fakeTransfer(CSV)(options);
-    if (stored.done) bucket.put(stored.key, CSV);
+    if (stored) bucket.put(stored.key, CSV);
     return stored;
   };
   const steps = realSteps({ crm, bucket, transfer, records: exportRecords() }, configured);

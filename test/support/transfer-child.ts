@@ -26,4 +26,4 @@ const result = await transfer({
   secondsLeft: () => 900,
   limits: LIMITS,
 });
-process.stdout.write(`${result.done ? 'stored' : 'unfinished'}\n`);
+process.stdout.write(`${result ? 'stored' : 'unfinished'}\n`);

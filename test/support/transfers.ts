@@ -1,6 +1,6 @@
 import type { Limits } from '../../transfer/base/limits.ts';
 import { TransferError } from '../../transfer/base/transfer-errors.ts';
-import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
+import type { Resume, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
 import type { FileOptions, ServedRequest } from './origin/types.ts';
@@ -26,7 +26,9 @@ export interface Ran {
   /** `stored`, `unfinished`, the reason of a TransferError, or another error. */
   outcome: string;
   stored: Stored | undefined;
-  resume: Resume | null | undefined;
+  /** `small`: one PutObject. `ranged`, `single`: an upload in parts, by ranges or in one piece. */
+  strategy: 'small' | 'ranged' | 'single';
+  resume: Resume | null;
   error: unknown;
   key: string;
   file: OriginFile;
@@ -91,10 +93,6 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
           seen.uploads.push(resume);
           changes.observer?.upload?.(resume);
         },
-        restarted: () => {
-          seen.restarts += 1;
-          changes.observer?.restarted?.();
-        },
         request: (side) => changes.observer?.request?.(side),
         progress: (bytes, total) => {
           seen.progress.push({ bytes, total });
@@ -102,16 +100,36 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
         },
       },
     };
-    const ended = await outcomeOf(options);
-    if (ended.error !== undefined) {
-      const last = seen.uploads.at(-1) ?? (seen.uploads.length === 0 ? changes.resume : null);
-      scripts.delete(key);
-      if (last) await abortUpload({ ...options, secondsLeft: () => 900 }, last);
+    const open = () => (seen.uploads.length > 0 ? seen.uploads.at(-1) : changes.resume) ?? null;
+    /** Aborts the open upload, without faults at the end or if the faults prevent it. */
+    const cleanUp = async (atEnd: boolean): Promise<void> => {
+      const upload = open();
+      if (atEnd) scripts.delete(key);
+      if (!upload) return;
+      const abort = () => abortUpload({ ...options, secondsLeft: () => 900 }, upload);
+      await abort().catch(async () => {
+        scripts.delete(key);
+        await abort();
+        if (faults) scripts.set(key, faults);
+      });
+    };
+    let ended = await outcomeOf(options);
+    // A file that changed begins again, as in the step.
+    for (; ended.outcome === 'changed' && seen.restarts < 5; ended = await outcomeOf(options)) {
+      await cleanUp(false);
+      seen.uploads.push(null);
+      seen.restarts += 1;
+      Object.assign(options, { resume: null, inOnePiece: seen.restarts >= 3 });
     }
+    const resume = open();
+    if (ended.error !== undefined) await cleanUp(true);
+    const begun = seen.uploads.findLast((upload) => upload !== null);
     const object = store.object(key);
     return {
       ...ended,
       ...seen,
+      resume,
+      strategy: begun === undefined ? 'small' : begun?.etag === null ? 'single' : 'ranged',
       key,
       file,
       requests: file.requests.slice(before.requests),
@@ -145,16 +163,13 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
 
 export const NOTHING = { uploads: [], object: false };
 
-async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' | 'stored' | 'resume' | 'error'>> {
+async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' | 'stored' | 'error'>> {
   try {
-    const result: Stored | Unfinished = await transfer(options);
-    const none = { stored: undefined, resume: undefined, error: undefined };
-    return result.done
-      ? { ...none, outcome: 'stored', stored: result }
-      : { ...none, outcome: 'unfinished', resume: result.resume };
+    const result = await transfer(options);
+    return { outcome: result ? 'stored' : 'unfinished', stored: result ?? undefined, error: undefined };
   } catch (error) {
     const outcome = error instanceof TransferError ? error.reason : `threw ${error}`;
-    return { outcome, stored: undefined, resume: undefined, error };
+    return { outcome, stored: undefined, error };
   }
 }
 

@@ -27,7 +27,7 @@ describe('an empty file', () => {
     const ran = await transfers.transferOf({ size: 0, script: (r) => (r.headers.range ? answer : {}) });
 
     expectStored(ran);
-    expect(ran.stored).toMatchObject({ strategy: 'small', bytes: 0 });
+    expect([ran.strategy, ran.stored?.bytes]).toEqual(['small', 0]);
     expect(ran.requests.map(({ headers }) => headers.range !== undefined)).toEqual([true, false]);
   });
 
@@ -47,7 +47,7 @@ describe('an empty file', () => {
       const ran = await transfers.transferOf({ size: SIZE, script: (r) => (r.headers.range ? answer : WHOLE) });
 
       expectStored(ran);
-      expect(ran.stored).toMatchObject({ strategy: 'single', bytes: SIZE });
+      expect([ran.strategy, ran.stored?.bytes]).toEqual(['single', SIZE]);
     },
   );
 });

@@ -280,11 +280,6 @@ describe('a file that changes', () => {
     expect(ran.body?.equals(other.bytes())).toBe(true);
     expect(ran.stored?.crc32).toBe(other.digests().crc32);
     expect(transfers.open(ran.key)).toEqual([]);
-    const aborts = ran.calls.filter(({ operation }) => operation === 'AbortMultipartUpload');
-    expect(
-      aborts.map(({ status }) => status),
-      'aborts until the store answers 404, and once more at the end',
-    ).toEqual([204, 404, 404]);
   });
 
   test('midway, at an origin that ignores If-Match: restarts because of the ETag', async () => {
@@ -305,15 +300,6 @@ describe('a file that changes', () => {
 
     expect([ran.outcome, ran.restarts]).toEqual(['stored', 1]);
     expect(ran.body?.equals(transfers.origin.file({ size: SIZE, seed: 78 }).bytes())).toBe(true);
-  });
-
-  test('each time: ends in incomplete after five restarts', async () => {
-    const script = ({ number }: OriginRequest) => ({ etag: `"${number}"`, seed: number });
-
-    const ran = await transfers.transferOf({ size: SIZE, script });
-
-    expectNothing(ran, 'incomplete');
-    expect(ran.restarts).toBe(5);
   });
 
   test('between two calls: restarts because of the ETag', async () => {
@@ -525,7 +511,7 @@ describe('a missing proof of the file version', () => {
     const ran = await transfers.transferOf({ size: SIZE, etag });
 
     expectStored(ran);
-    expect(ran.stored?.strategy).toBe('single');
+    expect(ran.strategy).toBe('single');
     expect(ran.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
   });
 
@@ -533,7 +519,7 @@ describe('a missing proof of the file version', () => {
     const ran = await transfers.transferOf({ size });
 
     expectStored(ran);
-    expect(ran.stored).toMatchObject({ strategy: 'small', bytes: size });
+    expect([ran.strategy, ran.stored?.bytes]).toEqual(['small', size]);
     expect(ran.requests.length).toBe(size === 0 ? 2 : 1);
   });
 });

@@ -246,32 +246,6 @@ describe.concurrent('time that runs out in the middle of a request', () => {
     expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
   });
 
-  test('while an upload is aborted', async () => {
-    const script = ({ number }: { number: number }) => (number >= 3 ? { seed: 77, etag: '"other"' } : {});
-    const file = transfers.origin.file({ size: SIZE, script });
-    const life = new Life();
-    const faults = life.endsAt('AbortMultipartUpload', 'stall');
-    const first = await transfers.transferOf(file, { secondsLeft: life.secondsLeft, faults });
-
-    expect([first.outcome, first.resume]).toEqual(['unfinished', first.uploads[0]]);
-    expect(performance.now() - life.over).toBeLessThan(2000);
-    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume, faults: () => undefined });
-    expect(ran.outcome).toBe('stored');
-    expect(transfers.open(ran.key)).toEqual([]);
-  });
-
-  test('while an upload is aborted again after the file is stored: ends as stored', async () => {
-    const script = ({ number }: { number: number }) => (number === 3 ? { status: 412 } : {});
-    const life = new Life();
-    // Two aborts prove that the upload is gone; the third call is the one at the end.
-    const faults = life.endsAt('AbortMultipartUpload', 'stall', 3);
-    const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: life.secondsLeft, faults });
-
-    expectStored(ran);
-    expect(callsOf(ran, 'AbortMultipartUpload').map(({ status }) => status)).toEqual([204, 404, 0]);
-    expect(performance.now() - life.over).toBeLessThan(2000);
-  });
-
   test('during abortUpload: ends in store-unavailable', async () => {
     const life = new Life();
     const faults = life.endsAt('AbortMultipartUpload', 'stall');

@@ -33,7 +33,7 @@ test('a range that does not say how long the file is: the file is read in one pi
   const ran = await transfers.transferOf({ size: SIZE, script: () => ({ contentRange }) });
 
   expectStored(ran);
-  expect([ran.stored?.strategy, ran.requests.length]).toEqual(['single', 2]);
+  expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
 });
 
 test.each<[string, OriginScript]>([
@@ -43,5 +43,5 @@ test.each<[string, OriginScript]>([
   const ran = await transfers.transferOf({ size: SIZE, script });
 
   expectStored(ran);
-  expect([ran.stored?.strategy, ran.restarts]).toEqual(['single', 3]);
+  expect([ran.strategy, ran.restarts]).toEqual(['single', 3]);
 });

@@ -4,6 +4,7 @@ export const TRANSFER_REASONS = [
   'link-expired',
   'rate-limited',
   'source-unavailable',
+  'changed',
   'incomplete',
   'stalled',
   'too-large',
@@ -42,11 +43,8 @@ export class RetryableError extends ErrorWithReason {
 }
 
 /** The fetched bytes are useless: the file at the origin has changed, or the upload no longer exists. */
-export class StartOver extends Error {
-  override readonly name = 'StartOver';
-}
-
-/** The process ends soon. */
-export class TimeIsUp extends Error {
-  override readonly name = 'TimeIsUp';
+export class StartOver extends TransferError {
+  constructor(message: string) {
+    super('changed', message);
+  }
 }

@@ -52,8 +52,6 @@ export interface StoreOptions {
 interface Observer {
   /** Reports the upload that is now open; `null` after it is completed or aborted. */
   upload: (resume: Resume | null) => void;
-  /** Reports a restart from the beginning, because the file has changed or the upload no longer exists. */
-  restarted: () => void;
   /** Reports every request, including retries. */
   request: (side: 'source' | 'store') => void;
   /** Reports the bytes stored so far and the total (`null` if unknown). */
@@ -72,6 +70,8 @@ export interface TransferOptions {
   store: StoreOptions;
   /** The upload of an earlier call, to continue. */
   resume?: Resume | null | undefined;
+  /** Reads a new file with one GET at a time, because its ETag changed too often: servers behind one address may differ. */
+  inOnePiece?: boolean;
   /** The engine refuses a larger file. */
   maxBytes: number;
   /** Accepts a body whose end is marked only by the closing of its connection. */
@@ -87,17 +87,9 @@ export interface TransferOptions {
 }
 
 export interface Stored extends NamedObject {
-  done: true;
   bytes: number;
   /** The CRC-32 of all bytes. */
   crc32: number;
-  strategy: 'small' | 'ranged' | 'single';
   /** Whether only the closing of the connection marked the end of the file. */
   undeclaredEnd: boolean;
-}
-
-/** Time was up: call `transfer` again with `resume`. */
-export interface Unfinished {
-  done: false;
-  resume: Resume | null;
 }

@@ -1,13 +1,13 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Agent, lateFailures, send } from '../base/http.ts';
+import { type Agent, agentFor, lateFailures, send } from '../base/http.ts';
 import { type RequestContext, retryAfterSeconds } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
-import type { Block, Blocks } from './blocks.ts';
+import { type Block, Blocks } from './blocks.ts';
 import { Body, type Feed, ParsedFeed, READ_AHEAD_BYTES, surplusTime } from './body.ts';
 import { meaningOfFile, type Range } from './file-answers.ts';
-import { checkAddress } from './guard.ts';
+import { checkAddress, guardedLookup } from './guard.ts';
 
 const REDIRECTS = 3;
 const ORIGIN = 'The file server of the CRM';
@@ -21,6 +21,17 @@ export interface Source extends RequestContext {
   blocks: Blocks;
   /** Whether only the closing of its connection may mark the end of a body. */
   allowUndeclaredEnd: boolean;
+}
+
+/** The origin behind a link, with connections that end with their bodies. Destroy its agents at the end. */
+export function sourceOf(
+  link: Link,
+  { policy, allowUndeclaredEnd }: Pick<Source, 'policy' | 'allowUndeclaredEnd'>,
+  context: RequestContext,
+): Source {
+  const ends = { lookup: guardedLookup(policy), keepAlive: false };
+  const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
+  return { ...context, link, policy, allowUndeclaredEnd, agents, blocks: new Blocks() };
 }
 
 /** The response to a GET, before its body is read. */

@@ -1,9 +1,6 @@
-import { agentFor } from '../base/http.ts';
 import { LIMITS, type Limits } from '../base/limits.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
-import { Blocks } from './blocks.ts';
-import { guardedLookup } from './guard.ts';
-import { Link, openSource } from './open.ts';
+import { Link, openSource, sourceOf } from './open.ts';
 
 interface SampleOptions {
   policy: SourcePolicy;
@@ -30,20 +27,15 @@ export interface FileSample {
  */
 export async function sampleFile(address: string, options: SampleOptions): Promise<FileSample> {
   const { policy, signal } = options;
-  const lookup = guardedLookup(policy);
-  const ends = { lookup, keepAlive: false };
-  const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
   const context = { limits: { ...LIMITS, ...options.limits }, random: Math.random, signal };
-  const link = new Link(async () => address);
+  const source = sourceOf(new Link(async () => address), { policy, allowUndeclaredEnd: true }, context);
   try {
-    const source = { ...context, link, policy, allowUndeclaredEnd: true, agents, blocks: new Blocks() };
     const { head, undeclaredEnd, body } = await openSource(source, undefined, null);
     const read = await readUpTo(body, options.mostBytes);
     body.close();
     return { head, undeclaredEnd, ...read };
   } finally {
-    agents.https.destroy();
-    agents.http.destroy();
+    for (const agent of Object.values(source.agents)) agent.destroy();
   }
 }
 

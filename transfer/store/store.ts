@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../base/crc32.ts';
 import type { SentRequest } from '../base/http.ts';
@@ -8,10 +7,7 @@ import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { Body, ParsedFeed } from '../source/body.ts';
 import { elementsOf, escaped, readResponse, StoreClient, textOf } from './store-client.ts';
-import { NoSuchUpload } from './store-errors.ts';
 
-/** The maximum number of requests to abort one upload. */
-const ABORTS = 3;
 const CHECKSUM = 'x-amz-checksum-crc32';
 
 type Upload = Pick<Resume, 'key' | 'uploadId'>;
@@ -83,20 +79,9 @@ export class Store {
     }
   }
 
-  /**
-   * Repeats the abort until the store does not know the upload: S3 documents that a part in transit may arrive after an
-   * abort.
-   */
+  /** Removes an upload and its parts, unless they are already gone. */
   async abort({ key, uploadId }: Upload): Promise<void> {
-    const { limits, signal } = this.#client.context;
-    try {
-      for (let times = 0; times < ABORTS; times += 1) {
-        if (times > 0) await sleep(limits.firstBackoffMs, undefined, { signal });
-        await this.#client.request({ method: 'DELETE', key, query: { uploadId }, action: 'given up' });
-      }
-    } catch (error) {
-      if (!(error instanceof NoSuchUpload)) throw error;
-    }
+    await this.#client.request({ method: 'DELETE', key, query: { uploadId }, action: 'given up', accept: [404] });
   }
 
   /** Combines the parts into an object. Sent once: the caller knows whether a repeat is safe. */

@@ -1,62 +1,70 @@
 import { setMaxListeners } from 'node:events';
-import type { Limits } from '../base/limits.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { Part, StoredPart } from '../base/parts.ts';
 import { type RequestContext, RetryBudget } from '../base/retry.ts';
 import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, TransferOptions } from '../base/types.ts';
-import type { Source } from '../source/open.ts';
+import { Link, type Source, sourceOf } from '../source/open.ts';
 import type { Reader } from '../source/reader.ts';
 import { type PartUpload, Store } from '../store/store.ts';
 
-/** The state that survives a restart: options with defaults, the link, the connections to the origin. */
-export interface Work {
-  options: TransferOptions;
-  limits: Limits;
-  random: () => number;
-  /** Fires shortly before the process ends. */
-  timeUp: AbortSignal;
-  source: Omit<Source, keyof RequestContext>;
-  /** Seconds that must be left to begin a part. */
-  margin: number;
+/** The time left that a new part needs; a quarter of a short invocation. */
+const PART_SECONDS = 20;
+/** The time left that an orderly end needs; an eighth of a short invocation. */
+const END_SECONDS = 8;
+
+/** A signal that fires with the given reason while the time still allows an orderly end. */
+export function deadlineOf(secondsLeft: number, reason: Error) {
+  const controller = new AbortController();
+  const endMs = Math.max(0, secondsLeft - Math.min(END_SECONDS, secondsLeft / 8)) * 1000;
+  const timer = setTimeout(() => controller.abort(reason), Math.min(endMs, 2 ** 31 - 1));
+  return { signal: controller.signal, clear: () => clearTimeout(timer) };
 }
 
-/** One try at the whole file, from the first response of the origin to the object. */
+/** One call of `transfer`: its options with defaults, its connections, its time, and the upload that is open. */
 export class Attempt {
   readonly options: TransferOptions;
   readonly context: RequestContext;
   readonly source: Source;
   readonly store: Store;
-  readonly #work: Work;
+  readonly #deadline: ReturnType<typeof deadlineOf>;
+  /** Seconds that must be left to begin a part. */
+  readonly #margin: number;
   readonly #stop = new AbortController();
   #slowest = 0;
   #stored = 0;
   /** Bytes sent to the store, including repeated parts. */
   moved = 0;
   upload: Resume | null;
-  /** Whether a new upload may be read by ranges. */
-  readonly mayUseRanges: boolean;
 
-  constructor(work: Work, upload: Resume | null, mayUseRanges: boolean) {
-    this.mayUseRanges = mayUseRanges;
-    this.#work = work;
-    this.options = work.options;
-    const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);
+  constructor(options: TransferOptions) {
+    const left = options.secondsLeft();
+    this.options = options;
+    this.#margin = Math.min(PART_SECONDS, left / 4);
+    this.#deadline = deadlineOf(left, new Error('Time is up.'));
+    const signal = AbortSignal.any([this.#deadline.signal, this.#stop.signal]);
     // Every request in progress listens to the signal.
     setMaxListeners(0, signal);
-    this.context = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
-    this.source = { ...work.source, ...this.context };
-    this.store = new Store(work.options.store, this.context);
-    this.upload = upload;
+    const { observer, random = Math.random } = options;
+    this.context = { limits: { ...LIMITS, ...options.limits }, random, signal, count: observer?.request };
+    this.source = sourceOf(new Link(options.address), options, this.context);
+    this.store = new Store(options.store, this.context);
+    this.upload = options.resume ?? null;
+  }
+
+  /** Whether the process ends soon. */
+  get timeIsUp(): boolean {
+    return this.#deadline.signal.aborted;
   }
 
   /** Whether time remains for one more part, judged by the slowest part so far. */
   mayBegin(): boolean {
-    return this.options.secondsLeft() > Math.max(this.#work.margin, 3 * this.#slowest);
+    return this.options.secondsLeft() > Math.max(this.#margin, 3 * this.#slowest);
   }
 
   /** Whether there is time to complete the upload. */
   mayFinish(): boolean {
-    return this.options.secondsLeft() > this.#work.margin;
+    return this.options.secondsLeft() > this.#margin;
   }
 
   /** Records how long a part took. */
@@ -86,6 +94,12 @@ export class Attempt {
   stop(reason: unknown): void {
     this.#stop.abort(reason);
     this.store.close();
+  }
+
+  close(): void {
+    this.stop(new Error('The transfer has ended.'));
+    this.#deadline.clear();
+    for (const agent of Object.values(this.source.agents)) agent.destroy();
   }
 }
 

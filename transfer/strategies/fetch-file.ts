@@ -4,7 +4,7 @@ import { crc32Of } from '../base/crc32.ts';
 import { bytesOf, partBytesFor, prefixOf, S3_MOST_PARTS, type StoredPart } from '../base/parts.ts';
 import { RetryBudget, withRetries } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
-import type { NamedObject, Resume, Stored, Unfinished } from '../base/types.ts';
+import type { NamedObject, Resume, Stored } from '../base/types.ts';
 import type { Body } from '../source/body.ts';
 import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
 import { type Reader, wholeReader } from '../source/reader.ts';
@@ -14,17 +14,18 @@ import type { Attempt } from './attempt.ts';
 import { fetchRanged } from './ranged.ts';
 
 /** One try at a file. The first response, or the upload to continue, decides the strategy. */
-export async function fetchFile(attempt: Attempt): Promise<Stored | Unfinished> {
+export async function fetchFile(attempt: Attempt): Promise<Stored | null> {
   return attempt.upload ? resumeFile(attempt, attempt.upload) : beginFile(attempt);
 }
 
-async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
+async function beginFile(attempt: Attempt): Promise<Stored | null> {
   const first = await requestFirst(attempt);
   try {
     const { object, ranged, etag } = first;
     const { limits } = attempt.context;
     const size = first.head.length;
-    const byRanges = attempt.mayUseRanges && ranged && etag !== null && size !== null && size > limits.smallBytes;
+    const byRanges =
+      !attempt.options.inOnePiece && ranged && etag !== null && size !== null && size > limits.smallBytes;
     const large = size !== null && size >= limits.recordFromBytes;
     if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
     const partBytes = byRanges
@@ -32,14 +33,14 @@ async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
       : limits.bufferedPartBytes;
     const upload = await attempt.createUpload({ ...object, etag: byRanges ? etag : null, size, partBytes });
     // Returns so that the upload is recorded before hours of work. A killed process would leave an unknown upload.
-    if (large) return { done: false, resume: upload };
+    if (large) return null;
     return await storeRanges(attempt, upload, [], first);
   } finally {
     first.body.close();
   }
 }
 
-async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Unfinished> {
+async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | null> {
   let before: StoredPart[];
   try {
     before = await attempt.store.parts(upload);
@@ -66,11 +67,11 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
 
 /** Finds the object of a process that died after Complete. Only one transfer writes to its key. */
 async function completedBefore({ store, options }: Attempt, upload: Resume): Promise<Stored | undefined> {
-  const { key, contentType, size, etag } = upload;
+  const { key, contentType, size } = upload;
   const found = await store.measure(key);
   if (!found || (size !== null && found.bytes !== size)) return undefined;
   const undeclaredEnd = size === null && options.allowUndeclaredEnd;
-  return { done: true, key, contentType, ...found, strategy: etag === null ? 'single' : 'ranged', undeclaredEnd };
+  return { key, contentType, ...found, undeclaredEnd };
 }
 
 /** Stores a file that the origin gives in ranges. */
@@ -79,12 +80,12 @@ async function storeRanges(
   upload: Resume,
   before: readonly StoredPart[],
   first?: FirstResponse,
-): Promise<Stored | Unfinished> {
+): Promise<Stored | null> {
   const { etag, size } = upload;
   if (etag === null || size === null) throw new Error('An upload by ranges has an ETag and a size.');
   const stored = await fetchRanged(attempt, { ...upload, etag, size }, before, first);
-  if (bytesOf(stored) < size) return { done: false, resume: upload };
-  return commitParts(attempt, upload, stored, { strategy: 'ranged', undeclaredEnd: false });
+  if (bytesOf(stored) < size) return null;
+  return commitParts(attempt, upload, stored, false);
 }
 
 /** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
@@ -150,24 +151,23 @@ async function storeWhole(
   upload: Resume | null,
   before: readonly StoredPart[],
   first?: FirstResponse,
-): Promise<Stored | Unfinished> {
+): Promise<Stored | null> {
   const { smallBytes, bufferedPartBytes } = attempt.context.limits;
   const small = upload === null && size !== null && size <= smallBytes;
   const partBytes = upload?.partBytes ?? (small ? smallBytes : bufferedPartBytes);
   const parts = new PartsInMemory(attempt, { size, partBytes }, before);
   const reader = wholeReader(attempt.source, size, () => parts.crc32, { offset: parts.bytes, first });
-  const outcome = () => ({ strategy: small ? 'small' : 'single', undeclaredEnd: reader.undeclaredEnd }) as const;
   try {
     let open = upload;
     while (attempt.mayBegin()) {
       const { body, last } = await parts.read(reader);
-      if (!open && last) return await commitSmall(attempt, object, body, parts.crc32, outcome());
+      if (!open && last) return await commitSmall(attempt, object, body, parts.crc32, reader.undeclaredEnd);
       open ??= await attempt.createUpload({ ...object, etag: null, size, partBytes });
       await parts.send(open, body);
-      if (last) return await commitParts(attempt, open, await parts.stored(), outcome());
+      if (last) return await commitParts(attempt, open, await parts.stored(), reader.undeclaredEnd);
     }
     await parts.stored();
-    return { done: false, resume: open };
+    return null;
   } finally {
     reader.close();
   }
@@ -255,8 +255,6 @@ class PartsInMemory {
   }
 }
 
-type HowStored = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
-
 /**
  * The only place that makes an object. After a lost response the object may exist: it is measured, and accepted if size
  * and checksum match the file. Otherwise the request is repeated. If the first request did succeed, stores answer in
@@ -297,12 +295,12 @@ async function commitSmall(
   { key, contentType }: NamedObject,
   body: Buffer,
   crc32: number,
-  outcome: HowStored,
+  undeclaredEnd: boolean,
 ): Promise<Stored> {
   const measured = { bytes: body.length, crc32 };
   await commit(attempt, key, measured, () => attempt.store.put(key, contentType, body, crc32));
   attempt.stored(body.length, body.length);
-  return { done: true, key, contentType, ...measured, ...outcome };
+  return { key, contentType, ...measured, undeclaredEnd };
 }
 
 /** Makes the object from the parts of an upload. All parts must be stored. */
@@ -310,19 +308,16 @@ async function commitParts(
   attempt: Attempt,
   upload: Resume,
   parts: readonly StoredPart[],
-  outcome: HowStored,
-): Promise<Stored | Unfinished> {
+  undeclaredEnd: boolean,
+): Promise<Stored | null> {
   // An interrupted Complete has an unknown result. The next process has enough time for it.
-  if (!attempt.mayFinish()) return { done: false, resume: upload };
+  if (!attempt.mayFinish()) return null;
   const { key, contentType } = upload;
-  const sorted = prefixOf(parts);
+  const sorted = parts.toSorted((a, b) => a.number - b.number);
   const measured = { bytes: bytesOf(parts), crc32: crc32Of(sorted) };
-  if (sorted.length < parts.length || (upload.size !== null && upload.size !== measured.bytes)) {
-    throw new TransferError('incomplete', `${measured.bytes} of ${upload.size ?? 'unknown'} bytes were stored.`);
-  }
   const how = await commit(attempt, key, measured, () => attempt.store.complete(upload, sorted, measured));
   // Another upload may have made the object that was found: this upload may still be open.
   if (how === 'found') await attempt.store.abort(upload);
   attempt.setUpload(null);
-  return { done: true, key, contentType, ...measured, ...outcome };
+  return { key, contentType, ...measured, undeclaredEnd };
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { asStep } from '../../../core/step/export-run.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { TransferError } from '../../../transfer/base/transfer-errors.ts';
 import type { TransferOptions } from '../../../transfer/base/types.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
@@ -16,7 +17,7 @@ const UPLOAD = {
   uploadId: 'u',
   key: 'runs/entity=leads/run=night-1/leads.csv',
   contentType: 'text/csv',
-  etag: null,
+  etag: '"1"',
   size: 10,
   partBytes: 5,
 };
@@ -24,7 +25,10 @@ const moved = { ...NOTHING_MOVED, upload: UPLOAD };
 
 type Transfer = DownloadFileDeps['transfer'];
 
-const unfinished: Transfer = async () => ({ done: false, resume: UPLOAD });
+const unfinished: Transfer = async () => null;
+const changed: Transfer = async () => {
+  throw new TransferError('changed', 'It is another file.');
+};
 
 function depsWith(transfer: Transfer) {
   const aborted: string[] = [];
@@ -38,7 +42,13 @@ function depsWith(transfer: Transfer) {
 test.each<[string, object, Transfer, string]>([
   ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
   ['links', { links: 1000 }, async ({ address }) => unfinished(await given(address)), 'with 1000 links'],
-  ['restarts', { restarts: 5 }, async (options) => unfinished(restarted(options)), 'restarted 6 times'],
+  ['restarts', { restarts: 5 }, changed, 'in 6 tries. It is another file.'],
+  [
+    'invocations in one piece',
+    { invocations: 39, upload: { ...UPLOAD, etag: null } },
+    unfinished,
+    'Each began with the first byte',
+  ],
 ])('ends in DownloadUnfinished and aborts the upload after too many %s', async (_, before, transfer, why) => {
   const deps = depsWith(transfer);
 
@@ -54,7 +64,6 @@ test.each<[string, object, Transfer, string]>([
 test.each<[string, object, Transfer, object]>([
   ['invocation', { invocations: 38 }, unfinished, { invocations: 39 }],
   ['link', { links: 999 }, async ({ address }) => unfinished(await given(address)), { links: 1000 }],
-  ['restart', { restarts: 4 }, async (options) => unfinished(restarted(options)), { restarts: 5 }],
 ])('continues at the last allowed %s', async (_, before, transfer, after) => {
   const deps = depsWith(transfer);
 
@@ -62,6 +71,15 @@ test.each<[string, object, Transfer, object]>([
 
   expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 1, moving: { upload: UPLOAD, ...after } });
   expect(deps.aborted).toEqual([]);
+});
+
+test('gives up the upload of a file that changed, and begins again at the last allowed restart', async () => {
+  const deps = depsWith(changed);
+
+  const answer = await downloadFile(runState({ moving: { ...moved, restarts: 4 } }), deps);
+
+  expect(answer).toMatchObject({ outcome: 'CONTINUE', moving: { upload: null, restarts: 5, invocations: 1 } });
+  expect(deps.aborted).toEqual(['u']);
 });
 
 test('ends in DownloadUnfinished after 40 invocations without an end, even after the deadline', async () => {
@@ -101,7 +119,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
   let given: TransferOptions | undefined;
   const deps = depsWith(async (options) => {
     given = options;
-    return { done: false, resume: null };
+    return null;
   });
 
   await downloadFile(runState({ moving: moved }), deps);
@@ -110,6 +128,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
   expect(given).toMatchObject({
     policy: { hosts: [], privateHosts: [], local: true },
     resume: UPLOAD,
+    inOnePiece: false,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: false,
     connections: { initial: 4, most: 8 },
@@ -121,9 +140,4 @@ test('passes the settings of the configuration to the transfer engine', async ()
 async function given(address: TransferOptions['address']): Promise<TransferOptions> {
   await address();
   return {} as TransferOptions;
-}
-
-function restarted(options: TransferOptions): TransferOptions {
-  options.observer?.restarted?.();
-  return options;
 }

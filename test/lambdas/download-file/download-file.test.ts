@@ -6,7 +6,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
-import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE } from '../../support/origin/origin.ts';
@@ -291,7 +291,9 @@ test('restarts if the file changes during the download, and counts the restarts'
   const later: Behaviour = { seed: 77, etag: '"new"' };
   const script = cutInThirdPart(...Array<Behaviour>(9).fill(later));
 
-  const answer = await downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 6 * PART, script })));
+  const deps = servers.depsFor(servers.origin.file({ size: 6 * PART, script }));
+  const first = await downloadFile(runState(), deps);
+  const answer = await downloadFile(goingOn(first.moving), deps);
 
   expect(answer).toMatchObject({ outcome: 'STORED', file: { restarts: 1 } });
   expect(servers.store.object(KEY)?.body.equals(changed.bytes())).toBe(true);

@@ -102,9 +102,30 @@ test('restarts if the upload no longer exists', async () => {
   servers.store.reset();
 
   const second = await downloadFile(goingOn(first.moving), servers.depsFor(file));
+  const third = await downloadFile(goingOn(second.moving), servers.depsFor(file));
 
-  expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 1 } });
+  expect(second).toMatchObject({ outcome: 'CONTINUE', moving: { upload: null, restarts: 1 } });
+  expect(third).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 1 } });
 });
+
+test.each([
+  ['recorded before its first byte', { recordFromBytes: SIZE }],
+  ['of ordinary size', {}],
+])(
+  'stores a file %s whose servers each have their own ETag, in one piece from the third restart',
+  async (_, limits) => {
+    const file = servers.origin.file({ size: SIZE, script: ({ number }) => ({ etag: `"server-${number}"` }) });
+
+    let state = runState();
+    for (let calls = 0; calls < 20 && state.outcome !== 'STORED'; calls += 1) {
+      state = { ...state, ...(await downloadFile(goingOn(state.moving), servers.depsFor(file, { limits }))) };
+    }
+
+    expect(state).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 3 } });
+    expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+    expect(servers.store.uploads()).toEqual([]);
+  },
+);
 
 test('finds the file of an invocation that completed the upload and died before it answered', async () => {
   const file = servers.origin.file({ size: SIZE });

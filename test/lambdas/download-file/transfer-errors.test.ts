@@ -8,6 +8,7 @@ const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
   'link-expired': ['DownloadLinkExpired', 'transient'],
   'rate-limited': ['RateLimited', 'transient'],
   'source-unavailable': ['CrmUnavailable', 'transient'],
+  changed: ['DownloadUnfinished', 'final'],
   incomplete: ['DownloadIncomplete', 'transient'],
   stalled: ['DownloadStalled', 'transient'],
   'too-large': ['DownloadTooLarge', 'final'],

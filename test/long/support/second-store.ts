@@ -7,7 +7,7 @@ import {
   ListPartsCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../../transfer/base/types.ts';
+import type { Resume, Stored, StoreOptions, TransferOptions } from '../../../transfer/base/types.ts';
 import { transfer } from '../../../transfer/transfer.ts';
 import { startMeddlingProxy } from '../../support/meddling-proxy.ts';
 import { startOrigin } from '../../support/origin/origin.ts';
@@ -106,9 +106,11 @@ export async function toTheEnd(options: TransferOptions): Promise<{ stored: Stor
       stored = Math.max(stored, bytes);
     };
     const secondsLeft = () => (stored > before ? 0 : 900);
-    const result: Stored | Unfinished = await transfer({ ...options, resume, secondsLeft, observer: { progress } });
-    if (result.done) return { stored: result, calls };
-    resume = result.resume;
+    const upload = (open: Resume | null) => {
+      resume = open;
+    };
+    const result: Stored | null = await transfer({ ...options, resume, secondsLeft, observer: { progress, upload } });
+    if (result) return { stored: result, calls };
   }
   throw new Error('The transfer has no end.');
 }
