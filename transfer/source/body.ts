@@ -1,29 +1,140 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { lateFailures } from '../base/http.ts';
 import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
 import { RetryableError } from '../base/transfer-errors.ts';
+import type { Block, Blocks } from './blocks.ts';
+
+/** Bytes to read from a connection before the caller asks for them. */
+const READ_AHEAD_BYTES = 512 * 1024;
+/** Bytes of one read: four TLS records. */
+const READ_BYTES = 64 * 1024;
 
 /**
- * The bytes of one response, read on demand: a slow store slows the origin down instead of filling the memory. Chunks
- * are passed on unchanged: joining them, as `read()` of a stream does, cost a third of the CPU.
+ * The bytes of one response, read on demand: a slow store slows the origin down instead of filling the memory.
+ *
+ * The HTTP parser reads up to the packet in which the headers end. The rest of a body of declared length is read past
+ * the parser, into recycled blocks: the parser of Node.js takes two new buffers for every TLS record (figures in
+ * docs/design/transfer-engine.md). Any other body comes through the parser into the same blocks.
+ *
+ * The kernel and TLS write into a buffer of this connection alone. The callback parses or copies its content before it
+ * returns, so code outside of JavaScript never writes to a block. The connection ends with the body.
  */
 export class Body {
-  readonly #response: IncomingMessage;
-  readonly #feed: Feed;
   readonly #context: RequestContext;
-  #wake: (() => void) | undefined;
+  readonly #blocks: Blocks;
+  readonly #filled: Block[] = [];
+  readonly #pace: Pace;
+  #socket: Socket | undefined;
+  #response: IncomingMessage | undefined;
+  #pastParser = false;
+  /** Bytes of the body that have not arrived; infinite if no header declares them. */
+  #left = Number.POSITIVE_INFINITY;
+  /** Bytes that have arrived and were not taken. */
+  #waiting = 0;
   #unread: Buffer | undefined;
-  #windowStart = performance.now();
-  #windowBytes = 0;
-  #windowWaited = 0;
+  #failure: Error | undefined;
+  /** The watch for bytes after a body with status 200, once it has started. */
+  #watch: Promise<void> | undefined;
+  #wake: (() => void) | undefined;
 
-  constructor(response: IncomingMessage, feed: Feed, context: RequestContext) {
-    this.#response = response;
-    this.#feed = feed;
+  constructor(context: RequestContext, blocks: Blocks) {
     this.#context = context;
-    feed.onChange = () => this.#wake?.();
+    this.#blocks = blocks;
+    this.#pace = new Pace(context.limits);
+  }
+
+  /** The `onread` option of the connection. */
+  readonly onread = {
+    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
+    callback: (length: number): boolean => {
+      const bytes = this.onread.buffer.subarray(0, length);
+      if (this.#pastParser) this.#store(bytes);
+      else if (this.#watch !== undefined) this.#failure = tooMany();
+      else this.#parse(bytes);
+      return true;
+    },
+  };
+
+  /** Reads the response to this request. The request must use a new connection with `onread`. */
+  attach(request: ClientRequest): void {
+    request.once('socket', (socket) => {
+      this.#socket = socket;
+    });
+    request.once('response', (response) => {
+      this.#response = response;
+      response.on('close', () => this.#wake?.());
+      response.on('error', (error) => {
+        // After the last byte, it does not matter how the connection ends.
+        if (!this.#pastParser || this.#left > 0) this.#failure ??= lateFailures.get(response) ?? error;
+        this.#wake?.();
+      });
+    });
+  }
+
+  /** Lets the body arrive, once the response has. @param due its bytes; `null` if no header declares them */
+  begin(due: number | null): void {
+    const response = this.#response;
+    if (this.#pastParser || !response) return;
+    this.#left = due ?? Number.POSITIVE_INFINITY;
+    response.on('data', (bytes: Buffer) => this.#store(bytes));
+    response.on('end', () => this.#wake?.());
+    response.pause();
+  }
+
+  /** Gives the parser the bytes as they would come without `onread`. The parser keeps no reference to them. */
+  #parse(bytes: Buffer): void {
+    this.#socket?.emit('data', bytes);
+    const response = this.#response;
+    if (!response || response.complete || response.destroyed) return;
+    const { statusCode, headers } = response;
+    const declared = Number(headers['content-length']);
+    if ((statusCode !== 200 && statusCode !== 206) || !Number.isSafeInteger(declared)) return;
+    // The body bytes that the parser has read are still in the response: no caller could read them yet.
+    this.#left = declared - response.readableLength;
+    this.#pastParser = true;
+    const beginning = response.read() as Buffer | null;
+    if (beginning) this.#keep(beginning);
+  }
+
+  #store(bytes: Uint8Array): void {
+    const due = bytes.subarray(0, this.#left);
+    this.#keep(due);
+    this.#left -= due.length;
+    // A chunked body can hold more than its Content-Range. The surplus would land at the wrong place in the file.
+    if (due.length < bytes.length) this.#failure ??= tooMany();
+    if (due.length > 0 && this.#left === 0) this.#whole();
+    else if (this.#waiting >= READ_AHEAD_BYTES) this.#flow.pause();
+    this.#wake?.();
+  }
+
+  #keep(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      let block = this.#filled.at(-1);
+      if (!block || block.full) {
+        block = this.#blocks.next();
+        this.#filled.push(block);
+      }
+      at += block.fill(at === 0 ? bytes : bytes.subarray(at));
+    }
+    this.#waiting += bytes.length;
+  }
+
+  /**
+   * Reads on after a whole file to find surplus bytes, which prove the declared length wrong. For a range, Content-Range
+   * proves it. The parser would close the connection at the end of the body, so that end is not read yet.
+   */
+  #whole(): void {
+    if (this.#response?.statusCode !== 200) return;
+    if (!this.#pastParser) this.#response.pause();
+    this.#socket?.resume();
+    this.#watch = surplusTime(this.#context.limits);
+  }
+
+  get #flow() {
+    return (this.#pastParser ? this.#socket : this.#response) as Pick<Socket, 'pause' | 'resume'>;
   }
 
   /** The next bytes; `null` at the end. @throws RetryableError `stalled` or `incomplete` */
@@ -31,14 +142,16 @@ export class Body {
     for (;;) {
       const chunk = this.take();
       if (chunk) return chunk;
-      await this.#feed.watch;
+      await this.#watch;
       this.#context.signal.throwIfAborted();
-      if (this.#feed.failure) throw brokenOff(this.#feed.failure);
-      if (this.#feed.ended) return null;
-      if (this.#response.destroyed) throw brokenOff(undefined);
-      this.#feed.resume();
+      const response = this.#response as IncomingMessage;
+      // Past the parser, what the parser reports after the last byte does not count.
+      const failure = this.#failure ?? (this.#pastParser ? undefined : lateFailures.get(response));
+      if (failure) throw brokenOff(failure);
+      if (this.#pastParser ? this.#left === 0 : response.readableEnded) return null;
+      if (response.destroyed) throw brokenOff(undefined);
+      this.#flow.resume();
       await this.#more();
-      this.#checkRate();
     }
   }
 
@@ -47,149 +160,88 @@ export class Body {
     const unread = this.#unread;
     this.#unread = undefined;
     if (unread) return unread;
-    const chunk = this.#feed.take();
-    this.#windowBytes += chunk?.length ?? 0;
-    return chunk;
+    const [block] = this.#filled;
+    if (!block || block.taken === block.filled) return undefined;
+    const bytes = block.take();
+    this.#waiting -= bytes.length;
+    this.#pace.arrived(bytes.length);
+    if (block.full) this.#filled.shift();
+    return bytes;
   }
 
-  /** Puts back a chunk or the end of the body, so that `next` returns it again. */
+  /** Puts back a chunk, so that `next` returns it again. */
   unread(chunk: Buffer): void {
     this.#unread = chunk;
   }
 
   close(): void {
-    this.#response.destroy();
+    this.#response?.destroy();
   }
 
-  #more(): Promise<void> {
+  /** Waits for a change. @throws RetryableError `stalled` after silence, or if the origin is too slow */
+  async #more(): Promise<void> {
     const { idleMs } = this.#context.limits;
     const began = performance.now();
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#wake = undefined;
-        this.close();
-        reject(new RetryableError('stalled', `The file server sent nothing for ${idleMs / 1000} seconds.`));
-      }, idleMs);
+    const changed = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(() => resolve(false), idleMs);
       this.#wake = () => {
-        this.#wake = undefined;
         clearTimeout(timer);
-        this.#windowWaited += performance.now() - began;
-        resolve();
+        resolve(true);
       };
     });
+    this.#wake = undefined;
+    const slow = changed
+      ? this.#pace.slowAfter(performance.now() - began)
+      : `The file server sent nothing for ${idleMs / 1000} seconds.`;
+    if (slow === undefined) return;
+    this.close();
+    throw new RetryableError('stalled', slow);
+  }
+}
+
+/** The rate of an origin, over windows of time. */
+class Pace {
+  readonly #limits: Limits;
+  #start = performance.now();
+  #bytes = 0;
+  #waited = 0;
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  arrived(bytes: number): void {
+    this.#bytes += bytes;
   }
 
   /** Counts an origin as slow only if most of the time went into waiting for it and not for the store. */
-  #checkRate(): void {
-    const { floorMs, floorBytesPerSecond } = this.#context.limits;
-    const now = performance.now();
-    const elapsed = now - this.#windowStart;
-    if (elapsed < floorMs) return;
-    if (this.#windowBytes < (floorBytesPerSecond * elapsed) / 1000 && this.#windowWaited > elapsed / 2) {
-      this.close();
-      throw new RetryableError('stalled', `The file server sent less than ${floorBytesPerSecond} bytes a second.`);
-    }
-    this.#windowStart = now;
-    this.#windowBytes = 0;
-    this.#windowWaited = 0;
+  slowAfter(waitedMs: number): string | undefined {
+    const { floorMs, floorBytesPerSecond } = this.#limits;
+    this.#waited += waitedMs;
+    const elapsed = performance.now() - this.#start;
+    if (elapsed < floorMs) return undefined;
+    const slow = this.#bytes < (floorBytesPerSecond * elapsed) / 1000 && this.#waited > elapsed / 2;
+    this.#start += elapsed;
+    this.#bytes = 0;
+    this.#waited = 0;
+    return slow ? `The file server sent less than ${floorBytesPerSecond} bytes a second.` : undefined;
   }
-}
-
-function brokenOff(error: Error | undefined): RetryableError {
-  const code = error && 'code' in error ? String(error.code) : (error?.message ?? 'closed');
-  return new RetryableError('incomplete', `The file broke off (${code}).`, { cause: error });
-}
-
-/** Bytes to read from a connection before the caller asks for them. */
-export const READ_AHEAD_BYTES = 512 * 1024;
-
-/** The received bytes of a body, read past the HTTP parser (`Intake`) or through it. */
-export interface Feed {
-  /** Called when bytes have arrived, or when no more will. */
-  onChange: () => void;
-  /** Returns the next bytes that have arrived. */
-  take(): Buffer | undefined;
-  /** Lets more bytes arrive. */
-  resume(): void;
-  /** The watch for bytes after a body with status 200, once it has started. */
-  readonly watch: Promise<void> | undefined;
-  readonly failure: Error | undefined;
-  /** Whether the end of the body was read and all bytes before it were taken. */
-  readonly ended: boolean;
 }
 
 /**
  * Waits while a connection is watched for bytes after the declared end. In a busy process, timers fire before arrived
  * bytes are read: the extra turn reads them too.
  */
-export async function surplusTime({ surplusMs }: Limits): Promise<void> {
+async function surplusTime({ surplusMs }: Limits): Promise<void> {
   await sleep(surplusMs);
   await turn();
 }
 
-/** Bytes of a body that the HTTP parser reads: chunked, without a length, or arrived before the body could be read. */
-export class ParsedFeed implements Feed {
-  readonly #response: IncomingMessage;
-  readonly #queue: Buffer[] = [];
-  #queued = 0;
-  #failure: Error | undefined;
-  onChange = (): void => undefined;
-  watch: Promise<void> | undefined;
+function tooMany(): Error {
+  return new Error('more bytes than declared');
+}
 
-  /** @param declared bytes of this body that its headers declare; `null` if they declare none */
-  constructor(response: IncomingMessage, context: RequestContext, declared: number | null) {
-    this.#response = response;
-    let left = declared ?? Number.POSITIVE_INFINITY;
-    const changed = () => this.onChange();
-    response.on('data', (chunk: Buffer) => {
-      const due = chunk.subarray(0, left);
-      // A chunked body can hold more than its Content-Range. The surplus would land at the wrong place in the file.
-      if (due.length < chunk.length) this.#failure ??= new Error('more bytes than declared');
-      if (due.length > 0) this.#queue.push(due);
-      this.#queued += due.length;
-      left -= due.length;
-      if (this.#queued >= READ_AHEAD_BYTES || left === 0) response.pause();
-      // Content-Range proves the length of a range. For a whole file, only a watch for surplus bytes does.
-      if (due.length > 0 && left === 0 && response.statusCode === 200) this.watch = this.#watchSurplus(context);
-      changed();
-    });
-    response.pause();
-    response.on('end', changed).on('close', changed);
-    response.on('error', (error) => {
-      this.#failure = error;
-      changed();
-    });
-  }
-
-  take(): Buffer | undefined {
-    const chunk = this.#queue.shift();
-    this.#queued -= chunk?.length ?? 0;
-    return chunk;
-  }
-
-  resume(): void {
-    this.#response.resume();
-  }
-
-  get failure(): Error | undefined {
-    return this.#failure ?? lateFailures.get(this.#response);
-  }
-
-  get ended(): boolean {
-    return this.#response.readableEnded;
-  }
-
-  /**
-   * Looks for bytes after the declared length, which prove it wrong. The parser finds surplus bytes in the same packet.
-   * To find later ones, the connection is watched before the end of the body is read, which would close it.
-   */
-  async #watchSurplus({ limits }: RequestContext): Promise<void> {
-    const { socket } = this.#response;
-    const surplus = () => {
-      this.#failure = new Error('more bytes than declared');
-    };
-    socket.on('data', surplus);
-    await surplusTime(limits);
-    socket.off('data', surplus);
-  }
+function brokenOff(error: Error | undefined): RetryableError {
+  const code = error && 'code' in error ? String(error.code) : (error?.message ?? 'closed');
+  return new RetryableError('incomplete', `The file broke off (${code}).`, { cause: error });
 }

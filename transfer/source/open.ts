@@ -1,11 +1,10 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
-import { type Agent, agentFor, lateFailures, send } from '../base/http.ts';
+import type { IncomingMessage } from 'node:http';
+import { type Agent, agentFor, send } from '../base/http.ts';
 import { type RequestContext, retryAfterSeconds } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
-import { type Block, Blocks } from './blocks.ts';
-import { Body, type Feed, ParsedFeed, READ_AHEAD_BYTES, surplusTime } from './body.ts';
+import { Blocks } from './blocks.ts';
+import { Body } from './body.ts';
 import { meaningOfFile, type Range } from './file-answers.ts';
 import { checkAddress, guardedLookup } from './guard.ts';
 
@@ -57,17 +56,19 @@ export interface Opened {
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
   const address = await source.link.current(source.signal);
-  const { response, intake } = await follow(source, address, headersFor(range, etag));
+  const { response, body } = await follow(source, address, headersFor(range, etag));
   const { statusCode: status = 0, headers } = response;
   const meaning = meaningOfFile({ status, headers, range, etag });
+  if (meaning === 'ask whole') {
+    response.destroy();
+    return openSource(source, undefined, null);
+  }
   try {
     if (meaning === 'file' || meaning === 'empty') {
       const described = describe(source, response, range, etag, meaning === 'empty');
-      const declared = described.to === null ? null : described.to - described.from;
-      const feed = intake.pastParser ? intake : new ParsedFeed(response, source, declared);
-      return { ...described, body: new Body(response, feed, source) };
+      body.begin(described.to === null ? null : described.to - described.from);
+      return { ...described, body };
     }
-    if (meaning === 'ask whole') throw new NoBytesInRange();
     if (meaning === 'changed') throw new StartOver(CHANGED);
     if (meaning === 'shorter') throw new StartOver('The file at the origin is shorter than before.');
     throw refusal(source, address, response, meaning);
@@ -91,15 +92,15 @@ async function follow(source: Source, address: string, headers: Record<string, s
   let url = checkAddress(address, source.policy);
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
     const agent = url.protocol === 'https:' ? source.agents.https : source.agents.http;
-    const intake = new Intake(source, source.blocks);
-    const { onread } = intake;
+    const body = new Body(source, source.blocks);
+    const { onread } = body;
     const sent = send(url, { side: 'source', method: 'GET', headers, agent, context: source, peer: ORIGIN, onread });
-    intake.attach(sent.request);
+    body.attach(sent.request);
     sent.request.end();
     const response = await sent.response;
     const { location } = response.headers;
     if (!location || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) {
-      return { response, intake };
+      return { response, body };
     }
     response.destroy();
     url = checkAddress(location, source.policy, url, hop + 1);
@@ -161,9 +162,6 @@ function strongEtag(etag: string | undefined): string | null {
   return etag && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag) ? etag : null;
 }
 
-/** The answer to the first range holds no byte: a GET without Range decides what the file is. */
-export class NoBytesInRange extends Error {}
-
 function refusal(
   source: Source,
   address: string,
@@ -216,133 +214,4 @@ function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
     signal.addEventListener('abort', abort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
-}
-
-/** Bytes of one read: four TLS records. */
-const READ_BYTES = 64 * 1024;
-
-/**
- * The bytes that arrive on the connection of one request. The HTTP parser reads up to the packet in which the headers
- * end. The rest of a body of declared length is read past the parser, into recycled blocks: the parser of Node.js takes
- * two new buffers for every TLS record (figures in docs/design/transfer-engine.md).
- *
- * The kernel and TLS write into a buffer of this connection alone. The callback parses or copies its content before it
- * returns, so code outside of JavaScript never writes to a block. The connection ends with the body.
- */
-export class Intake implements Feed {
-  readonly #context: RequestContext;
-  readonly #blocks: Blocks;
-  readonly #filled: Block[] = [];
-  #socket: Socket | undefined;
-  #response: IncomingMessage | undefined;
-  /** Bytes of the body that have not arrived; undefined while the parser reads. */
-  #left: number | undefined;
-  #waiting = 0;
-  #failure: Error | undefined;
-  onChange = (): void => undefined;
-  watch: Promise<void> | undefined;
-
-  constructor(context: RequestContext, blocks: Blocks) {
-    this.#context = context;
-    this.#blocks = blocks;
-  }
-
-  /** The `onread` option of the connection. */
-  readonly onread = {
-    buffer: Buffer.allocUnsafeSlow(READ_BYTES),
-    callback: (length: number): boolean => {
-      const bytes = this.onread.buffer.subarray(0, length);
-      if (this.#left === undefined) this.#parse(bytes);
-      else this.#store(bytes, this.#left);
-      return true;
-    },
-  };
-
-  /** Reads the response to this request. The request must use a new connection with `onread`. */
-  attach(request: ClientRequest): void {
-    request.once('socket', (socket) => {
-      this.#socket = socket;
-    });
-    request.once('response', (response) => {
-      this.#response = response;
-    });
-  }
-
-  /** Whether the body is read past the parser. Valid once the response has arrived. */
-  get pastParser(): boolean {
-    return this.#left !== undefined;
-  }
-
-  /** Gives the parser the bytes as they would come without `onread`. The parser keeps no reference to them. */
-  #parse(bytes: Buffer): void {
-    this.#socket?.emit('data', bytes);
-    const response = this.#response;
-    if (!response || response.complete || response.destroyed) return;
-    const { statusCode, headers } = response;
-    const declared = Number(headers['content-length']);
-    if ((statusCode !== 200 && statusCode !== 206) || !Number.isSafeInteger(declared)) return;
-    // The body bytes that the parser has read are still in the response: no caller could read them yet.
-    this.#left = declared - response.readableLength;
-    const beginning = response.read() as Buffer | null;
-    if (beginning) this.#keep(beginning);
-    response.on('close', () => this.onChange());
-    response.on('error', (error) => this.#failed(error));
-  }
-
-  #store(bytes: Uint8Array, left: number): void {
-    const due = bytes.subarray(0, left);
-    this.#keep(due);
-    this.#left = left - due.length;
-    if (due.length < bytes.length) this.#failure ??= new Error('more bytes than declared');
-    if (left > 0 && this.#left === 0) this.#whole();
-    else if (this.#waiting >= READ_AHEAD_BYTES) this.#socket?.pause();
-    this.onChange();
-  }
-
-  #keep(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; ) {
-      let block = this.#filled.at(-1);
-      if (!block || block.full) {
-        block = this.#blocks.next();
-        this.#filled.push(block);
-      }
-      at += block.fill(at === 0 ? bytes : bytes.subarray(at));
-    }
-    this.#waiting += bytes.length;
-  }
-
-  /** Reads on after a whole file to find surplus bytes. For a range, Content-Range proves the length. */
-  #whole(): void {
-    if (this.#response?.statusCode !== 200) return;
-    this.#socket?.resume();
-    this.watch = surplusTime(this.#context.limits);
-  }
-
-  #failed(error: Error): void {
-    // After the last byte, it does not matter how the connection ends.
-    if (this.#left !== 0) this.#failure ??= lateFailures.get(this.#response as IncomingMessage) ?? error;
-    this.onChange();
-  }
-
-  /** Returns the arrived bytes of the first block. */
-  take(): Buffer | undefined {
-    const [block] = this.#filled;
-    if (!block || block.taken === block.filled) return undefined;
-    const bytes = block.take();
-    this.#waiting -= bytes.length;
-    if (block.full) this.#filled.shift();
-    return bytes;
-  }
-
-  resume(): void {
-    this.#socket?.resume();
-  }
-
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  get ended(): boolean {
-    return this.#left === 0 && this.#waiting === 0;
-  }
 }

@@ -9,8 +9,8 @@ import { type Opened, openSource, type Source } from './open.ts';
 interface Kind {
   /** Opens a connection whose next byte is the one at `offset`. */
   open: (offset: number) => Promise<Opened>;
-  /** Whether `offset` is the end of the range to read, as far as that is known before the body ends. */
-  atEnd: (offset: number) => boolean;
+  /** The end of the bytes to read; `null` if only the end of the body tells. */
+  end: number | null;
   /** Whether to read the end of the body, too, and not only the last byte. */
   readsEnd: boolean;
   /** Called when the origin reports overload. */
@@ -26,7 +26,6 @@ export class Reader {
   readonly #kind: Kind;
   readonly #budget: RetryBudget;
   #current: Opened | undefined;
-  #rest: Buffer | undefined;
 
   constructor(source: Source, offset: number, kind: Kind, first: Opened | undefined) {
     this.offset = offset;
@@ -41,15 +40,15 @@ export class Reader {
    * @throws TransferError, StartOver
    */
   read(most: number): Buffer | Promise<Buffer | null> {
-    const chunk = this.#rest ?? this.#current?.body.take();
+    const chunk = this.#current?.body.take();
     if (!chunk) return this.#next().then((next) => next && this.#piece(next, most));
-    if (chunk !== this.#rest) this.#budget.moved(chunk.length);
+    this.#budget.moved(chunk.length);
     return this.#piece(chunk, most);
   }
 
   #piece(chunk: Buffer, most: number): Buffer {
     const piece = chunk.length > most ? chunk.subarray(0, most) : chunk;
-    this.#rest = chunk.length > most ? chunk.subarray(most) : undefined;
+    if (piece.length < chunk.length) this.#current?.body.unread(chunk.subarray(most));
     this.offset += piece.length;
     return piece;
   }
@@ -63,12 +62,15 @@ export class Reader {
   close(): void {
     this.#current?.body.close();
     this.#current = undefined;
-    this.#rest = undefined;
   }
 
   /** Reads the end. @throws TransferError `incomplete` if the file is longer than declared */
   async finish(): Promise<void> {
     if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
+  }
+
+  get #isAtEnd(): boolean {
+    return this.#kind.end === null || this.offset >= this.#kind.end;
   }
 
   #adopt(next: Opened): void {
@@ -78,7 +80,7 @@ export class Reader {
 
   async #next(): Promise<Buffer | null> {
     for (;;) {
-      if (!this.#kind.readsEnd && this.#kind.atEnd(this.offset)) return null;
+      if (!this.#kind.readsEnd && this.#isAtEnd) return null;
       try {
         const chunk = await this.#chunk();
         if (chunk !== undefined) return chunk;
@@ -111,7 +113,7 @@ export class Reader {
     if (short && to !== null && to - from < PROGRESS_BYTES) {
       throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     }
-    return this.#kind.atEnd(this.offset);
+    return this.#isAtEnd;
   }
 }
 
@@ -123,7 +125,7 @@ export function rangedReader(
   { first, onOverload }: { first?: Opened | undefined; onOverload?: () => void },
 ): Reader {
   const open = (offset: number) => openSized(source, { from: offset, to }, etag, size);
-  return new Reader(source, from, { open, atEnd: (offset) => offset >= to, readsEnd: false, onOverload }, first);
+  return new Reader(source, from, { open, end: to, readsEnd: false, onOverload }, first);
 }
 
 /**
@@ -143,8 +145,7 @@ export function wholeReader(
     if (checksum !== crc32Before()) throw new StartOver('The file at the origin is another than before.');
     return next;
   };
-  const atEnd = (at: number) => size === null || at >= size;
-  return new Reader(source, offset, { open, atEnd, readsEnd: true }, first);
+  return new Reader(source, offset, { open, end: size, readsEnd: true }, first);
 }
 
 /** GETs a range, or all, of a file, and checks its size against the known one. */

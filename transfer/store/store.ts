@@ -5,7 +5,6 @@ import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
 import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
-import { Body, ParsedFeed } from '../source/body.ts';
 import { elementsOf, escaped, readResponse, StoreClient, textOf } from './store-client.ts';
 
 const CHECKSUM = 'x-amz-checksum-crc32';
@@ -135,13 +134,16 @@ export class Store {
     const response = await pending;
     const { firstByteMs: withinMs } = this.#client.context.limits;
     if (response.statusCode !== 200) await readResponse(response, { action: 'read back', withinMs });
-    const body = new Body(response, new ParsedFeed(response, this.#client.context, null), this.#client.context);
     const measured = { bytes: 0, crc32: 0 };
-    for (let chunk = await body.next(); chunk; chunk = await body.next()) {
-      measured.bytes += chunk.length;
-      measured.crc32 = crc32(chunk, measured.crc32);
+    try {
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        measured.bytes += chunk.length;
+        measured.crc32 = crc32(chunk, measured.crc32);
+      }
+      return measured;
+    } catch (cause) {
+      throw new RetryableError('store-unavailable', 'The bucket broke off the file that it stored.', { cause });
     }
-    return measured;
   }
 
   close(): void {

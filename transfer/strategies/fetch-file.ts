@@ -6,7 +6,7 @@ import { RetryBudget, withRetries } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { NamedObject, Resume, Stored } from '../base/types.ts';
 import type { Body } from '../source/body.ts';
-import { NoBytesInRange, type Opened, openSource } from '../source/open.ts';
+import { type Opened, openSource } from '../source/open.ts';
 import { type Reader, wholeReader } from '../source/reader.ts';
 import type { Measured } from '../store/store.ts';
 import { KeyExists, NoSuchUpload } from '../store/store-errors.ts';
@@ -101,7 +101,7 @@ interface FirstResponse extends Opened {
  */
 function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
-    const opened = await openFirst(source, context.limits.smallBytes);
+    const opened = await openSource(source, { from: 0, to: context.limits.smallBytes }, null);
     const { body } = opened;
     try {
       if ((opened.head.length ?? 0) > options.maxBytes) throw tooLarge(options.maxBytes);
@@ -127,16 +127,6 @@ async function beginningOf(body: Body): Promise<Buffer> {
   const first = Buffer.concat(chunks);
   if (first.length > 0) body.unread(first);
   return first;
-}
-
-async function openFirst(source: Attempt['source'], bytes: number): Promise<Opened> {
-  try {
-    return await openSource(source, { from: 0, to: bytes }, null);
-  } catch (error) {
-    // S3 refuses every range of an empty object.
-    if (error instanceof NoBytesInRange) return openSource(source, undefined, null);
-    throw error;
-  }
 }
 
 function tooLarge(most: number): TransferError {
