@@ -168,26 +168,12 @@ function createSign({ region, credentials }: StoreOptions): Sign {
   };
 }
 
-/** Reads the few flat responses of S3 without an XML parser. */
-
-const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', apos: "'" };
-
-/** The content of every element with this name. */
+/** The content of every element with this name, as it is written: no XML parser reads the few flat responses of S3. */
 export function elementsOf(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, 'g'))].map(([, inside = '']) => inside);
 }
 
-/** The first element with this name, entities resolved (stores write quotation marks in three ways). */
+/** The content of the first element with this name. */
 export function textOf(xml: string, name: string): string | undefined {
-  const raw = elementsOf(xml, name)[0];
-  return raw?.replace(/&(?:#(\d+)|#x([0-9a-fA-F]+)|(\w+));/g, (all, decimal, hexadecimal, entity) => {
-    if (decimal) return String.fromCodePoint(Number(decimal));
-    if (hexadecimal) return String.fromCodePoint(Number.parseInt(hexadecimal, 16));
-    return ENTITIES[entity] ?? all;
-  });
-}
-
-/** Escapes text for an XML element. */
-export function escaped(text: string): string {
-  return text.replace(/[<>&"]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return elementsOf(xml, name)[0];
 }

@@ -3,9 +3,9 @@ import { crc32Text, crc32Value } from '../base/crc32.ts';
 import type { SentRequest } from '../base/http.ts';
 import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
-import { RetryableError, TransferError } from '../base/transfer-errors.ts';
+import { RetryableError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
-import { elementsOf, escaped, readResponse, StoreClient, textOf } from './store-client.ts';
+import { elementsOf, readResponse, StoreClient, textOf } from './store-client.ts';
 
 const CHECKSUM = 'x-amz-checksum-crc32';
 
@@ -44,9 +44,15 @@ export class Store {
     });
   }
 
-  /** Begins one part; the caller writes its bytes. There is no retry, because the bytes are not kept. */
-  beginPart(upload: Upload, part: { number: number; length: number }): Promise<PartUpload> {
-    return beginPart(this.#client, upload, part);
+  /**
+   * Begins one part of known length; the caller writes its bytes, and their CRC-32 follows. There is no retry, because
+   * the bytes are not kept.
+   */
+  async beginPart({ key, uploadId }: Upload, part: UploadPart): Promise<PartUpload> {
+    const query = { partNumber: String(part.number), uploadId };
+    const headers = framedHeaders(part.length);
+    const sent = await this.#client.begin({ method: 'PUT', key, query, headers, action: ACTION });
+    return new PartUpload(sent, part, this.#client.context.limits.idleMs);
   }
 
   /** Stores one part from memory. */
@@ -72,9 +78,7 @@ export class Store {
       const { text } = await this.#client.request({ method: 'GET', key, query, action: 'looked up' });
       found.push(...elementsOf(text, 'Part').flatMap(partOf));
       if (textOf(text, 'IsTruncated') !== 'true') return found;
-      const next = Number(textOf(text, 'NextPartNumberMarker') ?? found.at(-1)?.number);
-      if (!(next > marker)) throw new TransferError('store-unavailable', 'The list of stored parts does not end.');
-      marker = next;
+      marker = Number(textOf(text, 'NextPartNumberMarker'));
     }
   }
 
@@ -105,15 +109,11 @@ export class Store {
     if (!text.includes('<CompleteMultipartUploadResult')) noAnswerOfS3('completed');
   }
 
-  /** Stores a small object. Sent once. @throws RetryableError if the store computed another checksum */
+  /** Stores a small object. Sent once. */
   async put(key: string, contentType: string, body: Buffer, checksum: number): Promise<void> {
     const sent = { 'content-type': contentType, 'if-none-match': '*', [CHECKSUM]: crc32Text(checksum) };
     const { headers } = await this.#client.requestOnce({ method: 'PUT', key, headers: sent, body, action: 'stored' });
     if (!headers.etag) noAnswerOfS3('stored');
-    const answered = crc32Value(headers[CHECKSUM]);
-    if (answered !== null && answered !== checksum) {
-      throw new RetryableError('store-unavailable', 'The bucket measured another checksum of the file than was sent.');
-    }
   }
 
   /** Measures the object at a key; `undefined` if the store reports no object. */
@@ -168,7 +168,7 @@ function partOf(xml: string): StoredPart[] {
 function completeBody(parts: StoredPart[]): string {
   const lines = parts.map(
     ({ number, etag, crc32: checksum }) =>
-      `<Part><PartNumber>${number}</PartNumber><ETag>${escaped(etag)}</ETag><ChecksumCRC32>${crc32Text(checksum)}</ChecksumCRC32></Part>`,
+      `<Part><PartNumber>${number}</PartNumber><ETag>${etag}</ETag><ChecksumCRC32>${crc32Text(checksum)}</ChecksumCRC32></Part>`,
   );
   const space = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
   return `<CompleteMultipartUpload ${space}>${lines.join('')}</CompleteMultipartUpload>`;
@@ -176,26 +176,9 @@ function completeBody(parts: StoredPart[]): string {
 
 /** Frame size of the encoding that puts a checksum after the bytes. S3 requires at least 8 KiB. */
 const FRAME_BYTES = 1024 * 1024;
-const TRAILER = 'x-amz-checksum-crc32';
 const ACTION = 'stored in part';
 
 type UploadPart = { number: number; length: number };
-
-/** Begins a part of known length. The caller writes its bytes; their CRC-32 follows, and the store compares it. */
-async function beginPart(
-  client: StoreClient,
-  { key, uploadId }: { key: string; uploadId: string },
-  part: UploadPart,
-): Promise<PartUpload> {
-  const sent = await client.begin({
-    method: 'PUT',
-    key,
-    query: { partNumber: String(part.number), uploadId },
-    headers: framedHeaders(part.length),
-    action: ACTION,
-  });
-  return new PartUpload(sent, part, client.context.limits.idleMs);
-}
 
 /** One part in transit. Its bytes are checksummed and written as they arrive, and are not kept. */
 export class PartUpload {
@@ -233,14 +216,10 @@ export class PartUpload {
     return room || this.bytes === this.#part.length ? undefined : this.#drained();
   }
 
-  /** Ends the part. @throws RetryableError when the store computed another checksum */
+  /** Ends the part with its checksum, which the store compares with its own (`BadDigest`). */
   async finish(): Promise<StoredPart> {
-    this.#sent.request.end(`\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n`);
+    this.#sent.request.end(`\r\n0\r\n${CHECKSUM}:${crc32Text(this.crc32)}\r\n\r\n`);
     const { headers } = await this.#response();
-    const checksum = crc32Value(headers[TRAILER]);
-    if (checksum !== null && checksum !== this.crc32) {
-      throw new RetryableError('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
-    }
     const etag = headers.etag || noAnswerOfS3(ACTION);
     return { number: this.#part.number, bytes: this.bytes, etag, crc32: this.crc32 };
   }
@@ -301,7 +280,7 @@ function framedHeaders(length: number): Record<string, string> {
     'content-length': String(framedLength(length)),
     'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER',
     'x-amz-decoded-content-length': String(length),
-    'x-amz-trailer': TRAILER,
+    'x-amz-trailer': CHECKSUM,
   };
 }
 
@@ -311,5 +290,5 @@ function framedLength(length: number): number {
   const frame = (bytes: number) => bytes.toString(16).length + 2 + bytes + 2;
   const frames = Math.floor(length / FRAME_BYTES) * frame(FRAME_BYTES) + (rest > 0 ? frame(rest) : 0);
   // The last frame is empty: `0`, then the trailer with eight characters of base64.
-  return frames + 3 + TRAILER.length + 1 + 8 + 4;
+  return frames + 3 + CHECKSUM.length + 1 + 8 + 4;
 }

@@ -88,8 +88,7 @@ function answerTo(
     if (hasKey(fault, 'errorIn200')) return lateError(fault.errorIn200);
     const work: Work = { request: call, query, ...contentOf(request, raw, settings) };
     call.bytes = work.body.length;
-    // Drops the sent CRC32, too: it was correct in transit.
-    if (fault === 'corrupt') Object.assign(work, { body: flipped(work.body), sentCrc32: undefined });
+    if (fault === 'corrupt') Object.assign(work, { body: flipped(work.body) });
     const upload = contents.uploads.get(id);
     if (fault === 'conflict409' && upload) upload.dead = true;
     if (fault === 'conflict409' && !upload) throw new Refusal(409, 'ConditionalRequestConflict', 'conflict');
