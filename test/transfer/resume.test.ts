@@ -97,10 +97,12 @@ describe('time that runs out between two parts', () => {
     expect(first.outcome).toBe('unfinished');
     expect(all.length).toBeGreaterThan(2);
     expectStored(all.at(-1) as Ran);
-    // A started part is not given up, so no part is sent twice.
-    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: PARTS }, (_, index) => index + 1),
-    );
+    // A started part is not given up. Only a last part of unknown length is sent again, because more may follow.
+    const again = behaviour.framing === 'chunked' ? [PARTS] : [];
+    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual([
+      ...Array.from({ length: PARTS }, (_, index) => index + 1),
+      ...again,
+    ]);
     expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
     expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
   });
@@ -385,18 +387,7 @@ describe('a file of unknown length without a stored part', () => {
 
     expect(resume).toMatchObject({ size: null });
     expectStored(ran);
-    expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([0, 2, SIZE]);
-  });
-
-  test('restarts if its length is known now', async () => {
-    const { file, key, resume } = await begun();
-    file.setScript(() => ({}));
-
-    const ran = await transfers.transferOf(file, { key, resume, faults: () => undefined });
-
-    expectStored(ran);
-    expect(ran.restarts).toBe(1);
-    expect(transfers.open(key)).toEqual([]);
+    expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([1, 2, SIZE]);
   });
 });
 
@@ -448,7 +439,7 @@ describe('an upload with foreign parts', () => {
     expect(ran.restarts).toBe(1);
   });
 
-  test('(of unknown length): restarts if the last part is too short for a longer file', async () => {
+  test('(of unknown length): sends a part again that is too short, because the file may go on', async () => {
     const life = new Life();
     const stall = life.endsAt('UploadPart', 'stall');
     const first = await transfers.transferOf(
@@ -463,7 +454,7 @@ describe('an upload with foreign parts', () => {
     const ran = await transfers.transferOf(first.file, { key: first.key, resume });
 
     expectStored(ran);
-    expect(ran.restarts).toBe(1);
+    expect([ran.restarts, partsSent(ran)[0]]).toEqual([0, 2]);
   });
 });
 

@@ -1,12 +1,10 @@
 import type { Limits } from './limits.ts';
 
 const MIB = 1024 * 1024;
-/** A limit of S3. */
-export const S3_MOST_PARTS = 10_000;
 /** Two parts for every connection keep all connections busy to the end. More parts cost more requests. */
 const PARTS_PER_CONNECTION = 2;
 
-/** The part size for a file of known size. With 64 MiB at most, 10,000 parts hold 625 GiB. */
+/** The part size for a file of known size. With 64 MiB at most, the 10,000 parts of S3 hold 625 GiB. */
 export function partBytesFor(size: number, connections: number, limits: Limits): number {
   const wanted = Math.ceil(size / (PARTS_PER_CONNECTION * connections));
   const bounded = Math.min(Math.max(wanted, limits.smallestPartBytes), limits.largestPartBytes);
@@ -38,10 +36,3 @@ export interface StoredPart {
 }
 
 export const bytesOf = (parts: readonly StoredPart[]) => parts.reduce((sum, { bytes }) => sum + bytes, 0);
-
-/** The parts from the first one up to the first gap. */
-export function prefixOf(parts: readonly StoredPart[]): StoredPart[] {
-  const sorted = parts.toSorted((a, b) => a.number - b.number);
-  const gap = sorted.findIndex(({ number }, index) => number !== index + 1);
-  return gap < 0 ? sorted : sorted.slice(0, gap);
-}

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { crc32Of } from '../base/crc32.ts';
-import { bytesOf, partBytesFor, prefixOf, S3_MOST_PARTS, type StoredPart } from '../base/parts.ts';
+import { bytesOf, partBytesFor, type StoredPart } from '../base/parts.ts';
 import { RetryBudget, withRetries } from '../base/retry.ts';
 import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
 import type { NamedObject, Resume, Stored } from '../base/types.ts';
@@ -51,18 +51,9 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | nu
   }
   const { size } = upload;
   if (upload.etag !== null) return storeRanges(attempt, upload, before);
-  if (size !== null || before.some(({ number }) => number === 1))
-    return storeWhole(attempt, { object: upload, size }, upload, before);
-  // The store holds no part to compare with, so the file is treated as a new one.
-  const first = await requestFirst(attempt);
-  try {
-    if (first.head.length !== null || first.object.key !== upload.key) {
-      throw new StartOver('The file at the origin is another than before.');
-    }
-    return await storeWhole(attempt, { object: first.object, size }, upload, [], first);
-  } finally {
-    first.body.close();
-  }
+  // With no stored part and no size to compare with, a web page would pass for the file: it is inspected as a new one.
+  if (size === null && before.length === 0) throw new StartOver('The bucket has no part of the file.');
+  return storeWhole(attempt, { object: upload, size }, upload, before);
 }
 
 /** Finds the object of a process that died after Complete. Only one transfer writes to its key. */
@@ -130,8 +121,7 @@ async function beginningOf(body: Body): Promise<Buffer> {
 }
 
 function tooLarge(most: number): TransferError {
-  const message = `The file is larger than the ${most} bytes that are allowed, or than can be stored without knowing its size.`;
-  return new TransferError('too-large', message);
+  return new TransferError('too-large', `The file is larger than the ${most} bytes that are allowed.`);
 }
 
 /** Stores a file from one GET: a small one in one request, others in parts. */
@@ -173,25 +163,23 @@ class PartsInMemory {
   readonly #partBytes: number;
   readonly #stored: StoredPart[];
   #sending: Promise<StoredPart> | undefined;
-  #number: number;
   /** Length and CRC-32 of all bytes that were read, in this or an earlier process. */
   bytes: number;
   crc32: number;
 
-  /** @param before parts in the store. They are used up to the first that has another size and cannot end the file. */
+  /** @param before parts in the store. The first ones are used, up to one that is missing or of another size. */
   constructor(
     attempt: Attempt,
     { size, partBytes }: { size: number | null; partBytes: number },
     before: readonly StoredPart[],
   ) {
-    const parts = prefixOf(before);
-    const mayEnd = (bytes: number, at: number) => bytes < partBytes && [null, at * partBytes + bytes].includes(size);
-    const other = parts.findIndex(({ bytes }, at) => bytes !== partBytes && !mayEnd(bytes, at));
+    const parts = before.toSorted((a, b) => a.number - b.number);
+    const bytesAt = (index: number) => Math.min(partBytes, (size ?? Number.POSITIVE_INFINITY) - index * partBytes);
+    const other = parts.findIndex(({ number, bytes }, index) => number !== index + 1 || bytes !== bytesAt(index));
     this.#stored = other < 0 ? parts : parts.slice(0, other);
     this.#attempt = attempt;
     this.#size = size;
     this.#partBytes = partBytes;
-    this.#number = this.#stored.length;
     this.bytes = bytesOf(this.#stored);
     this.crc32 = crc32Of(this.#stored);
     attempt.stored(this.bytes, size);
@@ -213,12 +201,8 @@ class PartsInMemory {
       source.blocks.release(chunk);
     }
     this.#attempt.took((performance.now() - began) / 1000);
-    // Only the last part may be short. If more bytes follow a short one, an earlier process stored the end of another file.
-    if (filled > 0 && this.#stored.some(({ bytes }) => bytes < this.#partBytes))
-      throw new StartOver('The file at the origin is another than before.');
     this.bytes += filled;
-    this.#number += 1;
-    if (this.bytes > options.maxBytes || this.#number > S3_MOST_PARTS) throw tooLarge(options.maxBytes);
+    if (this.bytes > options.maxBytes) throw tooLarge(options.maxBytes);
     const last = this.#size === null ? filled < wanted : this.bytes === this.#size;
     if (last && this.#size !== null) await reader.finish();
     return { body: buffer.subarray(0, filled), last };
@@ -228,7 +212,7 @@ class PartsInMemory {
   async send(upload: Resume, body: Buffer): Promise<void> {
     await this.stored();
     if (body.length === 0) return;
-    this.#sending = this.#attempt.store.putPart(upload, this.#number, body);
+    this.#sending = this.#attempt.store.putPart(upload, this.#stored.length + 1, body);
     // `stored` throws the failure. Until then, no code waits for the promise.
     this.#sending.catch(() => undefined);
   }
