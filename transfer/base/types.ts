@@ -76,8 +76,8 @@ export interface TransferOptions {
   maxBytes: number;
   /** Accepts a body whose end is marked only by the closing of its connection. */
   allowUndeclaredEnd: boolean;
-  /** Connections to the origin: the initial number, the maximum, and the total rate at which more do not help. */
-  connections: { initial: number; most: number; enoughBytesPerSecond?: number };
+  /** Connections to the origin. */
+  connections: { initial: number; most: number };
   /** Seconds until this process ends. The transfer returns earlier. */
   secondsLeft: () => number;
   observer?: Partial<Observer>;

@@ -93,15 +93,16 @@ class RangedFetch {
     }
   }
 
-  async #fetch(segment: Segment): Promise<void> {
+  async #fetch({ parts }: Segment): Promise<void> {
     let reader: Reader | undefined;
+    let part: Part | undefined;
     try {
       while (this.#attempt.mayBegin() && this.#active <= this.#connections.wanted) {
-        const part = segment.begin();
+        part = parts.shift();
         if (!part) return;
         if (reader?.offset !== part.from) {
           reader?.close();
-          reader = this.#readerFor(part, segment.contiguousEnd(part));
+          reader = this.#readerFor(part.from, contiguousEnd(part, parts));
         }
         this.#stored.push(await movePart(this.#attempt, this.#upload, reader, part));
       }
@@ -109,14 +110,14 @@ class RangedFetch {
       // The origin refuses one connection too many: the others take its part. The last one's failure is final.
       const overload =
         error instanceof TransferError && (error.reason === 'rate-limited' || error.reason === 'source-unavailable');
-      if (!overload || this.#active <= this.#connections.wanted) throw error;
-      segment.giveBack();
+      if (!overload || !part || this.#active <= this.#connections.wanted) throw error;
+      parts.unshift(part);
     } finally {
       reader?.close();
     }
   }
 
-  #readerFor({ from }: Part, to: number): Reader {
+  #readerFor(from: number, to: number): Reader {
     const first = from === 0 ? this.#first : undefined;
     if (first) this.#first = undefined;
     const onOverload = () => this.#connections.overloaded();
@@ -124,54 +125,17 @@ class RangedFetch {
   }
 }
 
-/** Consecutive parts that one connection fetches in order: from index `next` up to, not including, `end`. */
-export class Segment {
-  readonly #parts: readonly Part[];
-  #next: number;
-  #end: number;
+/** The end of the contiguous bytes from a part on. */
+export function contiguousEnd({ to }: Part, following: readonly Part[]): number {
+  const gap = following.findIndex(({ from }, index) => from !== (following[index - 1]?.to ?? to));
+  return (gap < 0 ? following.at(-1) : following[gap - 1])?.to ?? to;
+}
+
+/** Parts that have not begun, which one connection fetches in order. */
+export interface Segment {
+  parts: Part[];
   /** Whether a connection works on this segment. */
-  taken = false;
-
-  constructor(parts: readonly Part[], next: number, end: number) {
-    this.#parts = parts;
-    this.#next = next;
-    this.#end = end;
-  }
-
-  /** The number of parts that have not begun. */
-  get left(): number {
-    return this.#end - this.#next;
-  }
-
-  /** Begins the next part. */
-  begin(): Part | undefined {
-    if (this.left <= 0) return undefined;
-    this.#next += 1;
-    return this.#parts[this.#next - 1];
-  }
-
-  /** The end of the contiguous bytes from this part on. */
-  contiguousEnd(part: Part): number {
-    let end = part.to;
-    for (const following of this.#parts.slice(this.#next, this.#end)) {
-      if (following.from !== end) return end;
-      end = following.to;
-    }
-    return end;
-  }
-
-  /** Cuts off the second half and returns it. */
-  split(): Segment {
-    const middle = this.#end - Math.ceil(this.left / 2);
-    const half = new Segment(this.#parts, middle, this.#end);
-    this.#end = middle;
-    return half;
-  }
-
-  /** Marks the part that began last as not begun. */
-  giveBack(): void {
-    this.#next -= 1;
-  }
+  taken: boolean;
 }
 
 /** The missing parts. An idle connection takes half of the longest remaining segment, so that all end together. */
@@ -181,26 +145,29 @@ export class Segments {
   constructor(parts: readonly Part[], connections: number) {
     const count = Math.min(connections, parts.length);
     const cut = (index: number) => Math.round((index * parts.length) / count);
-    this.#segments = Array.from({ length: count }, (_, index) => new Segment(parts, cut(index), cut(index + 1)));
+    this.#segments = Array.from({ length: count }, (_, index) => ({
+      parts: parts.slice(cut(index), cut(index + 1)),
+      taken: false,
+    }));
   }
 
   /** Returns a segment to work on; `undefined` if every part has begun. */
   take(): Segment | undefined {
-    const free = this.#segments.find(({ taken, left }) => !taken && left > 0) ?? this.#steal();
+    const free = this.#segments.find(({ taken, parts }) => !taken && parts.length > 0) ?? this.#steal();
     if (free) free.taken = true;
     return free;
   }
 
   /** Whether a part is left that has not begun. */
   get left(): boolean {
-    return this.#segments.some(({ left }) => left > 0);
+    return this.#segments.some(({ parts }) => parts.length > 0);
   }
 
   /** Takes half of the longest segment. A last part is not worth a connection. */
   #steal(): Segment | undefined {
-    const longest = this.#segments.toSorted((a, b) => b.left - a.left)[0];
-    if (!longest || longest.left < 3) return undefined;
-    const half = longest.split();
+    const longest = this.#segments.toSorted((a, b) => b.parts.length - a.parts.length)[0]?.parts ?? [];
+    if (longest.length < 3) return undefined;
+    const half = { parts: longest.splice(Math.floor(longest.length / 2)), taken: false };
     this.#segments.push(half);
     return half;
   }
@@ -210,43 +177,31 @@ export class Segments {
 const LAMBDA_BYTES_PER_SECOND = 70 * 1024 * 1024;
 /** How many connections to add at once. */
 const STEP = 2;
-/** An addition was useful if the total rate rose by this factor, and harmful if it fell by it. */
+/** An addition was useful if the total rate rose by this factor. */
 const WORTH = 1.1;
 
-/** Chooses the number of connections: more while the total rate rises, fewer after a fall, half after overload. */
+/** Chooses the number of connections: more while the total rate rises, half after overload. */
 export class Connections {
   #most: number;
-  readonly #enough: number;
   #rate = 0;
-  #lastAdded = 0;
   wanted: number;
 
-  constructor({ initial, most, enoughBytesPerSecond = LAMBDA_BYTES_PER_SECOND }: TransferOptions['connections']) {
+  constructor({ initial, most }: TransferOptions['connections']) {
     this.#most = most;
-    this.#enough = enoughBytesPerSecond;
     this.wanted = Math.min(initial, most);
   }
 
   /** @param bytesPerSecond the total rate since the last measurement */
   measured(bytesPerSecond: number): void {
-    // Silence at the beginning is not a rise, and the first bytes after it are not a fall.
+    // Silence at the beginning is not a rise.
     const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
-    const harmful = this.#lastAdded > 0 && bytesPerSecond * WORTH <= this.#rate;
     this.#rate = bytesPerSecond;
-    if (harmful) this.#limitTo(this.wanted - this.#lastAdded);
-    this.#lastAdded = useful && bytesPerSecond < this.#enough ? Math.min(STEP, this.#most - this.wanted) : 0;
-    this.wanted += this.#lastAdded;
+    if (useful && bytesPerSecond < LAMBDA_BYTES_PER_SECOND) this.wanted = Math.min(this.wanted + STEP, this.#most);
   }
 
-  /** The origin answered 429 or 503. */
+  /** The origin answered 429 or 503: no connection is added for the rest of the transfer. */
   overloaded(): void {
-    this.#limitTo(Math.max(1, Math.floor(this.wanted / 2)));
-  }
-
-  /** Limits the connections for the rest of the transfer. */
-  #limitTo(connections: number): void {
-    this.wanted = connections;
-    this.#most = connections;
-    this.#lastAdded = 0;
+    this.#most = Math.max(1, Math.floor(this.wanted / 2));
+    this.wanted = this.#most;
   }
 }
