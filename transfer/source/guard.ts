@@ -26,8 +26,6 @@ export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z
 const LONGEST_HOST = 253;
 /** The longest label in a message. A longer one may be a token that the CRM has put into the name. */
 const LONGEST_PRINTED_LABEL = 40;
-/** Schemes that a message may contain. Other text before a colon may be part of a secret. */
-const PRINTED_SCHEMES = ['http:', 'ftp:', 'file:', 'data:', 'javascript:', 'blob:', 'ws:', 'wss:', 's3:'];
 
 /**
  * Parses and checks the address of a file once and checks it. Request the returned URL, which has no fragment.
@@ -51,7 +49,7 @@ function objectionTo(url: URL, { hosts, local }: SourcePolicy, base: URL | undef
   if (url.username || url.password) return 'has a user name or a password in it';
   if (protocol === 'http:' && base?.protocol === 'https:') return 'leads from https: to http:';
   if (local && isLoopback(hostname) && /^https?:$/.test(protocol)) return undefined;
-  if (protocol !== 'https:') return wrongScheme(protocol);
+  if (protocol !== 'https:') return 'does not begin with https:';
   // The parser normalises every notation of an IPv4 address to four numbers, and puts IPv6 into brackets.
   if (isIPv4(hostname) || hostname.startsWith('[')) return 'names an IP address in place of a host in crm.fileHosts';
   if (hostname.endsWith('.')) return 'ends its host with a dot';
@@ -59,12 +57,6 @@ function objectionTo(url: URL, { hosts, local }: SourcePolicy, base: URL | undef
     return `leads to ${printableHost(hostname)}, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy`;
   }
   return port === '' ? undefined : 'names a port other than 443';
-}
-
-function wrongScheme(protocol: string): string {
-  return PRINTED_SCHEMES.includes(protocol)
-    ? `begins with ${protocol} instead of https:`
-    : 'does not begin with https:';
 }
 
 function isLoopback(hostname: string): boolean {
@@ -97,7 +89,8 @@ export function guardedLookup(
   { local, privateHosts = [] }: SourcePolicy,
   resolve: Resolve = systemLookup,
 ): LookupFunction {
-  return (hostname, { all, family, hints }, callback) => {
+  // Node asks for all addresses and tries one after the other (`autoSelectFamily`).
+  return (hostname, { hints }, callback) => {
     const ranges = [
       'unicast',
       ...(local ? ['loopback'] : []),
@@ -110,16 +103,9 @@ export function guardedLookup(
         const message = `The host of the file resolves to an address that is not public: ${refused}.`;
         return callback(new TransferError('address-rejected', message), []);
       }
-      const usable = found.filter((one) => !family || one.family === familyNumber(family));
-      const [first] = usable;
-      if (!first) return callback(new TransferError('source-unavailable', 'The host of the file has no address.'), []);
-      return all ? callback(null, usable) : callback(null, first.address, first.family);
+      return callback(null, found);
     });
   };
-}
-
-function familyNumber(family: number | 'IPv4' | 'IPv6'): number {
-  return typeof family === 'number' ? family : Number(family.slice(-1));
 }
 
 /** Address ranges of private networks (RFC 1918, 6598 and 4193). */

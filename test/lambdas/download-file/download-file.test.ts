@@ -89,7 +89,7 @@ test('a deployed stack refuses http addresses, also on loopback', async () => {
 
   const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
 
-  expect(error.message).toContain('begins with http: instead of https:');
+  expect(error.message).toContain('does not begin with https:');
   expect(file.requests).toEqual([]);
 });
 
