@@ -60,14 +60,10 @@ export function send(url: URL, options: SendOptions): SentRequest {
   // The agent passes unknown options on to the connection.
   const request = moduleFor(url.protocol).request(url, { method, headers, agent, signal, ...(onread && { onread }) });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
-    const timers = new Set<NodeJS.Timeout>();
-    const timeout = (ms: number, what: string) => {
-      const timer = setTimeout(() => request.destroy(new Error(`${what} within ${ms / 1000} seconds`)), ms);
-      timers.add(timer);
-      return () => clearTimeout(timer);
-    };
-    const clear = () => {
-      for (const timer of timers) clearTimeout(timer);
+    let timer: NodeJS.Timeout | undefined;
+    const clear = () => clearTimeout(timer);
+    const expect = (what: string, ms: number) => {
+      timer = setTimeout(() => request.destroy(new Error(`${what} within ${ms / 1000} seconds`)), ms);
     };
     const fail = (error: () => unknown) => {
       clear();
@@ -75,7 +71,8 @@ export function send(url: URL, options: SendOptions): SentRequest {
     };
     request.once('socket', (socket) => {
       if (!socket.connecting) return;
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', timeout(limits.connectMs, 'no connection'));
+      expect('no connection', limits.connectMs);
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', clear);
     });
     // If the other side stops taking the body, the request never finishes and the response timer never starts.
     request.setTimeout(limits.idleMs, () => {
@@ -83,7 +80,7 @@ export function send(url: URL, options: SendOptions): SentRequest {
         request.destroy(new Error(`nothing was taken within ${limits.idleMs / 1000} seconds`));
       }
     });
-    request.once('finish', () => timeout(responseMs ?? limits.firstByteMs, 'no answer'));
+    request.once('finish', () => expect('no answer', responseMs ?? limits.firstByteMs));
     request.once('response', (message) => {
       clear();
       request.on('error', (error) => lateFailures.set(message, error));
