@@ -59,7 +59,7 @@ export class FailureMails extends Construct {
     mailer.role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topic.topicArn] }));
     for (const service of ['sns', 'sqs'] as const)
       key.allow(mailer.role, service, ['kms:Decrypt', 'kms:GenerateDataKey']);
-    exports.allowPointers(mailer.role);
+    exports.allow(MAILER, mailer.role);
     return mailer;
   }
 }

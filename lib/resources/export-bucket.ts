@@ -6,12 +6,67 @@ import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { sharedAs } from '../../core/readers/reader-access.ts';
+import type { FunctionName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 import { allowReaders } from './reader-rights.ts';
 
 interface ExportBucketProps {
   deployment: Deployment;
   key: EncryptionKey;
+}
+
+const TABLED = ['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging', 's3:AbortMultipartUpload'];
+
+/** A function, or the machine of customer updates, which reads the index of a batch itself. */
+type Name = FunctionName | 'CustomerUpdates';
+
+/** Patterns of keys. */
+interface Rights {
+  reads: string[];
+  writes?: string[];
+  /** Objects that are written in parts. */
+  uploads?: string[];
+  /** Tables or feeds, which are read and written in parts, each with the tag for readers in other accounts. */
+  tables?: string[];
+  /** Files that get that tag. */
+  tags?: string[];
+  /** Keys to list. Without this right, a missing object would look forbidden (docs/adr/0008). */
+  lists?: string;
+}
+
+/** Who may do what with the objects of the bucket. */
+function rightsIn(deployment: Deployment): Partial<Record<Name, Rights>> {
+  const feeds = feedEntities(deployment).length > 0 ? ['changes/*'] : [];
+  const manifests = 'runs/*/_manifest.json';
+  const pointers = 'published/entity=*/latest.json';
+  const batch = (...names: string[]) => names.map((name) => `updates/*/${name}`);
+  return {
+    CreateExport: { reads: [manifests, 'published/*'], lists: 'published/*' },
+    DownloadFile: { reads: ['runs/*'], uploads: ['runs/*'] },
+    PublishFile: {
+      reads: ['runs/*', 'published/*'],
+      writes: [manifests, 'runs/*/_release.json', 'published/*'],
+      tags: sharedAs('files', deployment).map((entity) => `runs/entity=${entity}/*`),
+      lists: '*',
+    },
+    RecordNight: {
+      reads: [manifests, 'published/*', 'tables/*', SINCE_KEY, ...feeds],
+      writes: ['published/nights/*', SINCE_KEY],
+      lists: '*',
+    },
+    WriteTable: { reads: ['runs/*', 'published/*'], tables: ['tables/*'], lists: '*' },
+    WriteChanges: { reads: ['published/*', 'tables/*'], tables: ['changes/*'], lists: '*' },
+    ValidateBatch: { reads: ['updates/*'], writes: batch('_started.json', 'chunks.jsonl'), lists: '*' },
+    ApplyChunk: { reads: ['updates/*'], writes: batch('results/*', 'failures/*', 'stop.json'), lists: '*' },
+    SummarizeBatch: {
+      reads: ['updates/*'],
+      uploads: batch('result.jsonl'),
+      writes: batch('_manifest.json', 'stop.json'),
+      lists: '*',
+    },
+    CustomerUpdates: { reads: batch('chunks.jsonl') },
+    MailFailedRuns: { reads: [pointers], lists: pointers },
+  };
 }
 
 /** Settings of both buckets. CloudFormation cannot remove a bucket that is not empty, so they are retained. */
@@ -27,9 +82,6 @@ const SHARED = {
 const ALGORITHM = 's3:x-amz-server-side-encryption';
 const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 const CUSTOMER_KEY = 's3:x-amz-server-side-encryption-customer-algorithm';
-
-/** The rights of a function on the tables or feeds that it writes, each with the tag for readers in other accounts. */
-const TABLED = ['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging', 's3:AbortMultipartUpload'];
 
 /**
  * The bucket of the exports. Its policy has the permissions, because it can name prefixes without wildcards in the
@@ -63,82 +115,26 @@ export class ExportBucket extends Construct {
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** Reads pointers and their manifests. Without listing, a missing pointer would look forbidden (docs/adr/0008). */
-  allowComparing(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*']);
-    this.allowListing(role, { StringLike: { 's3:prefix': 'published/*' } });
-    this.key.allow(role, 's3', ['kms:Decrypt']);
-  }
-
-  /** Reads the newest pointer of each entity. Without listing, a missing pointer would look forbidden. */
-  allowPointers(role: IPrincipal): void {
-    const pointers = 'published/entity=*/latest.json';
-    this.allow(role, ['s3:GetObject'], [pointers]);
-    this.allowListing(role, { StringLike: { 's3:prefix': pointers } });
-    this.key.allow(role, 's3', ['kms:Decrypt']);
-  }
-
-  /** Stores files of runs in parts, and reads which parts are stored. */
-  allowStoring(role: IPrincipal): void {
-    const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
-    this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
-    this.allowKey(role);
-  }
-
-  /**
-   * Reads files of runs, writes manifests and pointers, and tags files for readers in other accounts. Without the
-   * right to list, a missing pointer would look forbidden.
-   */
-  allowPublishing(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
-    this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'runs/*/_release.json', 'published/*']);
-    const shared = sharedAs('files', this.deployment).map((entity) => `runs/entity=${entity}/*`);
-    if (shared.length > 0) this.allow(role, ['s3:PutObjectTagging'], shared);
-    this.allowListing(role);
-    this.allowKey(role);
-  }
-
-  /** Reads files, manifests and pointers, and writes tables. It may list all keys (docs/adr/0008). */
-  allowTables(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
-    this.allow(role, TABLED, ['tables/*']);
-    this.allowListing(role);
-    this.allowKey(role);
-  }
-
-  /** Reads pointers and tables, and writes feeds and their bases. It may list all keys. */
-  allowChanges(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['published/*', 'tables/*']);
-    this.allow(role, TABLED, ['changes/*']);
-    this.allowListing(role);
-    this.allowKey(role);
-  }
-
-  /** Reads pointers, manifests and metadata of tables, and writes nights. It may list all keys. */
-  allowNights(role: IPrincipal): void {
-    const feeds = feedEntities(this.deployment).length > 0 ? ['changes/*'] : [];
-    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*', 'tables/*', SINCE_KEY, ...feeds]);
-    this.allow(role, ['s3:PutObject'], ['published/nights/*', SINCE_KEY]);
-    this.allowListing(role);
-    this.allowKey(role);
-  }
-
-  /** Reads batches of customer updates, and writes the named objects. It may list all keys (docs/adr/0008). */
-  allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
-    this.allow(role, ['s3:GetObject'], ['updates/*']);
-    this.allow(
-      role,
-      actions,
-      written.map((name) => `updates/*/${name}`),
-    );
-    this.allowListing(role);
-    this.allowKey(role);
-  }
-
-  /** Reads the index of the chunks of a batch, from which the machine starts its children. */
-  allowReadingIndex(role: IPrincipal): void {
-    this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
-    this.key.allow(role, 's3', ['kms:Decrypt']);
+  /** Gives a role the rights that `rightsIn` lists for its name. */
+  allow(name: Name, role: IPrincipal): void {
+    const rights = rightsIn(this.deployment)[name];
+    if (!rights) return;
+    const { reads, writes = [], uploads = [], tables = [], tags = [], lists } = rights;
+    this.allowObjects(role, ['s3:GetObject'], reads);
+    this.allowObjects(role, ['s3:PutObject', 's3:AbortMultipartUpload'], uploads);
+    this.allowObjects(role, ['s3:PutObject'], writes);
+    this.allowObjects(role, ['s3:PutObjectTagging'], tags);
+    this.allowObjects(role, TABLED, tables);
+    if (name === 'DownloadFile') this.allowObjects(role, ['s3:ListMultipartUploadParts'], uploads);
+    if (lists) {
+      const conditions = lists === '*' ? {} : { StringLike: { 's3:prefix': lists } };
+      const listing = { actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn], conditions };
+      this.bucket.addToResourcePolicy(new PolicyStatement({ principals: [role], ...listing }));
+    }
+    // Writers need both actions: each part is encrypted with the data key of its upload
+    // (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
+    const writer = writes.length + uploads.length + tables.length > 0;
+    this.key.allow(role, 's3', writer ? ['kms:Decrypt', 'kms:GenerateDataKey'] : ['kms:Decrypt']);
   }
 
   /**
@@ -151,20 +147,8 @@ export class ExportBucket extends Construct {
     defaultChild.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
   }
 
-  /**
-   * Writers need both actions: each part is encrypted with the data key of its upload
-   * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
-   */
-  private allowKey(role: IPrincipal): void {
-    this.key.allow(role, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
-  }
-
-  private allowListing(role: IPrincipal, conditions: Conditions = {}): void {
-    const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn], conditions };
-    this.bucket.addToResourcePolicy(new PolicyStatement(listing));
-  }
-
-  private allow(role: IPrincipal, actions: string[], keys: string[]): void {
+  private allowObjects(role: IPrincipal, actions: string[], keys: string[]): void {
+    if (keys.length === 0) return;
     const resources = keys.map((key) => this.bucket.arnForObjects(key));
     this.bucket.addToResourcePolicy(new PolicyStatement({ principals: [role], actions, resources }));
   }

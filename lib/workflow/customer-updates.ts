@@ -48,12 +48,8 @@ export class CustomerUpdates {
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
-    const { ValidateBatch, ApplyChunk, SummarizeBatch } = this.steps;
-    letCallCrm([ApplyChunk], props);
-    exports.allowUpdating(ValidateBatch.role, ['_started.json', 'chunks.jsonl']);
-    exports.allowUpdating(ApplyChunk.role, ['results/*', 'failures/*', 'stop.json']);
-    exports.allowUpdating(SummarizeBatch.role, ['result.jsonl'], ['s3:PutObject', 's3:AbortMultipartUpload']);
-    exports.allowUpdating(SummarizeBatch.role, ['_manifest.json', 'stop.json']);
+    letCallCrm([this.steps.ApplyChunk], props);
+    for (const [name, { role }] of Object.entries(this.steps)) exports.allow(name as UpdateStepName, role);
 
     const { machine } = new CustomerUpdateWorkflow(stack, 'CustomerUpdates', {
       functions: aliasesOf(this.steps),
@@ -62,7 +58,7 @@ export class CustomerUpdates {
       deployment: configuration.deployment,
       key,
     });
-    exports.allowReadingIndex(machine.role);
+    exports.allow('CustomerUpdates', machine.role);
     this.machine = machine;
   }
 }

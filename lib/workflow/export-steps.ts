@@ -2,7 +2,7 @@ import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
 import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
-import type { RECORDER, StepName } from '../../core/step/steps.ts';
+import { RECORDER, type StepName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
@@ -67,10 +67,8 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   };
   letCallCrm([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
   if (network) checkSubnets(stack, network);
-  exports.allowComparing(steps.CreateExport.role);
-  exports.allowStoring(steps.DownloadFile.role);
-  exports.allowPublishing(steps.PublishFile.role);
-  exports.allowNights(steps.RecordNight.role);
+  for (const name of ['CreateExport', 'DownloadFile', 'PublishFile', RECORDER] as const)
+    exports.allow(name, steps[name].role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
   warnOfMemory(stack, { tableMemoryMB });
   const options = streaming(tableMemoryMB);
@@ -78,11 +76,11 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
   const size = { ...long(tableMemoryMB), ephemeralStorageSize: DISK, layers };
   const WriteTable = step('WriteTable', size, table);
-  exports.allowTables(WriteTable.role);
+  exports.allow('WriteTable', WriteTable.role);
   hashKey.allowReading(WriteTable.role);
   if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
   const WriteChanges = step('WriteChanges', size, bucket);
-  exports.allowChanges(WriteChanges.role);
+  exports.allow('WriteChanges', WriteChanges.role);
   return { ...steps, WriteTable, WriteChanges };
 }
 
