@@ -16,7 +16,6 @@ import { TokenStore } from './resources/token-store.ts';
 import { CustomerUpdates } from './workflow/customer-updates.ts';
 import { exportSteps } from './workflow/export-steps.ts';
 import { ExportWorkflow } from './workflow/export-workflow.ts';
-import { aliasesOf } from './workflow/step-function.ts';
 
 interface ExportStackProps extends StackProps {
   configuration: Configuration;
@@ -38,8 +37,8 @@ export class ExportStack extends Stack {
     const hashKey = new TableHashKey(this, 'Tables', { deployment, key });
     const shared = { configuration, key, exports, tokens, hashKey, softwareVersion };
     const steps = exportSteps(this, shared);
-    const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment, key });
-    const updates = deployment.customerUpdates ? new CustomerUpdates(this, shared) : undefined;
+    const { machine } = new ExportWorkflow(this, 'ExportRun', { steps, deployment, key });
+    const updates = deployment.customerUpdates ? new CustomerUpdates(this, 'CustomerUpdates', shared) : undefined;
     const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key, ...steps });
     const watched = {
       machines: { export: machine, updates: updates?.machine },
@@ -54,7 +53,7 @@ export class ExportStack extends Stack {
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
     tellConfiguration(this, deployment);
 
-    this.outputs({
+    const outputs: Record<string, string> = {
       StateMachineArn: machine.stateMachineArn,
       ...(updates && { UpdatesStateMachineArn: updates.machine.stateMachineArn }),
       BucketName: exports.bucket.bucketName,
@@ -72,12 +71,9 @@ export class ExportStack extends Stack {
         `secrets ${[tokens.clientSecretId, tokens.tokensSecretId, ...hashKey.kept].join(' and ')}`,
         `key ${key.key.keyId}, without which they cannot be read`,
       ].join(', '),
-    });
-  }
-
-  /** The outputs by which the operator's command finds and checks a deployment. */
-  private outputs(values: Record<string, string>): void {
-    for (const [key, value] of Object.entries(values)) new CfnOutput(this, key, { value });
+    };
+    // The operator's command finds and checks a deployment by them.
+    for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value });
   }
 }
 

@@ -1,15 +1,13 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import {
-  DefinitionBody,
   DistributedMap,
   type IChainable,
   JsonPath,
   Pass,
   S3JsonLItemReader,
-  StateMachine,
+  type StateMachine,
   StateMachineType,
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
@@ -17,82 +15,58 @@ import { Construct } from 'constructs';
 import { MACHINE_VERSION, type UpdateStepName } from '../../core/step/steps.ts';
 import { letCallCrm } from './crm-access.ts';
 import type { StepsProps } from './export-steps.ts';
-import { gathering } from './node-options.ts';
-import { aliasesOf, StepFunction } from './step-function.ts';
-import {
-  connectStep,
-  type Ends,
-  failStates,
-  MAP_LABEL,
-  machineNameOf,
-  stepTask,
-  type WatchProps,
-  waitState,
-  watched,
-} from './step-task.ts';
+import { streaming } from './node-options.ts';
+import { StepFunction } from './step-function.ts';
+import { connectStep, type Ends, failStates, machineIn, stepTask, waitState } from './step-task.ts';
 
-/** Bulk updates of customers, if configured (`customerUpdates`): three functions and their machine. */
-export class CustomerUpdates {
+/** At its rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
+const TIMEOUT = Duration.days(3);
+
+/**
+ * Bulk updates of customers, if configured (`customerUpdates`): three functions and their machine, of which one execution
+ * applies one batch. docs/design/customer-updates.md has the picture.
+ */
+export class CustomerUpdates extends Construct {
   readonly steps: Record<UpdateStepName, StepFunction>;
   readonly machine: StateMachine;
 
-  constructor(stack: Stack, props: StepsProps) {
+  constructor(stack: Stack, id: string, props: StepsProps) {
+    super(stack, id);
     const { configuration, key, exports, tokens, softwareVersion } = props;
+    const { deployment } = configuration;
     const timeout = Duration.minutes(15);
     const step = (name: UpdateStepName, memorySize: number, environment: Record<string, string>) =>
       new StepFunction(stack, name, { configuration, key, memorySize, timeout, environment });
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
     // Validation keeps every id in memory, and the summary parts of two files; a child mostly waits for answers.
     this.steps = {
-      ValidateBatch: step('ValidateBatch', 1024, { ...bucket, ...gathering(1024), SOFTWARE_VERSION: softwareVersion }),
+      ValidateBatch: step('ValidateBatch', 1024, {
+        ...bucket,
+        ...streaming(1024, 8),
+        SOFTWARE_VERSION: softwareVersion,
+      }),
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
     letCallCrm([this.steps.ApplyChunk], props);
     for (const [name, { role }] of Object.entries(this.steps)) exports.allow(name as UpdateStepName, role);
-
-    const { machine } = new CustomerUpdateWorkflow(stack, 'CustomerUpdates', {
-      functions: aliasesOf(this.steps),
-      bucket: exports.bucket,
-      concurrency: configuration.deployment.updates.concurrency,
-      deployment: configuration.deployment,
-      key,
-    });
-    exports.allow('CustomerUpdates', machine.role);
-    this.machine = machine;
-  }
-}
-
-interface CustomerUpdateWorkflowProps extends WatchProps {
-  functions: Record<UpdateStepName, IFunction>;
-  bucket: IBucket;
-  /** Chunks that are applied at the same time. */
-  concurrency: number;
-}
-
-/** At its rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
-const TIMEOUT = Duration.days(3);
-
-/** The machine CustomerUpdates: one execution applies one batch. docs/design/customer-updates.md has the picture. */
-class CustomerUpdateWorkflow extends Construct {
-  readonly machine: StateMachine;
-
-  constructor(scope: Construct, id: string, props: CustomerUpdateWorkflowProps) {
-    super(scope, id);
-    const stateMachineName = machineNameOf(this, id);
-    this.machine = new StateMachine(this, 'Machine', {
-      stateMachineName,
-      comment: 'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.',
-      definitionBody: DefinitionBody.fromChainable(this.definition(props)),
-      timeout: TIMEOUT,
-      ...watched(this, stateMachineName, props),
-    });
+    this.machine = machineIn(
+      this,
+      { deployment, key },
+      {
+        comment: 'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.',
+        start: this.definition(exports.bucket, deployment.updates.concurrency),
+        timeout: TIMEOUT,
+      },
+    );
+    exports.allow('CustomerUpdates', this.machine.role);
   }
 
-  private definition(props: CustomerUpdateWorkflowProps): IChainable {
-    const { ValidateBatch, SummarizeBatch } = props.functions;
+  /** @param concurrency chunks that are applied at the same time */
+  private definition(bucket: IBucket, concurrency: number): IChainable {
+    const { ValidateBatch, SummarizeBatch } = this.steps;
     const validate = stepTask(this, 'ValidateBatch', 'Checks every line, writes the index of chunks', ValidateBatch);
-    const applyChunks = this.applyChunks(props);
+    const applyChunks = this.applyChunks(bucket, concurrency);
     const summarize = stepTask(this, 'SummarizeBatch', 'Joins the results, writes the manifest', SummarizeBatch);
 
     const waitBeforeValidate = waitState(this, 'WaitBeforeValidate', 'The file could not be read yet', validate);
@@ -119,10 +93,11 @@ class CustomerUpdateWorkflow extends Construct {
    * A child for each chunk, whose failure does not stop the others. AWS limits all their results together to 256 KB,
    * although they are discarded, and a failed child needs about 1.4 KB. So the children are built to succeed always.
    */
-  private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
+  private applyChunks(bucket: IBucket, concurrency: number): DistributedMap {
     const map = new DistributedMap(this, 'ApplyChunks', {
       comment: 'Applies each chunk of the index in an execution of its own',
-      label: MAP_LABEL,
+      // A part of the names of the children and of their metrics.
+      label: 'ApplyChunks',
       mapExecutionType: StateMachineType.STANDARD,
       itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
       itemSelector: {
@@ -137,13 +112,13 @@ class CustomerUpdateWorkflow extends Construct {
       toleratedFailurePercentage: 100,
       resultPath: JsonPath.DISCARD,
     });
-    map.itemProcessor(this.child(functions.ApplyChunk));
+    map.itemProcessor(this.child());
     return map;
   }
 
-  private child(lambdaFunction: IFunction): IChainable {
+  private child(): IChainable {
     const comment = 'Sends the lines of one chunk, and stores the outcome of each';
-    const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
+    const apply = stepTask(this, 'ApplyChunk', comment, this.steps.ApplyChunk);
     const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk continues in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
     const answer = this.answer('AnswerChunk', 'Returns only the number of the chunk').next(finished);

@@ -12,7 +12,7 @@ import type { TokenStore } from '../resources/token-store.ts';
 import { checkSubnets, letCallCrm } from './crm-access.ts';
 import { duckDbLayer } from './duckdb-layer.ts';
 import { streaming } from './node-options.ts';
-import { type OfExportRun, StepFunction, type StepFunctionProps } from './step-function.ts';
+import { type ExportSteps, StepFunction, type StepFunctionProps } from './step-function.ts';
 
 /** The resources that the functions of a deployment use. */
 export interface StepsProps {
@@ -39,7 +39,7 @@ const DISK = Size.mebibytes(DISK_MB);
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
 /** The functions of the machine ExportRun, each with its environment and permissions. */
-export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFunction> {
+export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const step = (
     name: StepName | typeof RECORDER,

@@ -1,15 +1,13 @@
 import { Duration } from 'aws-cdk-lib';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import {
   Choice,
   Condition,
-  DefinitionBody,
   Fail,
   type IChainable,
   JsonPath,
   Pass,
   Result,
-  StateMachine,
+  type StateMachine,
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
@@ -19,8 +17,8 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { ERRORS, type RunErrorName } from '../../core/errors.ts';
 import { type Answered, MACHINE_VERSION, RECORDER, type StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
-import type { OfExportRun } from './step-function.ts';
-import { connectStep, failStates, machineNameOf, retriesOf, stepTask, waitState, watched } from './step-task.ts';
+import type { ExportSteps } from './step-function.ts';
+import { connectStep, failStates, machineIn, retriesOf, stepTask, waitState } from './step-task.ts';
 
 /** A step of the machine: what it does, the state in which it waits, and the next state for each of its outcomes. */
 interface Row<S extends StepName> {
@@ -78,7 +76,7 @@ const ROWS: { [S in StepName]: Row<S> } = {
 };
 
 interface ExportWorkflowProps {
-  functions: OfExportRun<IFunction>;
+  steps: ExportSteps;
   deployment: Deployment;
   key: EncryptionKey;
 }
@@ -94,27 +92,24 @@ const AFTER_DEADLINE_SECONDS = 12 * 3600;
 export class ExportWorkflow extends Construct {
   readonly machine: StateMachine;
 
-  constructor(scope: Construct, id: string, { functions, deployment, key }: ExportWorkflowProps) {
+  constructor(scope: Construct, id: string, props: ExportWorkflowProps) {
     super(scope, id);
-    const stateMachineName = machineNameOf(this, id);
-    const longest = Math.max(...ENTITIES.map((entity) => deployment.entities[entity].polling.deadlineSeconds));
-    this.machine = new StateMachine(this, 'Machine', {
-      stateMachineName,
+    const longest = Math.max(...ENTITIES.map((entity) => props.deployment.entities[entity].polling.deadlineSeconds));
+    this.machine = machineIn(this, props, {
       comment: 'Exports one entity: create, wait, check, download, publish. Start it with {"entity":"leads"}.',
-      definitionBody: DefinitionBody.fromChainable(this.definition(functions)),
+      start: this.definition(props.steps),
       timeout: Duration.seconds(longest + AFTER_DEADLINE_SECONDS),
-      ...watched(this, stateMachineName, { deployment, key }),
     });
   }
 
-  private definition(functions: OfExportRun<IFunction>): IChainable {
-    const record = this.recordNight(functions);
+  private definition(steps: ExportSteps): IChainable {
+    const record = this.recordNight(steps);
     const tasks = new Map<StepName, LambdaInvoke>();
     const states = new Map<string, IChainable>();
     for (const [name, { does, wait }] of Object.entries(ROWS) as [StepName, Row<StepName>][]) {
-      const lambda = functions[name];
-      if (!lambda) continue;
-      const task = stepTask(this, name, does, lambda);
+      const step = steps[name];
+      if (!step) continue;
+      const task = stepTask(this, name, does, step);
       tasks.set(name, task);
       states.set(name, task).set(wait[0], waitState(this, ...wait, task));
     }
@@ -161,10 +156,10 @@ export class ExportWorkflow extends Construct {
    * The last step of every run, and the ends after it. The state passes unchanged and decides the end. A failure to
    * record the night does not fail the run (docs/adr/0042).
    */
-  private recordNight({ RecordNight, WriteTable, WriteChanges }: OfExportRun<IFunction>): LambdaInvoke {
+  private recordNight({ RecordNight, WriteTable, WriteChanges }: ExportSteps): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {
       comment: 'Records what is published for the date, however the run ended',
-      lambdaFunction: RecordNight,
+      lambdaFunction: RecordNight.alias,
       resultPath: JsonPath.DISCARD,
       retryOnServiceExceptions: false,
     });

@@ -89,20 +89,14 @@ function descriptionOf(id: FunctionName): string {
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
-/**
- * A value for each step of ExportRun and for its last state. WriteTable exists only if an entity has `tables`,
- * WriteChanges only if one has `changes`.
- */
-export type OfExportRun<T> = Record<Exclude<StepName, OptionalStep> | typeof RECORDER, T> & {
-  [Name in OptionalStep]?: T;
-};
 type OptionalStep = 'WriteTable' | 'WriteChanges';
 
-/** The aliases that a machine invokes. */
-export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof Steps]: Alias } {
-  const aliases = Object.entries<StepFunction>(steps as Record<string, StepFunction>);
-  return Object.fromEntries(aliases.map(([name, { alias }]) => [name, alias])) as { [Name in keyof Steps]: Alias };
-}
+/**
+ * The functions of ExportRun. WriteTable exists only if an entity has `tables`, WriteChanges only if one has `changes`.
+ */
+export type ExportSteps = Record<Exclude<StepName, OptionalStep> | typeof RECORDER, StepFunction> & {
+  [Name in OptionalStep]?: StepFunction;
+};
 
 /**
  * The code of a step, bundled in this process: CDK's `NodejsFunction` would start npx for each function. The SDK is

@@ -1,16 +1,16 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import {
   Choice,
   Condition,
+  DefinitionBody,
   Fail,
   type IChainable,
   JitterType,
   JsonPath,
   LogLevel,
   type RetryProps,
-  type StateMachineProps,
+  StateMachine,
   Wait,
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
@@ -20,6 +20,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
+import type { StepFunction } from './step-function.ts';
 
 /** Errors before the function ran, so a retry is safe for every step. The last four: Lambda made no network interface. */
 const NOT_INVOKED = [
@@ -79,23 +80,10 @@ export function retriesOf(id: InvokedName): RetryProps[] {
     ];
   }
   const throttled = { ...UNTIL_FREE, errors: NOT_INVOKED };
-  if (!REPEATABLE[id]) return [throttled];
+  // It may not run twice for one state, because each run creates an export in the CRM.
+  if (id === 'CreateExport') return [throttled];
   return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
 }
-
-/** Whether a step may run twice for one state. CreateExport may not, because each run creates an export in the CRM. */
-const REPEATABLE: Record<InvokedName, boolean> = {
-  CreateExport: false,
-  CheckStatus: true,
-  DownloadFile: true,
-  PublishFile: true,
-  WriteTable: true,
-  WriteChanges: true,
-  RecordNight: true,
-  ValidateBatch: true,
-  ApplyChunk: true,
-  SummarizeBatch: true,
-};
 
 /** The next states after an error, a crash, or an outcome without a branch. */
 export interface Ends {
@@ -105,9 +93,9 @@ export interface Ends {
 }
 
 /** The task of a step, which gets and returns the whole state. */
-export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
+export function stepTask(scope: Construct, id: AnyStepName, comment: string, { alias }: StepFunction): LambdaInvoke {
   const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };
-  return new LambdaInvoke(scope, id, { comment, lambdaFunction, ...options });
+  return new LambdaInvoke(scope, id, { comment, lambdaFunction: alias, ...options });
 }
 
 /**
@@ -162,34 +150,29 @@ export function waitState(scope: Construct, id: string, comment: string, next: I
   return wait;
 }
 
-/** The settings for the logs of a machine. */
-export interface WatchProps {
-  deployment: Pick<Deployment, 'logRetentionDays'>;
-  key: EncryptionKey;
-}
-
 /**
- * A machine's tracing and log group: events without state data, but with error and cause. Another prefix would make a
- * policy too long (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
+ * A machine, named after the stack and its construct, with tracing and a log group: events without state data, but with
+ * error and cause. Another prefix of the group would make a policy too long
+ * (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
  */
-export function watched(
+export function machineIn(
   scope: Construct,
-  machineName: string,
-  { deployment, key }: WatchProps,
-): Pick<StateMachineProps, 'logs' | 'tracingEnabled'> {
+  { deployment, key }: { deployment: Deployment; key: EncryptionKey },
+  props: { comment: string; start: IChainable; timeout: Duration },
+): StateMachine {
+  const stateMachineName = `${Stack.of(scope).stackName}-${scope.node.id}`;
+  const { start, ...described } = props;
   const destination = new LogGroup(scope, 'LogGroup', {
-    logGroupName: `/aws/vendedlogs/states/${machineName}`,
+    logGroupName: `/aws/vendedlogs/states/${stateMachineName}`,
     retention: deployment.logRetentionDays as RetentionDays,
     encryptionKey: key.key,
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  return { logs: { destination, level: LogLevel.ALL, includeExecutionData: false }, tracingEnabled: true };
-}
-
-/** The label of the map over chunks, which is part of the names of its children and of their metrics. */
-export const MAP_LABEL = 'ApplyChunks';
-
-/** The name of a machine, different for each deployment in an account. */
-export function machineNameOf(scope: Construct, id: string): string {
-  return `${Stack.of(scope).stackName}-${id}`;
+  return new StateMachine(scope, 'Machine', {
+    stateMachineName,
+    ...described,
+    definitionBody: DefinitionBody.fromChainable(start),
+    logs: { destination, level: LogLevel.ALL, includeExecutionData: false },
+    tracingEnabled: true,
+  });
 }
