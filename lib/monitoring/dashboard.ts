@@ -25,6 +25,8 @@ interface NightDashboardProps extends Watched {
 
 const HOUR = Duration.hours(1);
 const DAY = Duration.days(1);
+const COUNTS = { leftYAxis: { min: 0, showUnits: false } };
+const TWO_AXES = { leftYAxis: { min: 0 }, rightYAxis: { min: 0 } };
 
 /** Answers "did last night work?" with alarms, a row for each entity, and details for two weeks. */
 export class NightDashboard extends Construct {
@@ -72,7 +74,7 @@ export class NightDashboard extends Construct {
         title: `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`,
         left: [this.outcomes(entity)],
         stacked: true,
-        leftYAxis: { min: 0, showUnits: false },
+        ...COUNTS,
         width: 9,
         height: 4,
       }),
@@ -119,7 +121,7 @@ export class NightDashboard extends Construct {
             awsMetric('AWS/States', metricName, { StateMachineArn: machine.stateMachineArn }, { period: DAY }),
           ),
           stacked: true,
-          leftYAxis: { min: 0, showUnits: false },
+          ...COUNTS,
           width: 24 / all.length,
         }),
     );
@@ -155,8 +157,7 @@ export class NightDashboard extends Construct {
           this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' }),
           this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'refreshes without an answer' }),
         ],
-        leftYAxis: { min: 0 },
-        rightYAxis: { min: 0 },
+        ...TWO_AXES,
         width: 8,
       }),
       new GraphWidget({
@@ -165,7 +166,7 @@ export class NightDashboard extends Construct {
           awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue),
           this.ours('NightIncomplete', {}, { period: HOUR, statistic: Stats.MAXIMUM, label: 'not complete' }),
         ],
-        leftYAxis: { min: 0, showUnits: false },
+        ...COUNTS,
         width: 8,
       }),
       new GraphWidget({
@@ -176,8 +177,7 @@ export class NightDashboard extends Construct {
           this.ours('SchemaChanges', {}, { period: DAY, label: 'changed columns' }),
           ...(this.tables ? [this.ours('TablesNotWritten', {}, { period: DAY, label: 'tables not written' })] : []),
         ],
-        leftYAxis: { min: 0 },
-        rightYAxis: { min: 0 },
+        ...TWO_AXES,
         width: 8,
       }),
     ];

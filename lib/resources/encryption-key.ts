@@ -31,9 +31,20 @@ export class EncryptionKey extends Construct {
       enableKeyRotation: true,
       removalPolicy: RemovalPolicy.RETAIN,
     });
-    this.letAlarmsPublish(stack);
-    this.letRulesSend();
-    this.letLogsEncrypt(stack);
+    const groups = [`/aws/lambda/${stack.stackName}-*`, `/aws/vendedlogs/states/${stack.stackName}-*`];
+    // https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services
+    this.letService('AlarmsPublish', 'cloudwatch.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey*'], {
+      StringEquals: { 'aws:SourceAccount': stack.account },
+      ArnLike: { 'aws:SourceArn': alarmArns(stack) },
+    });
+    // EventBridge's requests to KMS carry neither account nor rule (same page, "aws:SourceAccount ... not supported in
+    // EventBridge-to-encrypted-topic policies"). The queue's own policy names the rules.
+    this.letService('RulesSend', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey']);
+    // https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html
+    const logs = ['kms:Encrypt*', 'kms:Decrypt*', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'];
+    this.letService('LogsEncrypt', `logs.${stack.region}.${stack.urlSuffix}`, logs, {
+      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': groups.map((name) => arnOf(stack, 'logs', 'log-group', name)) },
+    });
   }
 
   /**
@@ -57,33 +68,6 @@ export class EncryptionKey extends Construct {
   allowSecret(grantee: IGrantable, secretId: string): void {
     Grant.addToPrincipal({ grantee, actions: ['secretsmanager:GetSecretValue'], resourceArns: [secretId] });
     this.allow(grantee, 'secretsmanager', ['kms:Decrypt'], { 'kms:EncryptionContext:SecretARN': [secretId] });
-  }
-
-  /** https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services */
-  private letAlarmsPublish(stack: Stack): void {
-    this.letService('AlarmsPublish', 'cloudwatch.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey*'], {
-      StringEquals: { 'aws:SourceAccount': stack.account },
-      ArnLike: { 'aws:SourceArn': alarmArns(stack) },
-    });
-  }
-
-  /**
-   * The statement has no condition, because EventBridge's requests to KMS carry neither account nor rule (same page,
-   * "aws:SourceAccount ... not supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names
-   * the rules.
-   */
-  private letRulesSend(): void {
-    this.letService('RulesSend', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey']);
-  }
-
-  /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html */
-  private letLogsEncrypt(stack: Stack): void {
-    const groups = [`/aws/lambda/${stack.stackName}-*`, `/aws/vendedlogs/states/${stack.stackName}-*`];
-    const groupArns = groups.map((name) => arnOf(stack, 'logs', 'log-group', name));
-    const actions = ['kms:Encrypt*', 'kms:Decrypt*', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'];
-    this.letService('LogsEncrypt', `logs.${stack.region}.${stack.urlSuffix}`, actions, {
-      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': groupArns },
-    });
   }
 
   private letService(
