@@ -4,10 +4,10 @@ import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
-import { fittedTable } from '../support/text-table.ts';
+import { textTable } from '../support/text-table.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 
-type Stream = { isTTY?: boolean; columns?: number };
+type Stream = { isTTY?: boolean };
 
 /** The screen of one deployment: the answer, the missing dates with commands, then the rest. */
 export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
@@ -53,12 +53,8 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
     ...(severalDates ? ['of'] : []),
     'readers have',
   ];
-  const { lines } = fittedTable(
-    names.map((name) => ({ name })),
-    cells,
-    stream.columns ?? Number.POSITIVE_INFINITY,
-  );
   const paint = painterOf(stream);
+  const lines = textTable(names, cells).split('\n');
   return lines.flatMap((line, index) => {
     const row = rows[index - 1];
     if (!row) return [line];

@@ -7,7 +7,7 @@ import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, printableLine } from '../support/text.ts';
-import { fittedTable } from '../support/text-table.ts';
+import { textTable } from '../support/text-table.ts';
 import { lastEnteredState } from './executions.ts';
 import { type ExportMachine, executionsOf } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
@@ -72,28 +72,25 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
 /** The runs as a table on a terminal, or as one line each elsewhere. */
 export function runsText(
   runs: Run[],
-  stream: { isTTY?: boolean; columns?: number },
+  stream: { isTTY?: boolean },
   { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
 ): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (runs.length === 0 && running) return 'No run is under way.';
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
-  const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
+  const lines = textTable(COLUMNS, runs.map(cellsOf)).split('\n');
   const painter = painterOf(stream);
   const rows = lines.map((line, index) => {
     const run = runs[index - 1];
     return painter(run ? toneOf(run) : 'idle')(line);
   });
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these only manifests remain, and failed runs are not listed.`;
-  const notes = [
-    ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
-    ...(leftOut.length > 0 ? [`Columns that do not fit: ${leftOut.join(', ')}; --json has all.`] : []),
-  ];
-  return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+  const isForgotten = runs.some(({ status }) => status === null);
+  return [...rows, ...notesOf(runs), ...(isForgotten ? ['', forgotten] : [])].join('\n');
 }
 
-/** Lines below the table for facts that do not fit into it. */
+/** Lines below the table for facts that have no column. */
 function notesOf(runs: Run[]): string[] {
   const notes = runs.flatMap((run) =>
     [
@@ -106,17 +103,7 @@ function notesOf(runs: Run[]): string[] {
   return notes.length === 0 ? [] : ['', ...notes];
 }
 
-const COLUMNS = [
-  { name: 'started (UTC)' },
-  { name: 'entity' },
-  { name: 'date', optional: 3 },
-  { name: 'outcome' },
-  { name: 'took', optional: 5 },
-  { name: 'rows', optional: 1 },
-  { name: 'bytes', optional: 2 },
-  { name: 'standing', optional: 4 },
-  { name: 'run' },
-];
+const COLUMNS = ['started (UTC)', 'entity', 'date', 'outcome', 'took', 'rows', 'bytes', 'standing', 'run'];
 
 function cellsOf(run: Run): string[] {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;

@@ -1,4 +1,3 @@
-import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { addList, listRuns, runsText, sinceArgument } from '../../../cli/runs/list-runs.ts';
 import type { Run } from '../../../cli/runs/run.ts';
@@ -179,23 +178,10 @@ test('a pipe gets one line for each run, and a terminal a table that marks runs 
   expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
 
-/** A name as EventBridge gives it to a rule's runs. */
-const RULE_RUN = '5c3e6f0a-1b2c-4d5e-8f90-a1b2c3d4e5f6_0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
-const long: Run = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
-const failed = { status: 'FAILED', outcome: 'failed', rows: null, bytes: null } as const;
-const failure: Run = { ...long, ...failed, error: 'ReauthorizationRequired' };
-
-test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, and every run is named', (columns) => {
-  const shown = stripVTControlCharacters(runsText([row, long, failure], { isTTY: true, columns }, asked)).split('\n');
-  for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns);
-  expect(shown.filter((line) => line.endsWith(` ${RULE_RUN}`))).toHaveLength(2);
-  for (const cell of ['agent-numbers', '11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
-});
-
 describe('on a terminal', () => {
   clockAt('2026-11-20T05:00:00Z');
 
-  test('shows each run of a night, the columns that do not fit, and why a run waits', async () => {
+  test('shows each run of a night, and why a run waits', async () => {
     const { code, stderr } = await expectScreen('list', await aNight(), 'list', '--deployment', 'test');
 
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -240,12 +226,6 @@ async function aNight() {
   publish(again, 'leads', 1240);
   return cloud;
 }
-
-test('names the columns that do not fit a narrow terminal', () => {
-  const shown = (columns: number) => runsText([failure], { isTTY: true, columns }, asked);
-  expect(shown(40)).toMatch(/\nColumns that do not fit: took, standing, date, bytes, rows; --json has all\.$/);
-  expect(shown(200)).not.toContain('do not fit');
-});
 
 test('with "running", lists only runs under way', async () => {
   const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
