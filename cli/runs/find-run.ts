@@ -2,10 +2,8 @@ import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecution
 import type { Command } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
-import { eachOf } from '../../core/each-of.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import type { Manifests, PublishedRun } from '../data/stored-manifests.ts';
 import { dateArgument } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -44,27 +42,6 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
   const ended = await named(target, whole);
   if (ended) return ended;
   throw new CommandError(`The run ${whole} is listed, but Step Functions does not have it.`, USAGE);
-}
-
-/** A run as by `findRun`; its manifest if Step Functions has deleted it. @throws CommandError (exit code 2) */
-export function findRunOrManifest(target: DatedMachine, manifests: Manifests, run: string, date?: string) {
-  return findRun(target, run, date).catch(async (error: unknown): Promise<PublishedRun> => {
-    const forgotten = error instanceof CommandError ? await forgottenRun(manifests, run, date) : undefined;
-    if (forgotten) return forgotten;
-    throw error;
-  });
-}
-
-/** A run that has only a manifest. The run name gives its key; a pointer gives the newest run of an entity or date. */
-async function forgottenRun(manifests: Manifests, run: string, date = 'latest'): Promise<PublishedRun | undefined> {
-  const name = run.split(':').at(-1) ?? run;
-  const entity = entitySchema.safeParse(name).data;
-  if (entity) {
-    const pointer = await manifests.pointer(entity, date);
-    return pointer && manifests.manifestOfRun(entity, pointer.execution);
-  }
-  const found = await eachOf(ENTITIES, (each) => manifests.manifestOfRun(each, name));
-  return found.find((one) => one !== undefined);
 }
 
 /** A run as by `findRun`, and its entity. @param what sentence end, if the input names no entity: `to release` */

@@ -11,7 +11,7 @@ import { textTable } from '../support/text-table.ts';
 import { lastEnteredState } from './executions.ts';
 import { type ExportMachine, executionsOf } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, type Run, runOfManifest } from './run.ts';
+import type { Execution, Joined, Run } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
@@ -85,9 +85,7 @@ export function runsText(
     const run = runs[index - 1];
     return painter(run ? toneOf(run) : 'idle')(line);
   });
-  const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these only manifests remain, and failed runs are not listed.`;
-  const isForgotten = runs.some(({ status }) => status === null);
-  return [...rows, ...notesOf(runs), ...(isForgotten ? ['', forgotten] : [])].join('\n');
+  return [...rows, ...notesOf(runs)].join('\n');
 }
 
 /** Lines below the table for facts that have no column. */
@@ -111,8 +109,8 @@ function cellsOf(run: Run): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`,
-    seconds === null ? '' : durationText(seconds),
+    `${outcomeWord(run)}${run.warningCount ? ' (!)' : ''}`,
+    durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
     standing === 'current' ? '' : (standing ?? ''),
@@ -123,16 +121,11 @@ function cellsOf(run: Run): string[] {
 function lineOf(run: Run): string {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
   const measures = [seconds, rows, bytes, standing, run.run, run.warningCount || null];
-  const cells = [startedAt, entity, date, cellOf(run), ...measures, run.waiting && waitingText(run.waiting)];
+  const cells = [startedAt, entity, date, outcomeWord(run), ...measures, run.waiting && waitingText(run.waiting)];
   return cells
     .map((cell) => printableLine(String(cell ?? '')))
     .join('\t')
     .trimEnd();
-}
-
-/** The outcome, with a mark for a run that only has a manifest. */
-function cellOf(run: Run): string {
-  return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
 }
 
 interface Wanted {
@@ -156,8 +149,7 @@ export async function listRuns(
   const { since, failed, running, timeZone, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
-  const some = failed || running;
-  const manifests = some ? new Map<string, Joined>() : await published.since(entities, since);
+  const manifests = failed || running ? new Map<string, Joined>() : await published.since(entities, since);
   const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.run.entity]));
   const executions: Execution[] = [];
   for await (const execution of executionsOf(target, { since, failed, running, published: names })) {
@@ -165,16 +157,10 @@ export async function listRuns(
     // A run whose input has no entity is left out only if entities were named.
     if (entity ? entities.includes(entity) : entities.length === ENTITIES.length) executions.push(execution);
   }
-  const rows = await eachOf(executions, async (execution) => {
+  return eachOf(executions, async (execution) => {
     const waiting = execution.status === 'RUNNING' ? await waitOf(target, execution, warn) : undefined;
     return (await published.complete(execution, { timeZone, waiting })).run;
   });
-  if (some) return rows;
-  const known = new Set(executions.map(({ name }) => name));
-  const forgotten = [...manifests.values()].filter(({ manifest }) => !known.has(manifest.execution));
-  // A run may have started before the time range and written its manifest within it.
-  const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= since);
-  return [...rows, ...within.map(runOfManifest)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
 }
 
 async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {

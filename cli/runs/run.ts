@@ -92,9 +92,6 @@ export function readInput(input: unknown): RunInput {
   return { ...common, what, of: table?.run ?? release ?? batch, given };
 }
 
-/** Step Functions deletes an execution this many days after its end. */
-export const FORGOTTEN_AFTER_DAYS = 90;
-
 const standingSchema = z.nullable(z.enum(['latest', 'current', 'superseded']));
 export type Standing = z.infer<typeof standingSchema>;
 
@@ -109,7 +106,7 @@ export type Readers = z.infer<typeof readersSchema>;
 /** A run as every command uses it and as `--json` prints it. Unknown values are null. */
 export const runSchema = z.object({
   run: z.string().check(z.describe('Name of the execution.')),
-  executionArn: z.nullable(z.string()).check(z.describe('null = Step Functions has deleted it.')),
+  executionArn: z.nullable(z.string()).check(z.describe('null = of a batch that Step Functions has deleted.')),
   what: z
     .enum(['export', 'release', 'table', 'update'])
     .check(z.describe('release and table: about the file of another run. update: a batch of customer updates.')),
@@ -119,12 +116,12 @@ export const runSchema = z.object({
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
   outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),
   needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
-  status: z.nullable(z.string()).check(z.describe('By Step Functions; null = only the manifest is left.')),
+  status: z.nullable(z.string()).check(z.describe('By Step Functions; null = of a batch that it has deleted.')),
   error: z.nullable(z.string()),
   cause: z.nullable(z.string()),
   startedAt: z.iso.datetime(),
   endedAt: z.nullable(z.iso.datetime()),
-  seconds: z.nullable(z.number()).check(z.describe('From start to end, or until now.')),
+  seconds: z.number().check(z.describe('From start to end, or until now.')),
   waiting: z.nullable(waitingSchema).check(z.describe('Why it waits, and until when.')),
   startedBy: z
     .nullable(z.string())
@@ -157,7 +154,6 @@ export type Run = z.infer<typeof runSchema>;
 export interface NamedRun extends Run {
   entity: Entity;
   executionArn: string;
-  seconds: number;
 }
 
 /** An execution of a state machine, as Step Functions describes it. */
@@ -235,15 +231,6 @@ export function runOf(execution: Execution, known: RunContext = {}): Run {
 /** Whether a nightly rule started the execution without requesting an export. Commands never do this. */
 export function isWithoutJob({ outcome }: Run): boolean {
   return outcome === 'notDue' || outcome === 'alreadyStarted';
-}
-
-/** A run from its manifest alone. */
-export function runOfManifest(published: Joined): Run {
-  const { startedAt, execution: name } = published.manifest;
-  const { entity } = published.manifest.run;
-  const input = JSON.stringify({ entity });
-  const run = runOf(executionOf({ name, status: 'SUCCEEDED', startDate: new Date(startedAt), input }), { published });
-  return { ...run, executionArn: null, status: null, seconds: null };
 }
 
 function outcomeOf(execution: Execution, state: RunState | undefined, published: Joined | undefined): Outcome {

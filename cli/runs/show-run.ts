@@ -7,17 +7,17 @@ import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { createManifests, ifReadable, type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
+import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
 import { historyOf } from './executions.ts';
-import { findRunOrManifest, withRun } from './find-run.ts';
-import { createPublished, type Published } from './published-runs.ts';
+import { findRun, withRun } from './find-run.ts';
+import { createPublished } from './published-runs.ts';
 import { adoptableRun } from './retry-run.ts';
-import { type Execution, FORGOTTEN_AFTER_DAYS, type Joined, parseState, type Run, runOfManifest } from './run.ts';
+import { parseState, type Run } from './run.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 import { waitingOf } from './waiting.ts';
@@ -146,16 +146,10 @@ export interface ShownRun extends Run {
 
 type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
-/** What is known of a run from its history, or from its manifest alone. */
-interface Story extends Pick<ShownRun, 'timeline' | 'step' | 'makeUp'> {
-  run: Run;
-  own?: PublishedRun | undefined;
-}
-
 /**
- * A run, found as by `findRun`, from its history; or from its manifest if Step Functions has deleted the execution.
+ * A run, found as by `findRun`, with its history and its manifest.
  * @param endpoint of a local cloud
- * @throws CommandError (exit code 2) if neither exists
+ * @throws CommandError (exit code 2) if there is no such run
  */
 export async function showRun(
   target: ShownRunSources,
@@ -167,9 +161,13 @@ export async function showRun(
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const published = createPublished(target, warn);
-  const found = await findRunOrManifest(target, manifests, named, date);
-  const { run, own, ...told } =
-    'manifest' in found ? manifestStory(await published.join(found)) : await storyOf(target, published, found);
+  const execution = await findRun(target, named, date);
+  const { executionArn, status, output, input } = execution;
+  const history = await historyOf(target.sfn, executionArn);
+  const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
+  const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
+  const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
+  const { run, own } = await published.complete(execution, { state, waiting, timeZone: target.TimeZone });
   const manifest = own?.manifest;
   const release =
     manifest?.state === 'quarantined'
@@ -178,8 +176,14 @@ export async function showRun(
   const ofFile = manifest ? [...remarksOf(manifest), ...manifest.warnings] : [];
   return {
     ...run,
-    ...told,
-    runbook: run.status === null ? null : runbookEntry(run.error, run.status),
+    timeline: timelineOf(history, run, output),
+    step: history.findLast(({ name }) => name in STEPS)?.name ?? null,
+    makeUp: makeUpOf(run, {
+      given: input.given,
+      adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
+      releasable: !manifest?.guards || isReleasable(manifest.guards),
+    }),
+    runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
     warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])],
     drift: manifest?.run.drift ?? null,
@@ -187,36 +191,6 @@ export async function showRun(
     release: release ?? null,
     links: linksOf(target, run.executionArn, target.StateMachineArn, endpoint),
   };
-}
-
-async function storyOf(target: ShownRunSources, published: Published, execution: Execution): Promise<Story> {
-  const { executionArn, status, output, input } = execution;
-  const history = await historyOf(target.sfn, executionArn);
-  const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
-  const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
-  const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
-  const { run, own } = await published.complete(execution, { state, waiting, timeZone: target.TimeZone });
-  const makeUp = makeUpOf(run, {
-    given: input.given,
-    adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
-    releasable: !own?.manifest.guards || isReleasable(own.manifest.guards),
-  });
-  const step = history.findLast(({ name }) => name in STEPS)?.name ?? null;
-  return { run, own, timeline: timelineOf(history, run, output), step, makeUp };
-}
-
-/** The story of a run that has no execution any more. */
-function manifestStory(own: Joined): Story {
-  const { startedAt, file, run } = own.manifest;
-  const { date, exportId, createdAt, adopted } = run;
-  const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
-  const how = adopted === null ? 'created' : `adopted from ${adopted}: created at ${createdAt}`;
-  const timeline = [
-    at(startedAt, 'begin', `Started. Step Functions no longer has its history (${FORGOTTEN_AFTER_DAYS} days).`),
-    at(adopted === null ? createdAt : startedAt, 'create', `Export ${exportId} of ${date} ${how}.`),
-    at(file.storedAt, 'download', 'File stored.'),
-  ];
-  return { run: runOfManifest(own), own, timeline, step: null, makeUp: null };
 }
 
 /** Errors that a run with the same input always repeats: the input is refused or too large. */

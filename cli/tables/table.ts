@@ -7,7 +7,7 @@ import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
 import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
 import { startRun } from '../runs/executions.ts';
-import { findRunOrManifest } from '../runs/find-run.ts';
+import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
@@ -57,9 +57,7 @@ async function table(named: string, options: TableOptions): Promise<void> {
   const entity = entitySchema.safeParse(named).data;
   if (!entity && options.date !== undefined)
     throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
-  const chosen = entity
-    ? await runOfDate(manifests, entity, options.date ?? 'latest')
-    : await runByName(target, manifests, named);
+  const chosen = entity ? await runOfDate(manifests, entity, options.date ?? 'latest') : await runByName(target, named);
   await judge(target, manifests, chosen);
   const started = await startNamed(target, chosen.entity, { table: { run: chosen.run } }, options);
   printErr(`${started.run} writes the table of ${chosen.run}.`);
@@ -77,10 +75,8 @@ async function runOfDate(manifests: Manifests, entity: Entity, date: string): Pr
   throw new CommandError(`No file of ${entity} is published${date === 'latest' ? '' : ` for ${date}`}.`, USAGE);
 }
 
-/** The entity and the run for a name. If Step Functions has deleted the run, its manifest is enough. */
-async function runByName(target: Target, manifests: Manifests, named: string): Promise<Chosen> {
-  const found = await findRunOrManifest(target, manifests, named);
-  if ('manifest' in found) return { entity: found.manifest.run.entity, run: found.manifest.execution };
+async function runByName(target: Target, named: string): Promise<Chosen> {
+  const found = await findRun(target, named);
   const { entity, of } = found.input;
   if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so the run has no table.`, USAGE);
   // A run that writes a table, or releases a file, has no file of its own.

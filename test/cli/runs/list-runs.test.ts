@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { addList, listRuns, runsText, sinceArgument } from '../../../cli/runs/list-runs.ts';
-import type { Run } from '../../../cli/runs/run.ts';
 import { durationText } from '../../../cli/support/text.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
@@ -70,22 +69,23 @@ test('a run is joined with its manifest; a failed run has its error and the date
   expect(await listRuns(cloud.target, { ...silent, entities: ['contacts'] })).toEqual([]);
 });
 
-test('the later of two runs of a date is current, and runs are listed from manifests without Step Functions', async () => {
-  const cloud = await aws();
+test('the later of two runs of a date is current', async () => {
+  const cloud = await aws(executions(['c', 'b', 'a'].map((name) => execution(name))));
   cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
   cloud.publish({ date: '2026-11-20', execution: 'c' });
   const runs = await listRuns(cloud.target, silent);
-  expect(runs.map(({ run, standing, status }) => [run, standing, status])).toEqual([
-    ['c', 'latest', null],
-    ['b', 'current', null],
-    ['a', 'superseded', null],
+  expect(runs.map(({ run, standing }) => [run, standing])).toEqual([
+    ['c', 'latest'],
+    ['b', 'current'],
+    ['a', 'superseded'],
   ]);
 });
 
 test('a run that failed after its manifest but before the pointers replaces no other run', async () => {
   const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
-  const cloud = await aws(executions([execution('leads-again', failed), execution('leads-night')]));
+  const ran = [execution('leads-later'), execution('leads-again', failed), execution('leads-night')];
+  const cloud = await aws(executions(ran));
   cloud.publish();
   const startedAt = '2026-11-20T05:00:00.000Z';
   cloud.publish({ execution: 'leads-again', manifest: { startedAt }, pointers: [] });
@@ -101,7 +101,7 @@ test('a run that failed after its manifest but before the pointers replaces no o
 });
 
 test('an unreadable manifest or pointer is left out, and reported', async () => {
-  const cloud = await aws();
+  const cloud = await aws(executions([execution('leads-night')]));
   cloud.publish();
   cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
   const told: string[] = [];
@@ -115,7 +115,7 @@ test('an unreadable manifest or pointer is left out, and reported', async () => 
 });
 
 test('manifests of an earlier release are not listed, and are reported once', async () => {
-  const cloud = await aws();
+  const cloud = await aws(executions([execution('leads-night')]));
   cloud.publish();
   const early = Buffer.from('{"schemaVersion":1,"entity":"leads"}');
   for (const run of ['x', 'y']) cloud.objects.set(`runs/entity=leads/run=${run}/_manifest.json`, early);
@@ -161,8 +161,7 @@ const row = aRun({
 });
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
-test('a pipe gets one line for each run, and a terminal a table that marks runs known only from manifests', () => {
-  const forgotten: Run = { ...row, status: null, seconds: null, standing: 'current' };
+test('a pipe gets one line for each run, and a terminal a table', () => {
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3 };
   const nextTryAt = '2099-11-20T01:01:00.000Z';
   const waiting = { state: 'WaitBeforeCheck', checks: 2, trouble, nextTryAt, deadline: null };
@@ -172,10 +171,9 @@ test('a pipe gets one line for each run, and a terminal a table that marks runs 
     `${cells}\t2`,
     `${cells}\t\tWaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
   ]);
-  const shown = runsText([row, forgotten], { isTTY: true }, asked);
+  const shown = runsText([row], { isTTY: true }, asked);
   expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +standing +run/);
   expect(shown).toMatch(/2026-11-20 01:00:00 +leads +2026-11-20 +published +12\.5 s +1,240 +80\.1 kB +latest +leads-1/);
-  expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
 
 describe('on a terminal', () => {
@@ -233,9 +231,8 @@ test('with "running", lists only runs under way', async () => {
   const runs = [execution('c', running), execution('b', failed), execution('a')];
   const cloud = await aws(executions(runs));
   cloud.publish({ execution: 'a' });
-  cloud.publish({ execution: 'forgotten', date: '2026-11-19', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
-  expect(await names({})).toEqual(['c', 'b', 'a', 'forgotten']);
+  expect(await names({})).toEqual(['c', 'b', 'a']);
   expect(await names({ running: true })).toEqual(['c']);
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
 });

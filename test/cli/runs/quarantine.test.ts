@@ -118,7 +118,7 @@ test('list shows a released run as released, and the release with the date of th
     runsText(rows, {}, asked)
       .split('\n')
       .map((line) => line.split('\t')[3]),
-  ).toEqual(['release', 'stored', 'released']);
+  ).toEqual(['release', 'released', 'stored']);
   expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: release of ${NIGHT}`);
 });
 

@@ -125,7 +125,7 @@ async function cloudWith({ execution, manifest, pointers = [] }: Case) {
   return cloud;
 }
 
-/** Facts that only one command knows: the history of a failed run, and runs that Step Functions has forgotten. */
+/** Facts that only one command knows, from the history of a failed run. */
 const KNOWN_TO_SOME = [
   'kind',
   'rows',

@@ -195,18 +195,6 @@ test('a command in the cause of a run is completed with the options of the perso
   );
 });
 
-test('a run that Step Functions has forgotten is shown from its manifest', async () => {
-  const cloud = await aws();
-  cloud.publish({ execution: 'leads-old', manifest: { startedAt: '2026-11-20T00:30:00.000Z' } });
-  cloud.publish({ execution: 'leads-night' });
-  const shown = await showRun(cloud.target, 'leads-old', cloud.endpoint);
-  expect(shown).toMatchObject({ status: null, executionArn: null, entity: 'leads', rows: 1, standing: 'superseded' });
-  expect(shownText(shown, {})).toMatch(
-    /^leads-old: leads of 2026-11-20, published, 1 row, 12 B, superseded by a later run\n/,
-  );
-  expect((await showRun(cloud.target, 'leads', cloud.endpoint)).run).toBe('leads-night');
-});
-
 test('links lead to the console of the partition, with the log group encoded for it', () => {
   const target = { downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' };
   const links = linksOf(target, 'arn:x', 'arn:aws-cn:states:cn-north-1:1:stateMachine:m', undefined);
