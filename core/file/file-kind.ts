@@ -12,12 +12,12 @@ export type Judgement =
   | { result: 'csv'; csv: Csv }
   /** The file is published without checks. */
   | { result: 'opaque'; format: OpaqueKind }
-  /** A zip archive that may be a spreadsheet; its directory decides. `sure`: `sheet` is certain. */
-  | { result: 'zip'; sheet: boolean; sure: boolean }
+  /** A zip archive; its directory decides the kind. `sheet`: it begins like a spreadsheet. */
+  | { result: 'zip'; sheet: boolean }
   /** The file has no bytes. */
   | { result: 'empty' }
   /** More of the file may show that it is acceptable. `looks` describes it in words, without quoting it. */
-  | { result: 'open'; format: 'csv' | null; looks: string }
+  | { result: 'open'; looks: string }
   | { result: 'refused'; looks: string };
 
 /**
@@ -42,7 +42,7 @@ function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Ju
     return refused('gzip that cannot be unpacked');
   }
   const isWhole = complete && first.length <= PACKED_BYTES && unpacked.length <= UNPACKED_BYTES;
-  if (unpacked.length === 0 && !isWhole) return { result: 'open', format: null, looks: 'gzip with too few bytes' };
+  if (unpacked.length === 0 && !isWhole) return { result: 'open', looks: 'gzip with too few bytes' };
   if (isGzip(unpacked)) return refused('gzip inside of gzip');
   const judged = judgeContent(unpacked.subarray(0, UNPACKED_BYTES), isWhole, expected);
   return judged.result === 'refused' ? refused(`${judged.looks}, compressed with gzip`) : judged;
@@ -54,7 +54,7 @@ const refused = (looks: string): Judgement => ({ result: 'refused', looks });
 export function judgeContent(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   if (first.length === 0) return { result: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
-  if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, complete, expected);
+  if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, expected);
   if (signature.startsWith(COMPOUND_FILE)) {
     if (isEncryptedPackage(first)) return refused(ENCRYPTED);
     return expected.opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('a spreadsheet of Excel 97');
@@ -64,13 +64,13 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
 }
 
 /** The names of the first entries show a document of Office. */
-function judgeZip(first: Uint8Array, complete: boolean, { formats }: Expected): Judgement {
+function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
   const begins = Buffer.from(first.subarray(0, LOOKED_AT_IN_ZIP)).toString('latin1');
   const names = begins.split('PK\x03\x04').map((entry) => entry.slice(LOCAL_HEADER_BYTES));
   if (names.some((name) => /^(word|ppt)\//.test(name))) return refused('a document of Word or PowerPoint');
-  const sheet = names.some((name) => /^(\[Content_Types\]\.xml|xl\/)/.test(name));
+  const sheet = names.some((name) => /^\/?(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name));
   if (sheet && !formats.includes('xlsx')) return refused('a spreadsheet of Excel');
-  return { result: 'zip', sheet, sure: sheet || complete };
+  return { result: 'zip', sheet };
 }
 
 function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
@@ -85,7 +85,7 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
   if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (/^[[{]/.test(begins)) return refused('JSON');
   if (begins.startsWith('<')) return refused(WEB_PAGE.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document');
-  return csv?.open ? { result: 'open', format: 'csv', looks: csv.looks } : refused(csv?.looks ?? 'text');
+  return csv?.open ? { result: 'open', looks: csv.looks } : refused(csv?.looks ?? 'text');
 }
 
 const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;

@@ -3,7 +3,6 @@ import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/export
 import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { type Expected, expectedOf } from '../../core/file/expected-file.ts';
 import { type Judgement, judgeFile, rejection } from '../../core/file/file-kind.ts';
-import { extensionFor, mediaType, type StoredKind } from '../../core/file/file-name.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -188,18 +187,19 @@ export function nameFile(
   if (judged.result === 'refused') return refuse(judged.looks);
   // Without bytes, only the media type can be checked.
   if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');
-  // The directory at the end of a zip archive shows its kind.
-  const open = judged.result === 'open' || (judged.result === 'zip' && !judged.sure);
-  const extension = extensionFor(head, { format: kindOf(judged), gzipped: judged.gzipped, open });
-  return { key: `${place}.${extension}`, contentType: contentType || 'application/octet-stream' };
+  const key = `${place}.${extensionOf(judged)}${judged.gzipped ? '.gz' : ''}`;
+  return { key, contentType: contentType || 'application/octet-stream' };
 }
 
-function kindOf(judged: Exclude<Judgement, { result: 'refused' }>): StoredKind | null {
-  if (judged.result === 'empty') return null;
-  if (judged.result === 'csv') return 'csv';
-  if (judged.result === 'open') return judged.format;
+/** The bytes decide the extension. The key must not contain a name from the CRM. */
+function extensionOf(judged: Judgement): string {
   if (judged.result === 'zip') return judged.sheet ? 'xlsx' : 'zip';
-  return judged.format === 'archive' ? 'zip' : judged.format;
+  return judged.result === 'opaque' ? judged.format : 'csv';
+}
+
+/** `text/csv; charset=utf-8` without its parameters, in lower case; '' if it is not a media type. */
+function mediaType(contentType: string): string {
+  return /^[a-z]+\/[a-z0-9.+-]+/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
 }
 
 const NAMES: Record<TransferReason, RunErrorName> = {

@@ -7,7 +7,7 @@ import type { DownloadFileDeps } from '../../lambdas/download-file/download-file
 export function fakeTransfer(content: Uint8Array = Buffer.alloc(0)): DownloadFileDeps['transfer'] {
   return async ({ address, nameObject }) => {
     await address();
-    const head = { length: content.length, contentType: 'text/csv', disposition: '', contentEncoding: '' };
+    const head = { length: content.length, contentType: 'text/csv' };
     const object = nameObject(head, content);
     if ('refuse' in object) throw new Error(object.refuse);
     const measured = { bytes: content.length, crc32: crc32(content) };

@@ -88,7 +88,7 @@ async function runNight(bucket: OpenBucket, night: Night, settings: Deployment):
 
 /** Names the file when the engine requests the name, after the first bytes. */
 function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
-  const head = { length: bytes.length, contentType, disposition: '', contentEncoding: '' };
+  const head = { length: bytes.length, contentType };
   return nameFile(head, bytes.subarray(0, SEEN_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
 }
 

@@ -198,16 +198,9 @@ describe('a body that contradicts its headers', () => {
   });
 
   test('stores unrequested gzip unchanged', async () => {
-    const heads: string[] = [];
-    const key = 'runs/gzip/file.csv';
-    const nameObject = (head: FileHead) => {
-      heads.push(head.contentEncoding);
-      return { key, contentType: 'text/csv' };
-    };
-    const ran = await transfers.transferOf({ size: SIZE, script: always({ gzip: true }) }, { key, nameObject });
+    const ran = await transfers.transferOf({ size: SIZE, script: always({ gzip: true }) });
 
     expect(ran.outcome).toBe('stored');
-    expect(heads).toEqual(['gzip']);
     expect(gunzipSync(ran.body ?? '').equals(ran.file.bytes())).toBe(true);
     expect(ran.requests.map(({ headers }) => headers['accept-encoding'])).toContain('identity');
   });

@@ -15,8 +15,6 @@ export interface FileHead {
   /** Bytes of the whole file; `null` when not declared. */
   length: number | null;
   contentType: string;
-  disposition: string;
-  contentEncoding: string;
 }
 
 /** The object to write. */

@@ -126,8 +126,6 @@ function describe(
   const head = {
     length: place.total,
     contentType: headers['content-type'] ?? '',
-    disposition: headers['content-disposition'] ?? '',
-    contentEncoding: headers['content-encoding'] ?? '',
   };
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && declared === null && !chunked;
