@@ -4,7 +4,7 @@ import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/bat
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
-import { VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
+import { JSONL } from '../../core/updates/read-updates.ts';
 import { commandFor } from '../support/command-options.ts';
 import { printErr } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -20,15 +20,12 @@ import {
   type UpdatesTarget,
 } from './update-status.ts';
 
-/**
- * The lines of a finished batch that were neither applied nor rejected, at their line numbers. The lines are not
- * validated again: they were valid, perhaps by the rules of another release.
- */
+/** The lines of a finished batch that were neither applied nor rejected, at their line numbers. */
 export function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
   const how = { outcomes: TO_RESUME, inPlace: true };
   return {
     name: `what is left of ${batch}`,
-    reader: VALIDATED_JSONL,
+    reader: JSONL,
     open: () => failedLines(inputOf(store, batch), resultsOf(store, batch), how),
   };
 }

@@ -116,7 +116,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   await refuseToResume(target, status);
   if (!options.overNewer) await refuseLaterBatches(target, status, options);
   const source = unfinishedLines(target, batch);
-  if (options.dryRun) return showDryRun(await checkUpdates(source));
+  if (options.dryRun) return showDryRun(await checkUpdates(source, (await deployedConfiguration(target)).updates));
   if (status.manifestKey === null) await drainBatch(target, status);
   printErr(`Sending the remaining lines of ${batch}. Line numbers are those of the first file.`);
   return checkAndSend(source, target, options, status);
@@ -156,7 +156,7 @@ async function checkAndSend(
   if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed, options);
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
-  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures, resumes: resumed?.batch });
+  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
   await finishBatch(target, { batch, executionArn, records: checked.records, resumes: resumed?.batch }, options);
 }
 
@@ -219,7 +219,7 @@ async function* sameBytes({ source, bytes, crc32 }: CheckedUpdates): AsyncGenera
 export async function startBatch(
   { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<UpdatesTarget, 'sfn' | 'UpdatesStateMachineArn'>,
   file: string,
-  options: BatchOptions & { resumes?: string | undefined } = {},
+  options: BatchOptions = {},
 ): Promise<string> {
   const name = `${file.split('/')[1]}-${randomBytes(3).toString('hex')}`;
   const input = JSON.stringify({ file, ...options });

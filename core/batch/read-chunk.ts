@@ -43,6 +43,6 @@ async function pieceOf(store: Bucket, { inputKey, etag }: Batch, from: number, t
   return buffer(piece.chunks);
 }
 
-export function changed(key: string): RunError {
+function changed(key: string): RunError {
   return new RunError('StorageConflict', `The object at ${key} is no longer the one that was validated.`);
 }

@@ -37,13 +37,7 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (rest.length > 0) yield { bytes: rest, from, tooLong: false };
 }
 
-/** The lines of a file as text, without line breaks and without a byte order mark. */
-export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
-  for await (const block of lineBlocks(bytes)) yield* linesIn(block);
-  return undefined;
-}
-
-/** The lines of one block. */
+/** The lines of one block as text, without line breaks and without a byte order mark. */
 export function linesIn({ bytes, from }: LineBlock): string[] {
   const text = bytes.toString('utf8');
   const lines = (from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');

@@ -49,10 +49,6 @@ export const JSONL: UpdateReader = (bytes, rules) => {
   return readBlocks(bytes, { read: (block, line) => readJsonLines(block, line, check) });
 };
 
-/** The reader for lines that another batch has validated. */
-export const VALIDATED_JSONL: UpdateReader = (bytes) =>
-  readBlocks(bytes, { read: (block, line) => readJsonLines(block, line, FOUND_VALID) });
-
 /** The entries of a file, one by one. */
 export async function* readUpdates(
   read: UpdateReader,

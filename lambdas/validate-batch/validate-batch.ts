@@ -1,8 +1,6 @@
 import * as z from 'zod';
-import { batchNameSchema } from '../../core/batch/batch-results.ts';
 import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
-import { changed } from '../../core/batch/read-chunk.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
@@ -11,8 +9,7 @@ import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket, ObjectStream } from '../../core/storage/bucket.ts';
 import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
-import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
-import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-updates.ts';
+import { JSONL } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
 export interface ValidateBatchDeps extends Invocation {
@@ -32,11 +29,7 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   const keys = keysOf(input.batch);
   const file = await openInput(keys.input, deps.store);
   const { updates: rules } = deps.deployment;
-  const [reader, lines] =
-    input.resumes === null
-      ? [JSONL, file.chunks]
-      : [VALIDATED_JSONL, resumedLines(file.chunks, deps.store, keys.input, input.resumes)];
-  const validation = await validateUpdates(reader, lines, rules, file.bytes);
+  const validation = await validateUpdates(JSONL, file.chunks, rules, file.bytes);
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 
@@ -134,8 +127,6 @@ const inputSchema = z.strictObject({
   maxRate: z.number().min(0.1).optional(),
   /** The maximum is the number of objects that S3 lists at a time. */
   stopAfterFailures: z.int().min(1).max(1000).optional(),
-  /** The batch that this one resumes. Its lines were validated there and are not checked again. */
-  resumes: batchNameSchema.optional(),
   Comment: z.string().max(1000).optional(),
   /** The console adds this key when it starts an execution from another one. */
   AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: z.string().max(1000).optional(),
@@ -145,7 +136,6 @@ const RULES: Record<string, string> = {
   file: '"file" must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)',
   maxRate: '"maxRate" must be a number of changes per second, at least 0.1',
   stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
-  resumes: '"resumes" must be the name of a batch (letters, digits, hyphens)',
   Comment: '"Comment" must be a text of at most 1000 characters',
   AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID:
     '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" must be a text of at most 1000 characters',
@@ -155,7 +145,6 @@ interface BatchInput {
   batch: string;
   maxRate: number;
   stopAfterFailures: number | null;
-  resumes: string | null;
 }
 
 /**
@@ -166,11 +155,11 @@ interface BatchInput {
 function parseInput(input: unknown, largestRate: number): BatchInput {
   const parsed = inputSchema.safeParse(input);
   if (!parsed.success) throw new RunError('InvalidInput', `${problemsOf(parsed.error, input).join('; ')}.`);
-  const { file, maxRate = largestRate, stopAfterFailures = null, resumes = null } = parsed.data;
+  const { file, maxRate = largestRate, stopAfterFailures = null } = parsed.data;
   if (maxRate > largestRate) {
     throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
   }
-  return { batch: batchOfInput(file) ?? '', maxRate, stopAfterFailures, resumes };
+  return { batch: batchOfInput(file) ?? '', maxRate, stopAfterFailures };
 }
 
 function problemsOf(error: z.ZodError, input: unknown): string[] {
@@ -181,56 +170,7 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
   });
 }
 
-/**
- * Passes on the bytes of a resuming batch, while each line equals the same line in the batch that it resumes. All
- * lines of that batch are valid, because it was claimed.
- * @param key of the resuming file
- * @throws RunError `InvalidInput` if that batch never began, `UpdateFileInvalid` for another line, `StorageConflict`
- *  if the file of that batch was changed after validation
- */
-async function* resumedLines(
-  bytes: AsyncIterable<Uint8Array>,
-  store: Bucket,
-  key: string,
-  resumes: string,
-): AsyncGenerator<Uint8Array> {
-  const validated = linesOf(await openValidated(store, resumes));
-  let line = 0;
-  try {
-    for await (const block of lineBlocks(bytes)) {
-      for (const text of linesIn(block)) {
-        line += 1;
-        const { value } = await validated.next();
-        if (text.trim() !== '' && text !== value) throw foreign(key, line, resumes);
-      }
-      if (block.tooLong) throw foreign(key, line + 1, resumes);
-      yield block.bytes;
-    }
-  } finally {
-    await validated.return(undefined);
-  }
-}
-
-async function openValidated(store: Bucket, batch: string): Promise<AsyncIterable<Uint8Array>> {
-  const { started, input } = keysOf(batch);
-  const claim = await claimOf(store, started);
-  if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never started.`);
-  const file = await store.stream(input);
-  if (file?.etag === claim.etag) return file.chunks;
-  // An unread stream would keep its connection open.
-  for await (const _ of file?.chunks ?? []) break;
-  throw changed(input);
-}
-
-function foreign(key: string, line: number, batch: string): RunError {
-  return new RunError(
-    'UpdateFileInvalid',
-    `Line ${line} of ${key} is not that line of the batch ${batch}, which it resumes.`,
-  );
-}
-
 const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
-type Claim = z.infer<typeof claimSchema>;
 
 /**
  * Claims a batch for the execution. S3 lets only one writer win. A retry of the step finds its own claim.
@@ -245,7 +185,7 @@ async function claimBatch(
 ): Promise<void> {
   const claim = { execution, startedAt, etag };
   if (await store.putOnce(key, JSON.stringify(claim))) return;
-  const existing = await claimOf(store, key);
+  const existing = parseJson(claimSchema, (await store.read(key))?.text);
   if (existing?.execution !== execution || existing.startedAt !== startedAt) {
     const who = existing ? `the execution ${existing.execution}` : `whoever wrote ${key}`;
     throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
@@ -253,9 +193,4 @@ async function claimBatch(
   if (existing.etag !== etag) {
     throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution started.`);
   }
-}
-
-/** The claim of a batch; it shows that the file is valid. */
-async function claimOf(store: Pick<Bucket, 'read'>, key: string): Promise<Claim | undefined> {
-  return parseJson(claimSchema, (await store.read(key))?.text);
 }

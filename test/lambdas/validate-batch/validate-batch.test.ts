@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type BatchState, chunkSchema } from '../../../core/batch/batch-state.ts';
-import { keysOf, LARGEST_INPUT_BYTES } from '../../../core/batch/batch-store.ts';
+import { LARGEST_INPUT_BYTES } from '../../../core/batch/batch-store.ts';
 import { RunError } from '../../../core/errors.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
 import { batchState, etagOf, idOf, inputOf, KEYS } from '../../support/batches.ts';
@@ -193,49 +193,6 @@ describe('the claim', () => {
     const error = await failureOf(validate(), 'UpdateAlreadyStarted');
 
     expect(error.message).toContain(`whoever wrote ${KEYS.started}`);
-  });
-});
-
-describe('a batch that resumes another', () => {
-  const NULL = JSON.stringify({ id: idOf(2), notes: null });
-  const whole = `\uFEFF${JSON.stringify({ id: idOf(1), city: 'Haifa' })}\n${NULL}\n${JSON.stringify({ id: idOf(3), city: 'Haifa' })}`;
-  const first = keysOf('first');
-  const resume = { ...FILE, resumes: 'first' };
-  /** A release that allowed null validated `first`. */
-  function resumed(input: string, { etag = etagOf(whole), claimed = true } = {}) {
-    const made = world(input);
-    made.store.put(first.input, whole);
-    const claim = { execution: 'first-abc', startedAt: '2026-11-19T01:00:00Z', etag };
-    if (claimed) made.store.put(first.started, JSON.stringify(claim));
-    return made;
-  }
-
-  test('accepts lines that another release validated, unchanged', async () => {
-    const { validate } = resumed(`\n${NULL}\n`);
-
-    expect(await validate(resume)).toMatchObject({ outcome: 'VALIDATED', batch: { records: 1, lines: 2 } });
-    await failureOf(resumed(`\n${NULL}\n`).validate(), 'UpdateFileInvalid');
-  });
-
-  test.each<[what: string, input: string]>([
-    ['a line that differs from the first batch', `\n{"id":"${idOf(2)}","notes":null,"x":"${CANARY}"}\n`],
-    ['a line of the first batch in another place', `${NULL}\n`],
-    ['a line after the end of the first batch', `\n\n\n${NULL}\n`],
-    ['no line', '\n\n'],
-  ])('refuses %s', async (_, input) => {
-    const { store, validate } = resumed(input);
-
-    const error = await failureOf(validate(resume), 'UpdateFileInvalid');
-
-    expect(error.message).not.toContain(CANARY);
-    expect(store.keys()).not.toContain(KEYS.started);
-  });
-
-  test('is refused if the first batch was never started or its file has changed', async () => {
-    const never = await failureOf(resumed(`\n${NULL}\n`, { claimed: false }).validate(resume), 'InvalidInput');
-    expect(never.message).toContain('was never started');
-    await failureOf(resumed(`\n${NULL}\n`, { etag: '"other"' }).validate(resume), 'StorageConflict');
-    await failureOf(resumed(`\n${NULL}\n`).validate({ ...FILE, resumes: '../first' }), 'InvalidInput');
   });
 });
 
