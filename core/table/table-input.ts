@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { ignoredKeys, inputOf } from '../export/input.ts';
+import type { RunState } from '../step/states.ts';
 
 /** The input of an execution that writes the table of a published file and exports nothing. */
 const inputSchema = z.strictObject({
@@ -17,9 +18,9 @@ export function parseTableInput(input: unknown) {
   return inputOf(inputSchema, input);
 }
 
-/** The run whose table an input asks for; `undefined` if it does not ask for a table. */
-export function tableRunOf(input: unknown): string | undefined {
-  return askedSchema.safeParse(input).data?.table.run;
+/** The run whose file becomes a table: the run that the input asks for, or whose file is released, or this one. */
+export function tableRunOf({ input, released, execution }: RunState): string {
+  return askedSchema.safeParse(input).data?.table.run ?? released?.run ?? execution;
 }
 
 const askedSchema = z.object({ table: z.object({ run: z.string() }) });

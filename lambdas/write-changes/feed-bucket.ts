@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { BaseGone, type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
-import { type FeedRecord, recordText } from '../../core/changes/chain/feed-record.ts';
+import { type FeedRecord, feedRecordSchema, recordText } from '../../core/changes/chain/feed-record.ts';
 import { type FeedEnd, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
+import { parseJson } from '../../core/json.ts';
 import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
@@ -98,6 +99,7 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       if ((await standingFeed(pair.to))?.pair !== digest) throw anotherCame(key);
     },
     putRecord: (record) => putRecord(bucket, record),
+    readRecord: async (to) => parseJson(feedRecordSchema, (await bucket.read(recordKey(entity, to)))?.text),
   };
 }
 

@@ -11,6 +11,7 @@ import type { UploadBucket } from '../../core/storage/upload.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
+import { tableRunOf } from '../../core/table/table-input.ts';
 import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
@@ -33,7 +34,10 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   // A deployment may have removed the feeds since the execution began.
   if (!entity || !plan?.changes || !plan.tables) return { outcome: 'UP_TO_DATE' };
   const { key, ignore = [], maxRemoved } = plan.changes;
-  const settings = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName), maxRemoved };
+  const settings = {
+    ...{ run: tableRunOf(state), maxRemoved },
+    ...{ key: key.map(tableColumnName), ignore: ignore.map(tableColumnName) },
+  };
   const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB;
   const tables = { entity, version: plan.tables.version, settings: settingsDigest(plan), bufferMB };
   const onProgress = () => refuseLate(deps, 'for both tables');

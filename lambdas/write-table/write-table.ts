@@ -61,9 +61,10 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const standing = await standingTable(deps.bucket, key);
     return { ...(await replaceTable(subject, standing, state, deps)), ...due };
   } catch (error) {
-    const { execution, released, input } = state;
-    const run = tableRunOf(input) ?? released?.run ?? execution;
-    return afterTrouble(error, state, deps, { name: 'TableNotWritten', what: `The table of the run ${run}` });
+    return afterTrouble(error, state, deps, {
+      name: 'TableNotWritten',
+      what: `The table of the run ${tableRunOf(state)}`,
+    });
   }
 }
 

@@ -23,7 +23,8 @@ export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSett
   return { ...deps, hashKey: async () => 'k'.repeat(64) };
 }
 
-export const stateOf = (run: string) => runState({ manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
+export const stateOf = (run: string) =>
+  runState({ execution: run, manifestKey: manifestKeyOf(run), outcome: 'CHANGES_DUE' });
 
 /** A night up to its table. */
 export async function publish(world: FeedWorld, run: string, date: string, csv: string, settings?: FeedSettings) {

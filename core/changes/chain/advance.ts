@@ -15,8 +15,9 @@ import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead
  * equal pairs give equal bytes.
  */
 
-/** The configuration of an entity's feeds, with the names of table columns. */
+/** The configuration of an entity's feeds, with the names of table columns, and the run whose table is new. */
 export interface FeedSettings {
+  run: string;
   key: string[];
   ignore: string[];
   /** Largest share of the keys that may be missing. */
@@ -59,6 +60,8 @@ export interface FeedStore {
   putFeed(pair: FeedPair): Promise<void>;
   /** Stores the record of a feed. Storing the same record again succeeds. */
   putRecord(record: FeedRecord): Promise<void>;
+  /** `undefined` if it is no longer kept. */
+  readRecord(to: FeedEnd): Promise<FeedRecord | undefined>;
 }
 
 /** The copy of a table is missing, or has been replaced. Another function may still compare with it. */
@@ -77,7 +80,8 @@ const SURELY_ENDED_MS = 20 * 60_000;
 
 /**
  * Writes the feeds of an entity up to its newest table. First completes a pair that another function left in the head.
- * @returns the record of the feed at the head's end, if this function completed it
+ * @returns the record of the feed at the head's end, if this function completed it or it ends at the given run: after a
+ *   lost answer, a function does not know that it completed a feed
  * @throws RunError `ChangesStopped`; TableError; errors of the store
  */
 export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
@@ -91,7 +95,7 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
     }
     const newest = await store.newest();
     if (!newest || (end && compareRuns({ ...end, execution: end.run }, newest) >= 0))
-      return finished?.sequence === sequence ? finished : undefined;
+      return finished?.sequence === sequence ? finished : end?.run === settings.run ? store.readRecord(end) : undefined;
     await begin(standing, newest, settings, store);
   }
   throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} at the same time.`);

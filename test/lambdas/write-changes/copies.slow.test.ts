@@ -34,7 +34,7 @@ test("a table rewritten after its feed was written gets the next run's feed, wit
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   const typed = { tables: { columns: { id: 'integer' } } };
-  expect(await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n', typed)).toEqual({ outcome: 'UP_TO_DATE' });
+  expect(await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n', typed)).toMatchObject({ feed: { sequence: 1 } });
 
   const { feed } = await night(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,b\n', typed);
 

@@ -57,8 +57,10 @@ test.each([
         break;
       }
 
-      await writeChanges(stateOf('night-2'), depsOn(world));
+      const next = await writeChanges(stateOf('night-2'), depsOn(world));
 
+      // Also if the first invocation died after its last write.
+      expect(next).toMatchObject({ outcome: 'CHANGES_WRITTEN', feed: { run: 'night-2', sequence: 2, updates: 1 } });
       expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
       expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-2', '2026-11-21')]);
       expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual([

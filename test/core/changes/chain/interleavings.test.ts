@@ -87,7 +87,7 @@ class World {
   }
 
   invoke(): Promise<void> {
-    const settings = { key: ['id'], ignore: this.ignore, maxRemoved: 0.2 };
+    const settings = { run: '', key: ['id'], ignore: this.ignore, maxRemoved: 0.2 };
     return advance(storeOf(this), settings).then(
       () => undefined,
       (error: unknown) => {
@@ -270,6 +270,7 @@ function storeOf(world: World): FeedStore {
       if (!same) world.records.push(record);
       else expect({ ...record, feed: null }).toEqual({ ...same, feed: null });
     },
+    readRecord: async ({ run }) => world.records.find(({ to }) => to.run === run),
   };
 }
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
