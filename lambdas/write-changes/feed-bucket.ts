@@ -75,7 +75,8 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       return stored.etag;
     },
     compare: async ({ sequence, from, to }) => {
-      const after = await base(to);
+      // The feed of a table with earlier settings would have columns that are left out or hashed today.
+      const after = to.settings === options.settings ? await base(to) : undefined;
       if (after === undefined) throw new BaseGone(entity);
       const before = (from && (await base(from))) ?? null;
       const { key, ignore } = to;
@@ -118,7 +119,6 @@ async function newestTable({ entity, version, settings, bucket }: FeedBucketOpti
   if (!run || run.kind === 'partial') return undefined;
   const key = tableKey(entity, run.date, version);
   const table = await standingTable(bucket, key);
-  // A feed of a table with earlier settings would have columns that are left out or hashed today.
   return table?.run === run.execution && table.settings === settings ? { ...run, table: { key, ...table } } : undefined;
 }
 

@@ -51,7 +51,7 @@ export interface FeedStore {
   copyBase(newest: NewestTable): Promise<string | undefined>;
   /**
    * Compares the copies of two tables. Stores nothing. Without a copy of `from`, the feed is a snapshot.
-   * @throws BaseGone without a copy of `to`
+   * @throws BaseGone without a copy of `to`, or if `to` has other column settings than today's
    */
   compare(draft: FeedDraft): Promise<WrittenFeed>;
   /** The stored feed that ends at a table, with the digest of its pair. */

@@ -139,18 +139,6 @@ test("feed, record and copied table have the digest of the table's column settin
   ]);
 });
 
-test('writes a snapshot as the next feed if feeds and copied tables were removed', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(30));
-  await night(world, 'night-2', '2026-11-21', many(31));
-  for (const Key of world.store.keys().filter((key) => /base|date=.*changes|_feed/.test(key)))
-    await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
-
-  const { feed } = await night(world, 'night-3', '2026-11-22', many(30), { tables: { hash: ['name'] } });
-
-  expect(feed).toMatchObject({ sequence: 3, kind: 'snapshot', inserts: 30 });
-});
-
 test('two invocations at once write only one feed', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', many(30));
@@ -202,4 +190,21 @@ test('gives up a pair whose copy is gone only when no function can still write i
 
   expect(answer.feed).toMatchObject({ sequence: 2, run: 'night-3', updates: 1 });
   expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-3', '2026-11-22')]);
+});
+
+const HASHED = { tables: { hash: ['name'] } };
+
+test.each([
+  ['feeds and copied tables are removed', true],
+  ['the settings of columns change', false],
+])('gives up an open pair if %s, and writes a snapshot as the next feed', async (_, isRemoved) => {
+  const { world, later } = await leftOpen();
+  await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n', HASHED);
+  for (const Key of world.store.keys().filter((key) => isRemoved && /base|date=.*changes|_feed/.test(key)))
+    await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
+
+  const { feed } = await writeChanges(stateOf('night-3'), { ...depsOn(world, HASHED), now: later.now });
+
+  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 1 });
+  expect(feedsIn(world)).not.toContain(feedKeyOf('night-2', '2026-11-21'));
 });
