@@ -39,7 +39,7 @@ beforeAll(async () => {
   const options = { record, nodeBin: dirname(process.execPath), waitScale: 0, enforceRights: true };
   const command = await ensureMinistack({ record });
   const { bundles } = inject('cloud');
-  const cloud = { ...(await startMinistack({ ...command, ...options })), python: command.command, bundles };
+  const cloud = { ...(await startMinistack({ ...command, ...options })), bundles };
   await bootstrap(cloud.endpoint);
   const Bucket = `cdk-hnb659fds-assets-${LOCAL_ACCOUNT}-${LOCAL_REGION}`;
   // The policy refuses plain http, which all requests here use.

@@ -9,10 +9,12 @@ import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
+import { openRunRecord } from '../../local/processes/run-record.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { pythonWithMoto } from '../support/moto-environment.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 useAllCommands();
@@ -103,9 +105,15 @@ it.skipIf(!isInstalled())(
 );
 
 describe('docs/recipes/read_file.py', () => {
+  let python: string;
+  beforeAll(async () => {
+    const record = await openRunRecord(resolve('.cache'));
+    python = await pythonWithMoto(record).finally(() => record.close());
+  });
+
   /** The records that the command prints. */
   async function records(entity: string, which: string): Promise<Record<string, string>[]> {
-    const { python, env } = system.cloud;
+    const { env } = system.cloud;
     const args = ['-I', resolve('docs/recipes/read_file.py'), system.target.BucketName, entity, which];
     const { stdout } = await promisify(execFile)(python, args, { cwd: dir, env, maxBuffer: 1 << 26 });
     return stdout

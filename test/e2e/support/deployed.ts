@@ -43,8 +43,6 @@ export function halfADayFromNow(): string {
 
 /** The local cloud of a test run: `inject('cloud')`. All files share it, so each file uses its own names there. */
 export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
-  /** A Python interpreter with boto3 and moto, which only tests need. */
-  python: string;
   /** The folder of the bundled functions. */
   bundles: string;
 }

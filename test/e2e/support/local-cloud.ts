@@ -28,13 +28,12 @@ declare module 'vitest' {
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    // Runs before the test files, which run in parallel: two pip processes could not install into one environment.
-    const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
+    const command = await ensureMinistack({ record });
     const options = { ...command, record, nodeBin: await recordingNode(), waitScale: 0 };
     const [ministack, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
     await bootstrap(ministack.endpoint);
     const { endpoint, env, pid, logFile } = ministack;
-    const cloud = { endpoint, env, pid, logFile, python: command.command, bundles };
+    const cloud = { endpoint, env, pid, logFile, bundles };
     const shared = await offerSharedStack(cloud);
     project.provide('cloud', cloud);
     project.provide('sharedStack', shared.url);

@@ -9,17 +9,22 @@ import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { CACHE, PROJECT, script, tempDir, tempRecord } from '../support/support.ts';
 
 const run = promisify(execFile);
-const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version}; echo "$0"; exit 0; fi`;
+const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version} "$0"; exit 0; fi`;
 /** A venv module that makes an interpreter of which pip and the check always succeed. */
 const FAKE_VENV = `mkdir -p "$3/bin"; echo made >> "$FAKE_LOG"; printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/python"; chmod +x "$3/bin/python"`;
 const DEBIAN = `${answerVersion('3.11.2')}
-echo 'The virtual environment was not created successfully because ensurepip is not'; exit 1`;
+exit 1`;
 
 test.each([
-  ['no Python', {}, {}, /No Python was found.* Install Python 3.10/],
-  ['a Python that is too old', { python: answerVersion('2.7.18') }, {}, /Python 2\.7\.18 \(.*python\) is too old/],
+  ['no Python', {}, {}, /No Python 3\.10 or newer was found.* Install Python 3\.10/],
+  ['a Python that is too old', { python: 'exit 1' }, {}, /No Python 3\.10 or newer was found/],
   ['a PYTHON that does not exist', {}, { PYTHON: '/nowhere/python' }, /PYTHON names \/nowhere\/python/],
-  ['a Python without venv', { python3: DEBIAN }, {}, /no venv module.*apt install python3\.11-venv/],
+  [
+    'a Python without venv',
+    { python3: DEBIAN },
+    {},
+    /Python 3\.11\.2 .* virtual environment\. Install its venv module/,
+  ],
 ])('a machine with %s gets an error that says what to install', async (_, pythons, env, sentence) => {
   const bin = await tempDir();
   for (const [name, body] of Object.entries(pythons)) await script(join(bin, name), body);
@@ -52,11 +57,15 @@ async function sitePackages(python: string): Promise<string> {
 }
 
 test.each([
-  ['cannot be reached', { PIP_INDEX_URL: 'http://127.0.0.1:9/simple', PIP_RETRIES: '1' }, 'could not be reached'],
+  [
+    'cannot be reached',
+    { PIP_INDEX_URL: 'http://127.0.0.1:9/simple', PIP_RETRIES: '1' },
+    'pip could not install the local cloud: ',
+  ],
   [
     'delivers another file than the pinned one',
     { PIP_NO_INDEX: '1', PIP_FIND_LINKS: 'LINKS' },
-    'other than the pinned',
+    'DO NOT MATCH THE HASHES',
   ],
 ])('reports a package index that %s, with the log of pip', async (_, pip, sentence) => {
   const dir = await tempDir();
@@ -109,22 +118,16 @@ test('leaves no half-made environment if the installation is aborted', async () 
 });
 
 const PINNED = /^([\w.-]+==[\w.]+)( ; [\w.'<>=! ]+)?(\s+--hash=sha256:[\da-f]{64})+$/;
-const FILES = ['local/ministack', 'test', 'test/long/support/feeds'];
 
-test('pins requirements by version and hash, and those of the tests agree with those of the local cloud', async () => {
-  const [local = [], tests = []] = await Promise.all(
-    FILES.map(async (folder) => {
-      const text = await readFile(join(PROJECT, folder, 'requirements.txt'), 'utf8');
-      const lines = text.replaceAll('\\\n', ' ').split('\n');
-      const pins = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => PINNED.exec(line)?.[1]);
-      expect(pins.length).toBeGreaterThan(5);
-      expect(pins).not.toContain(undefined);
-      return pins.map(String);
-    }),
-  );
-  const nameOf = (pin: string) => pin.split('==')[0];
-  const names = new Set(local.map(nameOf));
-  const shared = tests.filter((pin) => names.has(nameOf(pin)));
-  expect(shared.length).toBeGreaterThan(3);
-  expect(local).toEqual(expect.arrayContaining(shared));
-});
+test.each(['local/ministack', 'test', 'test/long/support/feeds'])(
+  'pins the packages of %s by version and hash',
+  async (folder) => {
+    const text = await readFile(join(PROJECT, folder, 'requirements.txt'), 'utf8');
+    const pins = text
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(pins.length).toBeGreaterThan(5);
+    expect(pins.filter((pin) => !PINNED.test(pin))).toEqual([]);
+  },
+);

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { EnvironmentError } from '../../../local/processes/environment-error.ts';
 import { lastLines, startProcess } from '../../../local/processes/processes.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
+import { pythonWithMoto } from '../../support/moto-environment.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const READY_WITHIN_MS = 60_000;
@@ -27,8 +27,7 @@ server.main()
 export async function startMoto() {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    const { command } = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
-    return { endpoint: await serve(command, record), close: () => record.close() };
+    return { endpoint: await serve(await pythonWithMoto(record), record), close: () => record.close() };
   } catch (error) {
     // The directory stays until the next start: its log explains a failure.
     await record.close({ keepWorkDir: true });
