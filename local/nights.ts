@@ -32,15 +32,15 @@ export interface FinishedRun {
   published?: Verified;
 }
 
-type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables' | 'keep'>;
+type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables'>;
 
 /** Runs the night, and shows its results and where to look next. @returns the runs, and whether all ended well */
-export async function night(session: Session, { entities, secondNight, tables, keep }: NightOptions) {
+export async function night(session: Session, { entities, secondNight, tables }: NightOptions) {
   const { screen } = session;
   screen.line(`Runs of ${entities.join(', ')}`);
   const runs = await runAll(session, entities, secondNight ? 1 : 0);
   for (const { report, published } of runs) if (!published) await crmExport(session, ['logs', report.run]);
-  showSummary(screen, runs, session.target.BucketName, keep);
+  showSummary(screen, runs, session.target.BucketName);
   const written = !tables || showTables(screen, runs);
   return { ok: written && runs.every(({ published }) => published !== undefined), runs };
 }
@@ -117,13 +117,17 @@ async function crmExport({ screen, record, cloud, interrupt }: Session, words: s
   return code === 0;
 }
 
-/** Shows the results of the runs, the beginning of one file, and where to look next. */
-export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string, keep: boolean): void {
+/** Shows the results of the runs, each warning once, the beginning of one file, and where to look next. */
+export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
   screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
     if (report.error) screen.line(`${report.entity}: ${failureText(report)}\n`);
   }
-  for (const [warning, of] of warningsOf(runs)) screen.line(`${of.join(', ')}: ${warning}\n`);
+  const warnings = runs.flatMap(({ report: { entity }, published }) =>
+    (published?.manifest.warnings ?? []).map((text) => ({ entity, text })),
+  );
+  for (const [text, of] of Map.groupBy(warnings, (warning) => warning.text))
+    screen.line(`${of.map(({ entity }) => entity).join(', ')}: ${text}\n`);
   const shown = runs.find(({ published }) => published)?.published;
   if (!shown) return;
   const { file, run } = shown.manifest;
@@ -134,8 +138,7 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string,
   screen.line(
     `\nReaders start at s3://${bucket}/published/entity=${run.entity}/latest.json, which names the manifest, which names the file.`,
   );
-  const toKeep = keep ? '' : '; npm start -- --keep leaves it running here to look around';
-  screen.line(`Next: README.md says how to deploy this to an account${toKeep}.`);
+  screen.line('Next: README.md says how to deploy this to an account.');
 }
 
 function runsTable(runs: FinishedRun[]): string {
@@ -148,15 +151,6 @@ function runsTable(runs: FinishedRun[]): string {
     report.key ?? '',
   ]);
   return textTable(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
-}
-
-/** Each warning once, with its entities: on a first night, all entities have the same warnings. */
-function warningsOf(runs: FinishedRun[]): Map<string, string[]> {
-  const entities = new Map<string, string[]>();
-  for (const { report, published } of runs)
-    for (const warning of published?.manifest.warnings ?? [])
-      entities.set(warning, [...(entities.get(warning) ?? []), report.entity]);
-  return entities;
 }
 
 /** Shows the tables of a night. @returns whether each run wrote one */
@@ -172,14 +166,12 @@ function showTables(screen: Screen, runs: FinishedRun[]): boolean {
 type Running = Pick<Session, 'updates'> & {
   cloud: { endpoint: string };
   crm: { url: string; authUrl: string };
-  target: { StateMachineArn: string; BucketName: string };
+  target: { BucketName: string };
   sandbox: { url: string } | undefined;
 };
 
 /** The endpoints, and commands to paste into another terminal. */
-export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
-  const { cloud, crm, target, sandbox, updates } = running;
-  const arn = runs[0]?.report.executionArn ?? 'ARN';
+export function endpointLines({ cloud, crm, target, sandbox, updates }: Running): string[] {
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
   return [
     'Everything keeps running until Ctrl-C.',
@@ -200,8 +192,6 @@ export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
     'Authorize again:',
     `  ${CRM_EXPORT} authorize`,
     'With the AWS CLI:',
-    `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
-    `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
     `  aws s3 ls s3://${target.BucketName} --recursive`,
   ];
 }

@@ -86,7 +86,7 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
     if (options.json)
       printJson({ ok, runs: [...first.runs, ...second.runs].map(({ report }) => report), ...endpoints });
     if (options.keep) {
-      for (const line of endpointLines(session, first.runs)) screen.line(line);
+      for (const line of endpointLines(session)) screen.line(line);
       await interrupted(interrupt.signal);
     }
     return ok ? 0 : 1;

@@ -7,7 +7,6 @@ import { createScreen } from '../../local/screen.ts';
 import { faultSchema } from '../../sandbox/faults.ts';
 import { aRun } from '../cli/support/a-run.ts';
 import { manifestOf } from '../support/manifests.ts';
-import { terminal } from './support/terminal.ts';
 
 const report = (more: Partial<NamedRun> = {}): NamedRun =>
   aRun({ key: 'runs/leads.csv', bytes: 80_073, rows: 240, checks: 2, ...more });
@@ -17,11 +16,34 @@ function published(entity: NamedRun['entity'], content: string, warnings: string
   return { report: report({ entity }), published: { manifest, start: Buffer.from(content) } };
 }
 
-function shown(runs: FinishedRun[], keep = false): string {
-  const { stream, raw } = terminal(false);
-  showSummary(createScreen(stream), runs, 'the-bucket', keep);
-  return raw();
+/** A screen that is no terminal, and what was written to it. */
+function recordingScreen() {
+  const written: string[] = [];
+  // The stream is no whole WriteStream, but has all that is used here.
+  const stream = { write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream;
+  return { screen: createScreen(stream), text: () => written.join('') };
 }
+
+function shown(runs: FinishedRun[]): string {
+  const { screen, text } = recordingScreen();
+  showSummary(screen, runs, 'the-bucket');
+  return text();
+}
+
+test('each step is one line with its time and result, behind the lines that it prints', async () => {
+  const { screen, text } = recordingScreen();
+  const first = await screen.step(
+    'First',
+    async () => {
+      screen.line('  within');
+      return 7;
+    },
+    (value) => `gave ${value}`,
+  );
+  expect(first).toBe(7);
+  await expect(screen.step('Second', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(text().replace(/\d+\.\d s/g, 'N s')).toBe('  within\n✓ First N s gave 7\n✗ Second N s\n');
+});
 
 test('the summary shows every run, each warning once, the first lines of a file, and where readers start', () => {
   const ended = { status: 'FAILED', outcome: 'failed', error: 'ExportFailed', cause: 'Start the run again.' } as const;
@@ -45,12 +67,6 @@ test('the summary shows every run, each warning once, the first lines of a file,
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
 });
 
-test('with --keep, the summary does not suggest --keep', () => {
-  const runs = [published('leads', 'id\n')];
-  expect(shown(runs)).toContain('npm start -- --keep');
-  expect(shown(runs, true)).not.toContain('--keep');
-});
-
 test('the summary prints no control characters of a file', () => {
   const nasty = '\ufeffid,\u001b[2J\u001b]0;title\u0007name\u009b31m\tx\r\n1,\u0000\u0008\u007fשלום\n';
   const text = shown([published('leads', nasty)]);
@@ -61,9 +77,9 @@ test('the summary prints no control characters of a file', () => {
 const RUNNING = {
   cloud: { endpoint: 'http://127.0.0.1:4566' },
   crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
-  target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
+  target: { BucketName: 'bucket' },
 };
-const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
+const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true });
 const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
 
 test.each(commands)('--keep prints a command that can be parsed: %s', async (line) => {
@@ -83,6 +99,6 @@ test('--keep prints a fault that the sandbox accepts, but not without the sandbo
   const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(lines.join('\n')) ?? [];
   expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
   expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
-  const other = endpointLines({ ...RUNNING, sandbox: undefined, updates: false }, []).join('\n');
+  const other = endpointLines({ ...RUNNING, sandbox: undefined, updates: false }).join('\n');
   expect(other).not.toMatch(/_sandbox|crm-export update/);
 });
