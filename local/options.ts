@@ -1,9 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import * as z from 'zod';
 import { callbackOf } from '../cli/access/consent.ts';
 import { entitiesArgument, numberArgument } from '../cli/support/command-options.ts';
-import { ConfigurationError, configurationProblems } from '../core/config/configuration.ts';
-import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
+import { ConfigurationError, configurationProblems, isLoopback } from '../core/config/configuration.ts';
+import { ENTITIES, type Entity } from '../core/config/entities.ts';
 
 /** A CRM to export from instead of the sandbox. */
 export interface OtherCrm {
@@ -17,36 +16,34 @@ export interface OtherCrm {
   callback?: { port?: number | undefined; redirectUri?: string | undefined };
 }
 
-const optionsSchema = z.object({
-  entity: z.array(entitySchema).default([...ENTITIES]),
-  keep: z.boolean().default(false),
-  json: z.boolean().default(false),
+interface Settings {
+  keep?: boolean;
+  json?: boolean;
   /** A local cloud that already runs. */
-  endpointUrl: z.string().optional(),
+  endpointUrl?: string;
   /** Whether customers can be updated, whatever the file says. Requests one more scope. */
-  updates: z.boolean().default(false),
+  updates?: boolean;
   /** Whether to make tables from the files. */
-  tables: z.boolean().default(false),
+  tables?: boolean;
   /** Whether a second night follows, in which a file is quarantined and released. */
-  secondNight: z.boolean().default(false),
+  secondNight?: boolean;
   /** The first and the largest wait between two status requests. */
-  pollSeconds: z.number().optional(),
-  crmUrl: z.string().optional(),
-  authUrl: z.string().optional(),
-  clientId: z.string().optional(),
-  fileHost: z.array(z.string()).optional(),
-  port: z.number().optional(),
-  redirectUri: z.string().optional(),
-});
-type Parsed = z.infer<typeof optionsSchema>;
+  pollSeconds?: number;
+}
 
-export interface StartOptions
-  extends Pick<Parsed, 'keep' | 'json' | 'endpointUrl' | 'updates' | 'tables' | 'secondNight' | 'pollSeconds'> {
+export interface StartOptions extends Settings {
   entities: Entity[];
   crm?: OtherCrm | undefined;
 }
 
-const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
+interface CrmOptions {
+  crmUrl?: string;
+  authUrl?: string;
+  clientId?: string;
+  fileHost?: string[];
+  port?: number;
+  redirectUri?: string;
+}
 
 /**
  * Parses the options of `npm start`.
@@ -54,76 +51,43 @@ const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
  */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
   const program = new Command('npm start --')
-    .description(
-      'Runs the nightly export on this machine: a local cloud, a sandbox CRM, the very same stack, configured by config/local.json.',
-    )
+    .description('Runs the nightly export on this machine: the very same stack, configured by config/local.json.')
     .option('--entity <name>', `only this entity, repeatable: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--keep', 'leave everything running until interrupted, and print how to use it')
     .option('--json', 'standard output is exactly one JSON document; all else goes to standard error')
-    .option(
-      '--crm-url <url>',
-      'another CRM instead of the sandbox (with --auth-url, --client-id, CRM_CLIENT_SECRET)',
-      address,
-    )
+    .option('--crm-url <url>', 'another CRM (with --auth-url, --client-id, CRM_CLIENT_SECRET)', address)
     .option('--auth-url <url>', 'the address before /authorize and /oauth/token', address)
     .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET')
-    .option(
-      '--file-host <host>',
-      'hosts of its files, if they differ from the host of --crm-url',
-      (host, before: string[] = []) => [...before, host],
-    )
+    .option('--file-host <host...>', 'hosts of its files, if they differ from the host of --crm-url')
     .option(
       '--port <n>',
       'port of the redirect address http://127.0.0.1:PORT/callback, if the client has a fixed one',
-      numberArgument('A port is a whole number from 1 to 65535.', 1, 65_535),
+      port,
     )
-    .addOption(
-      new Option(
-        '--redirect-uri <uri>',
-        'the redirect address of the client, if it is another address of this machine',
-      ).conflicts('port'),
-    )
+    .addOption(new Option('--redirect-uri <uri>', 'another redirect address of the client').conflicts('port'))
     .option('--updates', 'customer updates, which only the sandbox has by itself: requests the scope customers:update')
-    .option(
-      '--second-night',
-      'a second night, in which most meetings are missing: their file is quarantined, then released; shows what changed in customers',
-    )
+    .option('--second-night', 'a second night, in which a file is quarantined and released; shows changes of customers')
     .option('--tables', 'makes a Parquet table of every file')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
-    .option(
-      '--poll-seconds <n>',
-      'first and largest wait between two status checks, unless an entity has its own',
-      seconds,
-    )
+    .option('--poll-seconds <n>', 'wait between two status checks, unless an entity has its own', seconds)
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
-  const {
-    entity: entities,
-    crmUrl,
-    authUrl,
-    clientId,
-    fileHost,
-    port,
-    redirectUri,
-    ...options
-  } = optionsSchema.parse(program.opts());
-  const crm = otherCrm({ crmUrl, authUrl, clientId, fileHost, port, redirectUri }, env.CRM_CLIENT_SECRET);
-  if (options.secondNight && (crm || !entities.includes('meetings')))
+  const { entity: entities = [...ENTITIES], ...options } = program.opts<
+    Settings & CrmOptions & { entity?: Entity[] }
+  >();
+  const { crmUrl, authUrl, clientId, fileHost, port: callbackPort, redirectUri, ...settings } = options;
+  const crm = otherCrm({ crmUrl, authUrl, clientId, fileHost, port: callbackPort, redirectUri }, env.CRM_CLIENT_SECRET);
+  if (settings.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
     );
-  return { ...options, entities, crm };
+  return { ...settings, entities, crm };
 }
 
-type CrmOptions = Pick<Parsed, 'crmUrl' | 'authUrl' | 'clientId' | 'fileHost' | 'port' | 'redirectUri'>;
-
 function otherCrm(options: CrmOptions, clientSecret: string | undefined): OtherCrm | undefined {
-  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, port, redirectUri } = options;
-  if (!url && !authUrl && !clientId) {
-    if (port === undefined && redirectUri === undefined) return undefined;
-    throw new ConfigurationError('--port and --redirect-uri are for a client of another CRM: add --crm-url.');
-  }
+  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, ...callback } = options;
+  if (Object.values(options).every((value) => value === undefined)) return undefined;
   if (!url || !authUrl || !clientId || !clientSecret) {
     const secret = 'the environment variable CRM_CLIENT_SECRET';
     const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
@@ -132,11 +96,13 @@ function otherCrm(options: CrmOptions, clientSecret: string | undefined): OtherC
   }
   const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
-  const callback = { port, redirectUri };
   if (callbackOf(callback).hosts.length === 0)
     throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
   return { url, authUrl, clientId, clientSecret, fileHosts, callback };
 }
+
+const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
+const port = numberArgument('A port is a whole number from 1 to 65535.', 1, 65_535);
 
 function address(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
@@ -145,10 +111,7 @@ function address(text: string): string {
 
 /** Refuses an endpoint outside loopback: the stack has made-up credentials and must not reach a real account. */
 function loopback(text: string): string {
-  const url = address(text);
-  if (/^(127(\.\d{1,3}){3}|localhost|\[::1\])$/.test(new URL(url).hostname)) {
-    // S3 clients put the bucket in front of the host, and bucket.localhost does not resolve everywhere.
-    return url.replace('//localhost', '//127.0.0.1');
-  }
+  // S3 clients put the bucket in front of the host, and bucket.localhost does not resolve everywhere.
+  if (isLoopback(text)) return address(text).replace('//localhost', '//127.0.0.1');
   throw new InvalidArgumentError('A local cloud is at a loopback address such as http://127.0.0.1:4566.');
 }

@@ -4,7 +4,6 @@ import { parseOptions } from '../../local/options.ts';
 
 const secret = { CRM_CLIENT_SECRET: 'the-secret' };
 const crm = ['--crm-url', 'https://crm.example/api/v1/', '--auth-url', 'https://crm.example/auth', '--client-id', 'me'];
-const OFF = { keep: false, json: false, secondNight: false, tables: false, updates: false };
 
 /** commander writes errors to standard error, and help to standard output. */
 beforeEach(() => {
@@ -15,13 +14,12 @@ afterAll(() => {
 });
 
 test('without options, all seven entities are exported once', () => {
-  expect(parseOptions([], {})).toEqual({ ...OFF, entities: ENTITIES });
+  expect(parseOptions([], {})).toEqual({ entities: ENTITIES });
 });
 
 test('reads every option', () => {
   const args = ['--keep', '--json', '--endpoint-url', 'http://localhost:4566/', '--poll-seconds', '7', '--updates'];
   expect(parseOptions([...args, ...crm, '--port', '8400', '--file-host', 'files.example'], secret)).toEqual({
-    ...OFF,
     entities: ENTITIES,
     keep: true,
     json: true,
@@ -64,7 +62,7 @@ test.for<[string, string[], NodeJS.ProcessEnv, RegExp]>([
     /an http address of this machine/,
   ],
   ['a relative redirect address', redirect('back'), secret, /must be an absolute address/],
-  ['a port without a CRM', ['--port', '8400'], {}, /add --crm-url/],
+  ['a port without a CRM', ['--port', '8400'], {}, /: --crm-url, --auth-url, --client-id, .* is missing\.$/],
   ['a second night without meetings', ['--second-night', '--entity', 'leads'], {}, /--entity meetings/],
   ['a second night of another CRM', ['--second-night', ...crm], secret, /leave out --crm-url/],
 ])('refuses %s', ([, args, env, sentence]) => {
