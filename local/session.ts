@@ -68,26 +68,15 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
     options.endpointUrl ? existingCloud(options.endpointUrl, deps) : startCloud(deps),
     import('../sandbox/sandbox.ts'),
   ]);
-  const sandbox = options.crm
-    ? undefined
-    : await screen.step(
-        'Sandbox CRM',
-        () => startSandbox(sandboxOptions),
-        ({ url }) => url,
-      );
+  const start = () => startSandbox(sandboxOptions);
+  const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', start, ({ url }) => url);
+  const close = async () => sandbox?.close();
   try {
     const crm = options.crm ?? crmOf(sandbox);
-    return {
-      ...deps,
-      ...(await deploy(options, crm, cloud, deps)),
-      cloud,
-      crm,
-      sandbox,
-      close: async () => sandbox?.close(),
-    };
+    return { ...deps, ...(await deploy(options, crm, cloud, deps)), cloud, crm, sandbox, close };
   } catch (error) {
     // An open sandbox would keep this process alive.
-    await sandbox?.close();
+    await close();
     throw error;
   }
 }

@@ -9,9 +9,9 @@ import { RunError } from '../core/errors.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
-import type { ProcessIdentity } from './processes/process-table.ts';
+import { whenNpmEnds } from './processes/process-table.ts';
 import { lastLines } from './processes/processes.ts';
-import { endLeftovers, npmAbove, openRunRecord, whenGone } from './processes/run-record.ts';
+import { endLeftovers, openRunRecord } from './processes/run-record.ts';
 import { createScreen, type Screen } from './screen.ts';
 import type { SessionDeps } from './session.ts';
 
@@ -30,12 +30,11 @@ async function main(): Promise<number> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => interrupt.abort(new Interrupted(`interrupted by ${name}`)));
   }
-  const npm = npmAbove();
-  whenGone(npm, () => interrupt.abort(new Interrupted('npm has ended')));
+  whenNpmEnds(() => interrupt.abort(new Interrupted('npm has ended')));
   // The reader of the output may have ended. Its end must not end this process before the cleanup.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
-    return await withRecord(parseOptions(process.argv.slice(2), process.env), screen, npm, interrupt);
+    return await withRecord(parseOptions(process.argv.slice(2), process.env), screen, interrupt);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was requested
     if (json) printJson({ ok: false, runs: [], error: messageOf(error) });
@@ -46,15 +45,10 @@ async function main(): Promise<number> {
 }
 
 /** Ends the processes that a killed start left, runs the start, and ends all its processes. */
-async function withRecord(
-  options: StartOptions,
-  screen: Screen,
-  npm: ProcessIdentity | undefined,
-  interrupt: AbortController,
-): Promise<number> {
+async function withRecord(options: StartOptions, screen: Screen, interrupt: AbortController): Promise<number> {
   const ended = await endLeftovers(CACHE);
   if (ended.length > 0) screen.line(`Ended processes of an earlier start: ${ended.join(', ')}.`);
-  const record = await openRunRecord(CACHE, npm);
+  const record = await openRunRecord(CACHE);
   let keepWorkDir = false;
   try {
     return await start(options, { screen, record, interrupt });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EnvironmentError } from '../processes/environment-error.ts';
-import { type ExitStatus, lastLines, type RunningProcess, startProcess } from '../processes/processes.ts';
+import { lastLines, type RunningProcess, startProcess } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 import { waitUntil } from '../processes/wait-until.ts';
 import { clientEnvironment, type MinistackDirectories, serverEnvironment } from './ministack-environment.ts';
@@ -26,15 +26,11 @@ export type MinistackOptions = MinistackCommand & {
 };
 
 /** A running MiniStack, empty at first. */
-export type Ministack = {
+export type Ministack = RunningProcess & {
   endpoint: string;
   /** The whole environment for programs that use it as AWS (CDK CLI, our CLI). */
   env: Record<string, string>;
-  pid: number;
   logFile: string;
-  exited: Promise<ExitStatus>;
-  /** Ends MiniStack and all processes of its functions. Resolves when they are gone. */
-  stop(): Promise<void>;
 };
 
 /**
@@ -73,8 +69,7 @@ async function tryPort(
   try {
     if (!(await isReady(endpoint, word, server, signal)))
       throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
-    const { pid, exited, stop } = server;
-    return { endpoint, env: clientEnvironment({ ...directories, endpoint }), pid, logFile, exited, stop };
+    return { ...server, endpoint, env: clientEnvironment({ ...directories, endpoint }), logFile };
   } catch (error) {
     await server.stop();
     const portTaken = (await lastLines(logFile, 50)).some((line) => /already in use/i.test(line));

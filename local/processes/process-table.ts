@@ -7,13 +7,12 @@ import { waitUntil } from './wait-until.ts';
 export type ProcessIdentity = { pid: number; startedAt: string };
 
 /** One running process. */
-export type ProcessEntry = ProcessIdentity & { parent: number; group: number; name: string };
+type ProcessEntry = ProcessIdentity & { parent: number; group: number; name: string };
 
 const GRACE_MS = 5_000;
 const KILL_WITHIN_MS = 5_000;
-
-/** Environment variable that names the run and the start to which a process and all its descendants belong. */
-export const PROCESS_MARK = 'CRM_EXPORT_LOCAL_PROCESS';
+const LOOK_MS = 1000;
+const SHELL = /^-?(ba|da|a|k|z)?sh$|^busybox$/;
 
 /** Every running process of this machine except zombies: in a container, they may stay forever. */
 export function runningProcesses(): ProcessEntry[] {
@@ -28,16 +27,6 @@ export function processEntry(pid: number): ProcessEntry | undefined {
 /** Whether this process still runs, rather than another one with its number. */
 export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
   return processEntry(pid)?.startedAt === startedAt;
-}
-
-/**
- * Whether a process's mark begins with `prefix`: finds processes that left their group. Always false except on Linux.
- */
-export function hasMark(pid: number, prefix: string): boolean {
-  if (process.platform !== 'linux') return false;
-  return read(`/proc/${pid}/environ`)
-    .split('\0')
-    .some((variable) => variable.startsWith(`${PROCESS_MARK}=${prefix}`));
 }
 
 function fromProc(): ProcessEntry[] {
@@ -76,28 +65,49 @@ function read(file: string): string {
   }
 }
 
-/**
- * Ends processes: SIGTERM, and after 5 seconds SIGKILL.
- * @param find lists the processes that still run; called again until the list is empty
- */
-export async function endProcesses(find: () => ProcessEntry[]): Promise<void> {
-  const none = () => find().length === 0;
-  signalAll(find(), 'SIGTERM');
-  if (await waitUntil(none, { withinMs: GRACE_MS })) return;
+/** The processes in the groups of these leaders. A group outlives its leader, and its number is not given again. */
+export function groupMembers(leaders: ProcessIdentity[]): ProcessEntry[] {
+  const running = runningProcesses();
+  const started = new Map(running.map(({ pid, startedAt }) => [pid, startedAt]));
+  const own = leaders.filter(({ pid, startedAt }) => [undefined, startedAt].includes(started.get(pid)));
+  const groups = new Set(own.map(({ pid }) => pid));
+  return running.filter(({ group }) => groups.has(group));
+}
+
+/** Ends the processes in the groups of these leaders: SIGTERM, and after 5 seconds SIGKILL. */
+export async function endGroups(leaders: ProcessIdentity[]): Promise<void> {
+  const isEmpty = () => groupMembers(leaders).length === 0;
+  signalAll(leaders, 'SIGTERM');
+  if (await waitUntil(isEmpty, { withinMs: GRACE_MS })) return;
   const killed = () => {
     // The signal is repeated: a process may fork between the listing and the signal.
-    signalAll(find(), 'SIGKILL');
-    return none();
+    signalAll(leaders, 'SIGKILL');
+    return isEmpty();
   };
   await waitUntil(killed, { withinMs: KILL_WITHIN_MS });
 }
 
-function signalAll(entries: ProcessEntry[], signal: NodeJS.Signals): void {
-  for (const { pid } of entries) {
+function signalAll(leaders: ProcessIdentity[], signal: NodeJS.Signals): void {
+  for (const { pid } of groupMembers(leaders)) {
     try {
       process.kill(pid, signal);
     } catch {
       // The process ended by itself in the meantime.
     }
   }
+}
+
+/** Calls back once the npm that runs this program has ended, which alone does not end what npm started. */
+export function whenNpmEnds(ended: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = processEntry(process.ppid);
+  // Some shells stay between npm and the program.
+  const npm = parent && SHELL.test(parent.name) ? processEntry(parent.parent) : parent;
+  if (!npm) return;
+  const timer = setInterval(() => {
+    if (isRunning(npm)) return;
+    clearInterval(timer);
+    ended();
+  }, LOOK_MS);
+  timer.unref();
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { execa } from 'execa';
 import { EnvironmentError } from './environment-error.ts';
-import { endProcesses, hasMark, PROCESS_MARK, runningProcesses } from './process-table.ts';
+import { endGroups } from './process-table.ts';
 import type { RunRecord } from './run-record.ts';
 
 /** `env` is the whole environment; output is appended to `logFile`. */
@@ -72,11 +72,10 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
 }
 
 async function launch({ name, command, args, cwd, env, logFile, record }: StartOptions, more: 'pipe'[]) {
-  const mark = `${record.id}/${name}/${performance.now()}`;
   const output = [...more, { file: logFile, append: true }];
   const child = execa(command, args, {
     cwd,
-    env: { ...env, [PROCESS_MARK]: mark },
+    env,
     extendEnv: false,
     detached: true,
     cleanup: false,
@@ -94,16 +93,11 @@ async function launch({ name, command, args, cwd, env, logFile, record }: StartO
     throw new EnvironmentError(message, { cause });
   }
   const exited = once(child, 'exit').then(([code, signal]): ExitStatus => ({ code, signal }));
-  let stopping: Promise<void> | undefined;
-  const end = async () => {
-    await endProcesses(() => runningProcesses().filter((entry) => entry.group === pid || hasMark(entry.pid, mark)));
+  const leader = record.add(name, pid);
+  const stop = async () => {
+    await endGroups([leader]);
     await exited;
   };
-  const stop = () => {
-    stopping ??= end();
-    return stopping;
-  };
-  record.add({ name, pid, stop });
   return { child, running: { pid, exited, stop } };
 }
 

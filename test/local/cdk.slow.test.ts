@@ -18,7 +18,7 @@ import { bootstrap, endVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
-import { hasMark, runningProcesses } from '../../local/processes/process-table.ts';
+import { runningProcesses } from '../../local/processes/process-table.ts';
 import { zipWith } from '../support/zip.ts';
 import { CACHE, eventually, NODE_BIN, tempRecord } from './support/support.ts';
 
@@ -89,7 +89,7 @@ test('ends the processes of the published versions of the stack, which its alias
       await lambda.send(new UpdateFunctionCodeCommand({ FunctionName, ZipFile: functionOf(source) }));
     }
   }
-  const workers = () => runningProcesses().filter((entry) => hasMark(entry.pid, record.id)).length;
+  const workers = () => runningProcesses().filter(({ group }) => group === ministack.pid).length;
   const FunctionName = 'crm-export-local-Once';
   await lambda.send(new CreateAliasCommand({ FunctionName, Name: 'live', FunctionVersion: '2' }));
   const before = workers();
@@ -126,7 +126,7 @@ test('a busy function ends with MiniStack, even if MiniStack was killed', async 
   process.kill(ministack.pid, 'SIGKILL');
   await ministack.stop();
 
-  expect(runningProcesses().filter((entry) => hasMark(entry.pid, record.id))).toEqual([]);
+  expect(runningProcesses().filter(({ group }) => group === ministack.pid)).toEqual([]);
   await call;
   lambda.destroy();
 });

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { endLeftovers, npmAbove } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir } from '../support/support.ts';
 
 /** The processes that remain after a supervisor ends npm alone. */
 
-const announcement = z.object({ pid: z.number(), npm: z.number(), sleeper: z.number() });
+const announcement = z.object({ pid: z.number(), sleeper: z.number() });
 const FIXTURE = join(import.meta.dirname, '..', 'fixtures', 'npm-start.ts');
 
 /** A real `npm start` that has a process running. @param more what makes its shell stay, and not become the program */
@@ -25,7 +24,7 @@ async function npmStart(more = '') {
     for (const pid of [said.pid, said.sleeper]) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   });
   const runs = () => readdir(join(cacheDir, 'runs'));
-  return { ...said, spawned: npm.pid, cacheDir, runs };
+  return { ...said, npm, runs };
 }
 
 test.for([
@@ -33,33 +32,11 @@ test.for([
   ['SIGTERM', ''],
   ['SIGKILL', '; true'],
 ] as const)('if only npm gets %s (shell: "%s"), every process of the start ends', async ([signal, more]) => {
-  const { pid, npm, spawned, sleeper, runs } = await npmStart(more);
-  expect(npm).toBe(spawned);
+  const { pid, npm, sleeper, runs } = await npmStart(more);
   expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
 
-  process.kill(npm, signal);
+  npm.kill(signal);
 
   await eventually(() => !isAlive(pid) && !isAlive(sleeper));
   expect(await runs()).toEqual([]);
-});
-
-test('a process that outlives its npm is ended by the next start, and one whose npm lives is not', async () => {
-  const { pid, npm, sleeper, cacheDir, runs } = await npmStart();
-  expect(await endLeftovers(cacheDir)).toEqual([]);
-  expect([pid, sleeper].map(isAlive)).toEqual([true, true]);
-  // The process cannot end itself.
-  process.kill(pid, 'SIGSTOP');
-  process.kill(npm, 'SIGKILL');
-  await eventually(() => !isAlive(npm));
-
-  expect(await endLeftovers(cacheDir)).toEqual(['sleep']);
-
-  expect([pid, sleeper].map(isAlive)).toEqual([false, false]);
-  expect(await runs()).toEqual([]);
-});
-
-test('finds no npm to watch without npm, or if npm runs another script', () => {
-  expect(npmAbove({})).toBeUndefined();
-  // Here that is the process which runs the tests.
-  expect(npmAbove({ npm_lifecycle_event: 'test' })).toBeUndefined();
 });

@@ -44,7 +44,7 @@ describe('after a start was killed, the next one', () => {
     await killHard(killed.child);
     expect(killed.pids.map(isAlive)).toEqual([true, true, true]);
 
-    expect(await endLeftovers(cacheDir)).toEqual(['plain']);
+    expect(await endLeftovers(cacheDir)).toEqual(['plain', 'stubborn']);
 
     expect(killed.pids.map(isAlive)).toEqual([false, false, false]);
     expect(living.pids.map(isAlive)).toEqual([true, true, true]);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { hasMark, runningProcesses } from '../../../local/processes/process-table.ts';
+import { groupMembers, processEntry } from '../../../local/processes/process-table.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { CACHE, PROJECT } from './support.ts';
 
@@ -19,8 +19,8 @@ export interface Running {
 
 const recordSchema = z.object({
   starter: z.object({ pid: z.number() }),
-  npm: z.optional(z.object({ pid: z.number() })),
   tmpDir: z.string(),
+  processes: z.array(z.object({ pid: z.number(), startedAt: z.string() })),
 });
 const running = new Set<ChildProcess>();
 
@@ -81,7 +81,7 @@ export async function tracesOf({ child, stderr }: Running): Promise<Traces> {
 
 /** The traces of the start that an npm runs, once they are there. */
 export function tracesUnder(npmPid: number | undefined): Traces | undefined {
-  return findTraces(({ npm }) => npm !== undefined && npm.pid === npmPid);
+  return findTraces(({ starter }) => processEntry(starter.pid)?.parent === npmPid);
 }
 
 function findTraces(wanted: (record: z.infer<typeof recordSchema>) => boolean): Traces | undefined {
@@ -91,10 +91,14 @@ function findTraces(wanted: (record: z.infer<typeof recordSchema>) => boolean): 
     const record = readRecord(join(runs, name));
     if (!record || !wanted(record)) continue;
     const id = name.replace('.json', '');
-    const marked = () => runningProcesses().filter((entry) => hasMark(entry.pid, `${id}/`));
+    let started = record.processes;
     return {
       id,
-      processes: () => marked().map((entry) => entry.pid),
+      processes: () => {
+        // The record may be gone, or have more processes by now.
+        started = readRecord(join(runs, name))?.processes ?? started;
+        return groupMembers(started).map(({ pid }) => pid);
+      },
       files: () => [join(runs, name), join(runs, id), record.tmpDir].filter((path) => existsSync(path)),
     };
   }
