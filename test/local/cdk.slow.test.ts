@@ -8,6 +8,7 @@ import {
   CreateAliasCommand,
   CreateFunctionCommand,
   InvokeCommand,
+  type InvokeCommandInput,
   LambdaClient,
   ListVersionsByFunctionCommand,
   PublishVersionCommand,
@@ -65,68 +66,54 @@ test.each([
   expect(error?.name).toBe(code === 'ValidationError' ? 'EnvironmentError' : undefined);
 });
 
-const BUSY = `exports.handler = async (event) => {
-  require('node:fs').writeFileSync(event.file, '');
+const BUSY = `exports.handler = async ({ file }) => {
+  if (!file) return 1;
+  require('node:fs').writeFileSync(file, '');
   await new Promise((resolve) => setTimeout(resolve, 100_000));
 };`;
 
-test('ends the processes of the published versions of the stack, which its aliases leave', async () => {
+test('ends functions of published versions before a deployment, and all with MiniStack, even if it was killed', async () => {
   const record = await tempRecord(CACHE);
   const ministack = await startMinistack({ ...(await ensureMinistack({ record })), record, nodeBin: NODE_BIN });
-  onTestFinished(() => ministack.stop());
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const lambda = new LambdaClient({ endpoint: ministack.endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-  const functionOf = (source: string) => zipWith('index.js', `exports.handler = async () => ${source};`);
+  onTestFinished(() => lambda.destroy());
+  const functionOf = (text: string) => zipWith('index.js', text);
+  const invoke = async (call: Pick<InvokeCommandInput, 'FunctionName' | 'Qualifier'>, event = {}) => {
+    const { Payload } = await lambda.send(new InvokeCommand({ ...call, Payload: JSON.stringify(event) }));
+    return Payload?.transformToString();
+  };
   const versionsOf = async (FunctionName: string) =>
     (await lambda.send(new ListVersionsByFunctionCommand({ FunctionName }))).Versions?.map(({ Version }) => Version);
   for (const FunctionName of ['crm-export-local-Once', 'another-Once']) {
     const Role = 'arn:aws:iam::000000000000:role/once';
     const common = { Runtime: 'nodejs24.x', Handler: 'index.handler', Role } as const;
-    await lambda.send(new CreateFunctionCommand({ FunctionName, ...common, Code: { ZipFile: functionOf('1') } }));
+    await lambda.send(new CreateFunctionCommand({ FunctionName, ...common, Code: { ZipFile: functionOf(BUSY) } }));
     for (const source of ['2', '3']) {
       const { Version: Qualifier } = await lambda.send(new PublishVersionCommand({ FunctionName }));
-      await lambda.send(new InvokeCommand({ FunctionName, Qualifier }));
-      await lambda.send(new UpdateFunctionCodeCommand({ FunctionName, ZipFile: functionOf(source) }));
+      await invoke({ FunctionName, Qualifier });
+      const ZipFile = functionOf(`exports.handler = async () => ${source};`);
+      await lambda.send(new UpdateFunctionCodeCommand({ FunctionName, ZipFile }));
     }
   }
-  const workers = () => runningProcesses().filter(({ group }) => group === ministack.pid).length;
+  const workers = () => runningProcesses().filter(({ group }) => group === ministack.pid);
   const FunctionName = 'crm-export-local-Once';
   await lambda.send(new CreateAliasCommand({ FunctionName, Name: 'live', FunctionVersion: '2' }));
-  const before = workers();
+  const before = workers().length;
 
   await endVersions(ministack.endpoint, 'crm-export-local');
 
   expect(await versionsOf(FunctionName)).toEqual(['$LATEST']);
   expect(await versionsOf('another-Once')).toEqual(['$LATEST', '1', '2']);
-  await eventually(() => workers() === before - 2);
-  const { Payload } = await lambda.send(new InvokeCommand({ FunctionName, Qualifier: 'live' }));
-  expect(Payload?.transformToString()).toBe('3');
-  lambda.destroy();
-});
+  await eventually(() => workers().length === before - 2);
+  expect(await invoke({ FunctionName, Qualifier: 'live' })).toBe('3');
 
-test('a busy function ends with MiniStack, even if MiniStack was killed', async () => {
-  const record = await tempRecord(CACHE);
-  const ministack = await startMinistack({ ...(await ensureMinistack({ record })), record, nodeBin: NODE_BIN });
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const lambda = new LambdaClient({ endpoint: ministack.endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-  await lambda.send(
-    new CreateFunctionCommand({
-      FunctionName: 'Busy',
-      Runtime: 'nodejs24.x',
-      Handler: 'index.handler',
-      Role: 'arn:aws:iam::000000000000:role/busy',
-      Code: { ZipFile: zipWith('index.js', BUSY) },
-    }),
-  );
   const file = join(record.tmpDir, 'busy');
-  const Payload = Buffer.from(JSON.stringify({ file }));
-  const call = lambda.send(new InvokeCommand({ FunctionName: 'Busy', Payload })).catch(() => undefined);
+  const busy = invoke({ FunctionName: 'another-Once', Qualifier: '1' }, { file }).catch(() => undefined);
   await eventually(() => existsSync(file));
-
   process.kill(ministack.pid, 'SIGKILL');
   await ministack.stop();
 
-  expect(runningProcesses().filter(({ group }) => group === ministack.pid)).toEqual([]);
-  await call;
-  lambda.destroy();
+  expect(workers()).toEqual([]);
+  await busy;
 });

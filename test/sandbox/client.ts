@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
@@ -48,26 +47,22 @@ export async function exportedFile(sandbox: Sandbox, entity = 'leads', request: 
   return fileUrl(api, entity, await createExport(api, entity, { columns, ...request }));
 }
 
-/** What arrived of an answer, however it ended; `complete` as Node's own HTTP client sees it. */
-interface Arrived {
-  status: number;
-  headers: IncomingHttpHeaders;
-  bytes: Buffer;
-  complete: boolean;
-}
-
-export function rawGet(url: string, headers: Record<string, string> = {}): Promise<Arrived> {
-  return new Promise((resolve, reject) => {
-    get(url, { headers, agent: false }, (message: IncomingMessage) => {
-      const parts: Buffer[] = [];
-      message.on('data', (part: Buffer) => parts.push(part));
-      message.on('error', () => undefined);
-      message.on('close', () => {
-        const { statusCode: status = 0, headers: answered, complete } = message;
-        resolve({ status, headers: answered, bytes: Buffer.concat(parts), complete });
-      });
-    }).on('error', reject);
-  });
+/** What arrived of an answer, however it ended. */
+export async function rawGet(url: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(url, { headers });
+  const parts: Uint8Array[] = [];
+  let complete = true;
+  try {
+    for await (const part of answer.body ?? []) parts.push(part);
+  } catch {
+    complete = false;
+  }
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    bytes: Buffer.concat(parts),
+    complete,
+  };
 }
 
 const VERIFIER = 'a-code-verifier-of-at-least-43-characters-as-rfc-7636-asks';

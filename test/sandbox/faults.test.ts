@@ -136,23 +136,21 @@ function serve(...args: string[]) {
   return { child, text };
 }
 
-test('npm run sandbox prints its addresses and stops on SIGTERM', async () => {
+test('npm run sandbox prints its addresses and stops on SIGTERM, and refuses a wrong option or a taken port', async () => {
   const { child, text } = serve('--port', '0', '--client-id', 'me');
   await once(child.stdout, 'data');
-  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '';
-  for (const part of [`${url}/api/v1`, `${url}/auth`, 'client id      me', `${url}/_sandbox/faults --json`])
+  const url = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '');
+  for (const part of [`${url}api/v1`, `${url}auth`, 'client id      me', `${url}_sandbox/faults --json`])
     expect(text.out).toContain(part);
-  expect((await fetch(`${url}/_sandbox/ledger`)).status).toBe(200);
+  expect((await fetch(`${url}_sandbox/ledger`)).status).toBe(200);
+
+  const refused = [serve('--rows', 'many'), serve('--port', url.port)];
+  // Either process may end first.
+  const ends = await Promise.all(refused.map((each) => once(each.child, 'close')));
+  expect(ends.map(([code]) => code)).toEqual([1, 1]);
+  expect(refused[0]?.text.err).toMatch(/whole number/);
+  expect(refused[1]?.text.err).toMatch(/^The sandbox does not start \(.*EADDRINUSE.*--port.*\n$/);
+
   child.kill('SIGTERM');
   expect(await once(child, 'close')).toEqual([0, null]);
-});
-
-test('npm run sandbox reports a wrong option or a taken port, and exits', async () => {
-  const wrong = serve('--rows', 'many');
-  const taken = serve('--port', new URL((await sandboxFor()).url).port);
-  // Either process may end first.
-  const ends = await Promise.all([wrong, taken].map(({ child }) => once(child, 'close')));
-  expect(ends.map(([code]) => code)).toEqual([1, 1]);
-  expect(wrong.text.err).toMatch(/whole number/);
-  expect(taken.text.err).toMatch(/^The sandbox does not start \(.*EADDRINUSE.*--port.*\n$/);
 });

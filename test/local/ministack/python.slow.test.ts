@@ -1,27 +1,17 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
-import { openRunRecord } from '../../../local/processes/run-record.ts';
-import { CACHE, PROJECT, script, tempDir, tempRecord } from '../support/support.ts';
+import { PROJECT, script, tempDir, tempRecord } from '../support/support.ts';
 
-const run = promisify(execFile);
 const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version} "$0"; exit 0; fi`;
-/** A venv module that makes an interpreter of which pip and the check always succeed. */
-const FAKE_VENV = `mkdir -p "$3/bin"; echo made >> "$FAKE_LOG"; printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/python"; chmod +x "$3/bin/python"`;
-const DEBIAN = `${answerVersion('3.11.2')}
-exit 1`;
-
 test.each([
   ['no Python', {}, {}, /No Python 3\.10 or newer was found.* Install Python 3\.10/],
   ['a Python that is too old', { python: 'exit 1' }, {}, /No Python 3\.10 or newer was found/],
   ['a PYTHON that does not exist', {}, { PYTHON: '/nowhere/python' }, /PYTHON names \/nowhere\/python/],
   [
     'a Python without venv',
-    { python3: DEBIAN },
+    { python3: `${answerVersion('3.11.2')}\nexit 1` },
     {},
     /Python 3\.11\.2 .* virtual environment\. Install its venv module/,
   ],
@@ -35,63 +25,27 @@ test.each([
   });
 });
 
-/**
- * A virtual environment of the machine's own Python with only pip, for copies: to install pip takes seconds, so it is
- * that of the local cloud's environment.
- */
-let emptyVenv: string;
-beforeAll(async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'local-test-'));
-  emptyVenv = join(dir, 'venv');
-  const record = await openRunRecord(CACHE);
-  const { command } = await ensureMinistack({ record });
-  await record.close();
-  await run(process.env.PYTHON ?? 'python3', ['-m', 'venv', '--without-pip', emptyVenv]);
-  const into = await sitePackages(join(emptyVenv, 'bin', 'python'));
-  await cp(join(await sitePackages(command), 'pip'), join(into, 'pip'), { recursive: true });
-  return () => rm(dir, { recursive: true });
-}, 180_000);
-
-async function sitePackages(python: string): Promise<string> {
-  return (await run(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'])).stdout.trim();
-}
-
-test.each([
-  [
-    'cannot be reached',
-    { PIP_INDEX_URL: 'http://127.0.0.1:9/simple', PIP_RETRIES: '1' },
-    'pip could not install the local cloud: ',
-  ],
-  [
-    'delivers another file than the pinned one',
-    { PIP_NO_INDEX: '1', PIP_FIND_LINKS: 'LINKS' },
-    'DO NOT MATCH THE HASHES',
-  ],
-])('reports a package index that %s, with the log of pip', async (_, pip, sentence) => {
+/** A machine with a Python whose venv module makes an interpreter that does this for pip and the check. */
+async function machine(interpreter = 'exit 0') {
   const dir = await tempDir();
-  await writeFile(join(dir, 'botocore-1.43.106-py3-none-any.whl'), 'something else');
-  const PYTHON = join(dir, 'python3');
-  await script(PYTHON, `${answerVersion('3.12.1')}\ncp -a ${emptyVenv} "$3"`);
-  const settings = Object.entries(pip).map(([name, value]) => [name, value.replace('LINKS', dir)]);
-  const own = { PYTHON, PIP_NO_CACHE_DIR: '1', ...Object.fromEntries(settings) };
-  const { PATH, HOME } = process.env;
-  const installed = ensureMinistack({ record: await tempRecord(), env: { PATH, HOME, ...own } });
-  await expect(installed).rejects.toMatchObject({
-    message: expect.stringContaining(sentence),
-    logFile: expect.stringContaining('python.log'),
-  });
-});
-
-/** A machine with a Python that installs at once. */
-async function machine() {
-  const dir = await tempDir();
-  await script(join(dir, 'bin', 'python3'), `${answerVersion('3.12.1')}\n${FAKE_VENV}`);
+  const made = `mkdir -p "$3/bin"; echo made >> "$FAKE_LOG"; printf '%s\\n' '#!/bin/sh' '${interpreter}' > "$3/bin/python"`;
+  await script(join(dir, 'bin', 'python3'), `${answerVersion('3.12.1')}\n${made}; chmod +x "$3/bin/python"`);
   const log = join(dir, 'made');
   const env = { PATH: `${join(dir, 'bin')}:/usr/bin:/bin`, FAKE_LOG: log };
   const cacheDir = join(dir, 'cache');
   const homes = async () => (await readdir(cacheDir)).filter((name) => name !== 'runs');
   return { env, cacheDir, homes, timesMade: async () => (await readFile(log, 'utf8')).trim().split('\n').length };
 }
+
+test('pip requires the pinned hashes, and what it reports is in the error, with its log', async () => {
+  const { env, cacheDir } = await machine('echo "ERROR: called with $*"; exit 1');
+  await expect(ensureMinistack({ record: await tempRecord(cacheDir), env })).rejects.toMatchObject({
+    message: expect.stringMatching(
+      /^pip could not install the local cloud: called with .* --require-hashes .*\. Check /,
+    ),
+    logFile: expect.stringContaining('python.log'),
+  });
+});
 
 test('installs only once', async () => {
   const { env, cacheDir, timesMade } = await machine();

@@ -45,16 +45,6 @@ test('a command that does not exist is reported', async () => {
   });
 });
 
-test('processes of the group are ended after their leader has exited', async () => {
-  const options = await shell('sleep 1000 & echo $!');
-  const running = await startProcess(options);
-  await running.exited;
-  const left = await lastNumber(options.logFile);
-  expect(isAlive(left)).toBe(true);
-  await running.stop();
-  expect(isAlive(left)).toBe(false);
-});
-
 test('a process that ignores SIGTERM is killed after the grace period', async () => {
   const options = await shell('trap "" TERM; echo ready; while :; do sleep 1; done');
   const running = await startProcess(options);

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { startProcess } from '../../../local/processes/processes.ts';
-import { endLeftovers, openRunRecord } from '../../../local/processes/run-record.ts';
+import { endLeftovers } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir, tempRecord } from '../support/support.ts';
 
 const announcement = z.object({ id: z.string(), pid: z.number(), tmpDir: z.string() });
@@ -56,54 +56,33 @@ describe('after a start was killed, the next one', () => {
     expect(living.pids.map(isAlive)).toEqual([false, false, false]);
   });
 
-  test('does not end another process that now has a recorded id', async () => {
+  test('removes old and unreadable records, and neither ends another process nor removes another directory', async () => {
     const cacheDir = await tempDir();
+    const foreign = await tempDir();
     const unrelated = ownChild('sleep', ['1000']).pid ?? 0;
     const gone = { pid: 2 ** 22 + 1, startedAt: 'long ago' };
     const processes = [{ name: 'old', pid: unrelated, startedAt: 'long ago' }];
     await mkdir(join(cacheDir, 'runs'));
-    await writeFile(join(cacheDir, 'runs', 'a.json'), JSON.stringify({ starter: gone, tmpDir: '/nowhere', processes }));
+    await writeFile(join(cacheDir, 'runs', 'half.json'), '{"starter":');
+    await writeFile(join(cacheDir, 'runs', 'a.json'), JSON.stringify({ starter: gone, tmpDir: foreign, processes }));
 
     expect(await endLeftovers(cacheDir)).toEqual([]);
 
     expect(isAlive(unrelated)).toBe(true);
     expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
-  });
-
-  test('removes unreadable records, but no directory that another program made', async () => {
-    const cacheDir = await tempDir();
-    const foreign = await tempDir();
-    const gone = { pid: 2 ** 22 + 1, startedAt: '' };
-    await mkdir(join(cacheDir, 'runs'));
-    await writeFile(join(cacheDir, 'runs', 'half.json'), '{"starter":');
-    await writeFile(
-      join(cacheDir, 'runs', 'odd.json'),
-      JSON.stringify({ starter: gone, tmpDir: foreign, processes: [] }),
-    );
-    await endLeftovers(cacheDir);
-    expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
     expect(existsSync(foreign)).toBe(true);
   });
 });
 
-describe('a start that ends normally', () => {
-  test('stops its processes and leaves no files', async () => {
-    const record = await tempRecord();
-    const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
-    const logFile = join(record.workDir, 'sleeper.log');
-    const sleeper = await startProcess({ ...options, cwd: record.workDir, logFile, record });
-    await record.close();
-    expect(isAlive(sleeper.pid)).toBe(false);
-    expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
-    expect(existsSync(record.tmpDir)).toBe(false);
-  });
-
-  test('can keep its logs until the record is closed again', async () => {
-    const cacheDir = await tempDir();
-    const record = await openRunRecord(cacheDir);
-    await record.close({ keepWorkDir: true });
-    expect(existsSync(record.workDir)).toBe(true);
-    await record.close();
-    expect(existsSync(record.workDir)).toBe(false);
-  });
+test('a start that ends stops its processes and leaves no files, but can keep its logs until it is closed again', async () => {
+  const record = await tempRecord();
+  const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
+  const logFile = join(record.workDir, 'sleeper.log');
+  const sleeper = await startProcess({ ...options, cwd: record.workDir, logFile, record });
+  await record.close({ keepWorkDir: true });
+  expect(isAlive(sleeper.pid)).toBe(false);
+  expect(existsSync(logFile)).toBe(true);
+  await record.close();
+  expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
+  expect(existsSync(record.tmpDir)).toBe(false);
 });

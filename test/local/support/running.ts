@@ -81,7 +81,8 @@ export async function tracesOf({ child, stderr }: Running): Promise<Traces> {
 
 /** The traces of the start that an npm runs, once they are there. */
 export function tracesUnder(npmPid: number | undefined): Traces | undefined {
-  return findTraces(({ starter }) => processEntry(starter.pid)?.parent === npmPid);
+  const parentOf = (pid?: number) => pid && processEntry(pid)?.parent;
+  return findTraces(({ starter: { pid } }) => [parentOf(pid), parentOf(parentOf(pid))].includes(npmPid));
 }
 
 function findTraces(wanted: (record: z.infer<typeof recordSchema>) => boolean): Traces | undefined {
