@@ -36,8 +36,6 @@ interface ReadHeader {
    * text is not recognised, fits several fields, or names a left-out field.
    */
   names: string[] | null;
-  /** At least one cell has a label in place of a name. */
-  labelled: boolean;
   /** Cells that name a listed field that is not left out. */
   listed: number;
   /** Texts that name no listed field. They may be data: print them only if the record is known to be a header. */
@@ -85,8 +83,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
       else if (kind !== 'none') found[kind] += 1;
     }
     const known = names.every((name) => name !== undefined) ? names : null;
-    const labelled = known?.some((name, place) => name !== '' && !isName(cells[place] ?? '', name)) ?? false;
-    return { names: known, labelled, ...found };
+    return { names: known, ...found };
   };
 
   return {
@@ -196,9 +193,6 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
     },
   };
 }
-
-const isName = (cell: string, name: string) =>
-  [cell, pathParts(cell)?.last ?? cell].some((text) => folded(text) === folded(name));
 
 /** The field with exactly this name; otherwise all fields whose names match in another spelling. */
 function fieldsCalled(value: string, names: readonly string[]): string[] {

@@ -161,8 +161,6 @@ function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldInd
 export interface Header {
   /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
   names: string[] | null;
-  /** The header has labels in place of names. */
-  labelled: boolean;
   /** Positions of cells without text. */
   unnamed: readonly number[];
   /** Also searches the records below for headers. */
@@ -175,13 +173,12 @@ const MOST_PLACES = 20;
 
 /** @param headed the record names the columns; `null` = not known */
 export function headerOf(cells: readonly string[], headed: boolean | null, index: FieldIndex): Header {
-  const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
+  const { names, unlisted, excepted, unnamed } = index.readHeader(cells);
   const known = headed === false || (headed && names !== null);
   const texts = new Set(unlisted);
   const places = headed ? cells.flatMap((cell, place) => (texts.has(cell) ? [place + 1] : [])) : [];
   return {
     names: headed ? names : null,
-    labelled,
     unnamed: headed === false ? [] : unnamed,
     index,
     counts: {

@@ -122,12 +122,12 @@ function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLi
   return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');
 }
 
-function headerRemarks({ header: { names, labelled, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
+function headerRemarks({ header: { names, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
   if (seemsHeaded)
     return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
   const named = names?.filter((name) => name !== '');
   if (named && new Set(named).size < named.length) return ['The header names a column twice.'];
-  if (named) return labelled ? ['The first line names the columns by their labels.'] : [];
+  if (named) return [];
   if (counts.headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
   return counts.headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
 }

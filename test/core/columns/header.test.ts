@@ -23,19 +23,19 @@ const GOOD = { excepted: 0, unlisted: [], unnamed: [] };
 
 describe('readHeader returns the names of the columns for a header of', () => {
   test.each([
-    ['names', COLUMNS, false],
-    ['labels', ['מזהה', 'שם פרטי', 'טלפון נייד', 'Status'], true],
-    ['names and labels', ['id', 'שם פרטי', 'cell_phone', 'status'], true],
-    ['names in capitals', ['ID', 'FIRSTNAME', 'CELL_PHONE', 'STATUS'], false],
-    ['separate words', ['Id', 'First name', 'Cell-Phone', ' status '], false],
-    ['names in quotation marks', ['"id"', "'firstName'", '״cell_phone״', '`status`'], false],
-    ['names after a byte order mark', ['\uFEFFid', 'firstName', 'cell_phone', 'status'], false],
-    ['labels with direction marks', ['\u200Fמזהה', 'שם פרטי\u200E', '\u202Bטלפון נייד\u202C', 'status'], true],
-    ['labels with colons', ['מזהה:', 'שם פרטי:', 'טלפון נייד:', 'Status:'], true],
-    ['paths', ['lead.id', 'lead.firstName', 'lead.contact.cellPhone', 'lead.Status'], false],
-    ['names in full-width letters', ['ｉｄ', 'ｆｉｒｓｔＮａｍｅ', 'ｃｅｌｌ＿ｐｈｏｎｅ', 'ｓｔａｔｕｓ'], false],
-  ])('%s', (_, cells, labelled) => {
-    expect(read(cells)).toEqual({ names: COLUMNS, labelled, listed: 4, ...GOOD });
+    ['names', COLUMNS],
+    ['labels', ['מזהה', 'שם פרטי', 'טלפון נייד', 'Status']],
+    ['names and labels', ['id', 'שם פרטי', 'cell_phone', 'status']],
+    ['names in capitals', ['ID', 'FIRSTNAME', 'CELL_PHONE', 'STATUS']],
+    ['separate words', ['Id', 'First name', 'Cell-Phone', ' status ']],
+    ['names in quotation marks', ['"id"', "'firstName'", '״cell_phone״', '`status`']],
+    ['names after a byte order mark', ['\uFEFFid', 'firstName', 'cell_phone', 'status']],
+    ['labels with direction marks', ['\u200Fמזהה', 'שם פרטי\u200E', '\u202Bטלפון נייד\u202C', 'status']],
+    ['labels with colons', ['מזהה:', 'שם פרטי:', 'טלפון נייד:', 'Status:']],
+    ['paths', ['lead.id', 'lead.firstName', 'lead.contact.cellPhone', 'lead.Status']],
+    ['names in full-width letters', ['ｉｄ', 'ｆｉｒｓｔＮａｍｅ', 'ｃｅｌｌ＿ｐｈｏｎｅ', 'ｓｔａｔｕｓ']],
+  ])('%s', (_, cells) => {
+    expect(read(cells)).toEqual({ names: COLUMNS, listed: 4, ...GOOD });
     expect(cells.every(index().isListed)).toBe(true);
   });
 
@@ -57,14 +57,7 @@ describe('a text that means a left-out column is counted', () => {
     ['its name with a soft hyphen', 'id\u00ADNumber'],
     ['its name between quotation marks', '"idNumber"'],
   ])('%s', (_, cell) => {
-    expect(read([cell, 'firstName'])).toEqual({
-      names: null,
-      labelled: false,
-      listed: 1,
-      unlisted: [],
-      excepted: 1,
-      unnamed: [],
-    });
+    expect(read([cell, 'firstName'])).toEqual({ names: null, listed: 1, unlisted: [], excepted: 1, unnamed: [] });
     expect(index().isListed(cell)).toBe(true);
   });
 

@@ -111,7 +111,6 @@ const PUBLISHED: Row[] = [
     reads: { encoding: 'windows-1255' },
     header: ['id', 'city'],
     dialect: { encoding: 'windows-1255' },
-    warns: 'by their labels',
   },
   {
     name: 'an unknown encoding',
@@ -223,7 +222,6 @@ const PUBLISHED: Row[] = [
     name: 'labels as the header',
     bytes: csv([LABELS.slice(0, 3) as string[], DANA]),
     header: THREE,
-    warns: 'by their labels',
   },
   {
     name: 'a label with a quotation mark',
