@@ -141,7 +141,6 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       state: 'published',
       guards: null,
       releasedBefore: null,
-      unchangedSince: null,
       warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
     },
   };

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import { CHECKS } from '../gate/checks.ts';
-import { failedChecks, NOTHING_RELEASED, type ReleasedBefore } from '../gate/report.ts';
-import { type History, NO_HISTORY } from '../gate/subject.ts';
+import type { Facts } from '../gate/facts.ts';
+import { passGate, type Verdict } from '../gate/gate.ts';
+import { failedChecks, type ReleasedBefore } from '../gate/report.ts';
+import { type History, type Judged, NO_HISTORY } from '../gate/subject.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { type Manifest, storedManifestSchema } from './manifest.ts';
@@ -12,6 +15,23 @@ const MOST_COMPARED = 7;
 const MOST_LOOKED_AT = 30;
 /** The most first records, and the most endings, that a manifest copies from earlier ones. */
 const MOST_CARRIED = 20;
+
+interface Deps {
+  bucket: Pick<Bucket, 'list' | 'read'>;
+  deployment: Deployment;
+  now: () => Date;
+}
+
+export interface JudgedFile extends Verdict {
+  history: History;
+}
+
+/** Judges a file that was read to its end, under today's settings. */
+export async function judgeExport(run: Judged, facts: Facts, { bucket, deployment, now }: Deps): Promise<JudgedFile> {
+  const today = now().toISOString().slice(0, 10);
+  const history = run.publish ? await readHistory(bucket, { ...run, today }) : NO_HISTORY;
+  return { ...passGate({ run, settings: deployment.entities[run.entity], facts, history }), history };
+}
 
 interface Wanted {
   entity: Entity;
@@ -61,14 +81,11 @@ function add(history: History, manifest: Manifest, { newNormal, released }: Poin
 function releasedOf({ file: { content, format }, guards, run }: Manifest): ReleasedBefore {
   const { firstRecord = null, ending = null, width = null } = content ?? {};
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
-  const taught = new Set(CHECKS.flatMap(({ id, teaches }) => (teaches && stopped.includes(id) ? [teaches] : [])));
+  const taught = CHECKS.filter(({ id }) => stopped.includes(id));
   return {
-    ...NOTHING_RELEASED,
     headers: firstRecord === null ? [] : [{ firstRecord, columns: run.request.columns }],
-    endings: ending && taught.has('ending') ? [{ ...ending, width, format }] : [],
-    empty: taught.has('empty'),
-    laterHeaders: taught.has('laterHeaders'),
-    repeatedHeaders: taught.has('repeatedHeaders'),
+    endings: ending && taught.some(({ teaches }) => teaches === 'ending') ? [{ ...ending, width, format }] : [],
+    checks: taught.flatMap(({ id, teaches }) => (teaches === 'check' ? [id] : [])),
   };
 }
 
@@ -76,9 +93,7 @@ function releasedOf({ file: { content, format }, guards, run }: Manifest): Relea
 function remember(known: ReleasedBefore, more: ReleasedBefore): void {
   known.headers = joined(known.headers, more.headers);
   known.endings = joined(known.endings, more.endings);
-  known.empty ||= more.empty;
-  known.laterHeaders ||= more.laterHeaders;
-  known.repeatedHeaders ||= more.repeatedHeaders;
+  known.checks = joined(known.checks, more.checks);
 }
 
 function joined<T>(known: readonly T[], more: readonly T[]): T[] {

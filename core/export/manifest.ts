@@ -45,9 +45,6 @@ export const manifestSchema = z.object({
   releasedBefore: z
     .nullable(releasedBeforeSchema)
     .check(z.describe('What a person has accepted in earlier files of this plan.')),
-  unchangedSince: z
-    .nullable(z.iso.date())
-    .check(z.describe('Since this date the files have had the same size and CRC-32; null = it differs from the last.')),
   checks: z.int().check(z.minimum(1), z.describe('How often the status of the export was read.')),
   unansweredCreates: z
     .int()

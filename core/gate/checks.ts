@@ -27,8 +27,8 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** What a release changes for later files of the same kind. */
-  teaches?: 'ending' | 'empty' | 'laterHeaders' | 'repeatedHeaders';
+  /** A release lets later files pass: any that fails this check, or those with the same ending. */
+  teaches?: 'check' | 'ending';
   /** A person has released a file of the same kind, so a file that fails the check passes. */
   isReleased?: (subject: Subject) => boolean;
   /** No measure: the check does not apply to the file. */
@@ -49,8 +49,8 @@ export const CHECKS: GateCheck[] = [
     id: 'empty',
     setting: 'until an empty file is released',
     stops: 'with 0 bytes, or an empty file inside',
-    teaches: 'empty',
-    isReleased: ({ history }) => history.releasedBefore.empty,
+    teaches: 'check',
+    isReleased: (subject) => wasReleased(subject, 'empty'),
     measure: ({ facts }) => ({ measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 }),
     words: () => 'is empty',
   },
@@ -198,8 +198,8 @@ export const CHECKS: GateCheck[] = [
     id: 'repeatedHeader',
     setting: 'until a file with headers further down is released',
     stops: 'that repeats its header further down: the file twice, or several pages',
-    teaches: 'repeatedHeaders',
-    isReleased: ({ history: { releasedBefore } }) => releasedBefore.repeatedHeaders || releasedBefore.laterHeaders,
+    teaches: 'check',
+    isReleased: (subject) => wasReleased(subject, 'repeatedHeader') || wasReleased(subject, 'otherHeader'),
     measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },
     words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
   },
@@ -207,8 +207,8 @@ export const CHECKS: GateCheck[] = [
     id: 'otherHeader',
     setting: 'until a file with other headers further down is released',
     stops: 'with another header further down: other columns, or another order',
-    teaches: 'laterHeaders',
-    isReleased: ({ history }) => history.releasedBefore.laterHeaders,
+    teaches: 'check',
+    isReleased: (subject) => wasReleased(subject, 'otherHeader'),
     measure: ({ facts: { content } }) => content && { measured: content.otherHeaders, atMost: 0 },
     words: ({ measured }) =>
       `has ${countText(measured ?? 0, 'header')} of other columns, or of another order, further down`,
@@ -263,6 +263,8 @@ export const CHECKS: GateCheck[] = [
 ];
 
 const columnsText = (count: number) => countText(count, 'column');
+
+const wasReleased = ({ history }: Subject, id: string) => history.releasedBefore.checks.includes(id);
 
 /** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
 function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {

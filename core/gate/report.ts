@@ -40,19 +40,11 @@ export const releasedBeforeSchema = z.object({
   endings: z
     .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
     .check(z.describe('How such files end, with the width and format of the released one.')),
-  empty: z.boolean().check(z.describe('A file may be empty.')),
-  laterHeaders: z.boolean().check(z.describe('A file may have headers further down.')),
-  repeatedHeaders: z._default(z.boolean(), false).check(z.describe('A file may repeat its header further down.')),
+  checks: z.array(z.string()).check(z.describe('Checks that stop no later file.')),
 });
 export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
 
-export const NOTHING_RELEASED: ReleasedBefore = {
-  headers: [],
-  endings: [],
-  empty: false,
-  laterHeaders: false,
-  repeatedHeaders: false,
-};
+export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], checks: [] };
 
 export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);

@@ -5,7 +5,7 @@ import { type Content, type Facts, isEmptyFile } from './facts.ts';
 import { NOTHING_RELEASED, type ReleasedBefore } from './report.ts';
 
 /** A published export that a file is compared with. */
-type PublishedExport = Pick<Manifest, 'execution' | 'unchangedSince' | 'run' | 'file'>;
+type PublishedExport = Pick<Manifest, 'execution' | 'run' | 'file'>;
 
 /** The published exports of one plan, as far as a file is compared with them. */
 export interface History {

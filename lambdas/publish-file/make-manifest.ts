@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
-import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
+import type { JudgedFile } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';
@@ -25,7 +25,6 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
     state: !passed ? 'quarantined' : run.publish ? 'published' : 'unpublished',
     guards: report,
     releasedBefore: carriedOn(history.releasedBefore),
-    unchangedSince: unchangedSince(history, run.date, file),
     checks: state.checks,
     unansweredCreates: state.unansweredCreates,
     warnings: [...run.remarks, ...remarks, ...warningsOf({ ...state, ...file }), ...judged.remarks],

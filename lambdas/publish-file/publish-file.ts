@@ -1,5 +1,5 @@
 import { RunError } from '../../core/errors.ts';
-import { judgeExport } from '../../core/export/judge.ts';
+import { judgeExport } from '../../core/export/history.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
 import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/gate.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { leftOutToday } from '../../core/columns/left-out.ts';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
-import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
+import { type JudgedFile, judgeExport } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, manifestKeyOf, readPointer, runPrefix } from '../../core/export/pointer.ts';

@@ -30,7 +30,6 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
     state: 'published',
     guards: null,
     releasedBefore: null,
-    unchangedSince: null,
     checks: 2,
     unansweredCreates: 0,
     warnings: [],

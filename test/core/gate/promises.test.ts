@@ -310,10 +310,10 @@ test.each<[header: string[], warnings: number]>([
   expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).remarks).toHaveLength(warnings);
 });
 
-test.each<[taught: string, content: Partial<Content>, stopped: string[]]>([
-  ['repeatedHeaders', { repeatedHeaders: 2 }, []],
-  ['repeatedHeaders', { otherHeaders: 1 }, ['otherHeader']],
-  ['laterHeaders', { otherHeaders: 1, repeatedHeaders: 1 }, []],
-])('after a release that sets %s, a file with %j is stopped by %j', (taught, content, stopped) => {
-  expect(stoppedBy(ofContent(content), { history: released({ [taught]: true }, factsOf(10)) })).toEqual(stopped);
+test.each<[released: string, content: Partial<Content>, stopped: string[]]>([
+  ['repeatedHeader', { repeatedHeaders: 2 }, []],
+  ['repeatedHeader', { otherHeaders: 1 }, ['otherHeader']],
+  ['otherHeader', { otherHeaders: 1, repeatedHeaders: 1 }, []],
+])('after a release from the check %s, a file with %j is stopped by %j', (check, content, stopped) => {
+  expect(stoppedBy(ofContent(content), { history: released({ checks: [check] }, factsOf(10)) })).toEqual(stopped);
 });

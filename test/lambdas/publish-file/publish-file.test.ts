@@ -86,7 +86,6 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
       medianRows: null,
     },
     releasedBefore: null,
-    unchangedSince: null,
     checks: 3,
     unansweredCreates: 0,
     warnings: ['Columns changed.'],

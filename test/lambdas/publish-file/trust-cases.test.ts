@@ -269,13 +269,12 @@ describe('required columns and drift settings', () => {
 });
 
 describe('dates', () => {
-  test('publishes equal bytes of another export, with the date since which they are unchanged', async () => {
+  test('publishes equal bytes of another export', async () => {
     const nights = await behindNights();
 
     const end = await nights.night({ date: DATE, bytes: csv(240), run: RUN });
 
     expect(outcomeOf(end), end.cause).toBe('PUBLISHED');
-    expect(end.manifest?.unchangedSince).toBe('2026-11-13');
   });
 
   test('compares a rerun on the date of a new normal with the released file', async () => {
