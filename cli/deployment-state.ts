@@ -14,8 +14,8 @@ import { asciiText } from './support/text.ts';
 
 /** The state of a deployment besides its runs and files: its nightly rules, its grant, its raised alarms. */
 
-/** The state of a nightly rule. `paused`: by hand; `off`: by the configuration; `unknown`: it could not be read. */
-export const RULE_STATES = ['on', 'paused', 'withoutRule', 'changed', 'off', 'unknown'] as const;
+/** The state of a nightly rule. `paused`: by hand; `off`: by the configuration. */
+export const RULE_STATES = ['on', 'paused', 'withoutRule', 'changed', 'off'] as const;
 export type RuleState = (typeof RULE_STATES)[number];
 export type Rules = Record<Entity, RuleState>;
 
@@ -25,7 +25,6 @@ export const RULE_WORDS: Record<RuleState, string> = {
   withoutRule: 'without a rule',
   changed: 'rule changed',
   off: 'switched off',
-  unknown: 'rule unknown',
 };
 
 /** `paused: leads`, for each state in which rules do not start their entities as deployed. */
@@ -54,21 +53,6 @@ export async function rulesOf(
     }
   };
   return Object.fromEntries(await eachOf(ENTITIES, read)) as Rules;
-}
-
-/** The rules. If they cannot be read, a rule is `off` if the configuration switches it off, otherwise `unknown`. */
-export async function rulesIfReadable(
-  target: Pick<Target, 'events' | 'stack'>,
-  configured: Deployment,
-  warn: (sentence: string) => void,
-): Promise<Rules> {
-  try {
-    return await rulesOf(target, configured);
-  } catch (error) {
-    warn(`The rules were not read: ${ended(error).sentence}`);
-    const state = (entity: Entity) => (configured.entities[entity].enabled ? 'unknown' : 'off');
-    return Object.fromEntries(ENTITIES.map((entity) => [entity, state(entity)])) as Rules;
-  }
 }
 
 /** Whether the error says that the rule does not exist. */

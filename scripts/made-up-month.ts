@@ -65,7 +65,6 @@ export function madeUpMonth(
     nights: NIGHTS,
     published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
-    attemptsKnown: true,
     endedWell: {},
     recorded: [],
     newest: {},

@@ -10,7 +10,7 @@ import {
   manifestsAt,
   type PublishedRun,
 } from '../data/stored-manifests.ts';
-import { type Rules, rulesIfReadable } from '../deployment-state.ts';
+import { type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
@@ -42,52 +42,44 @@ export interface Facts {
   attempts: Attempt[];
   /** When the newest run that ended well was started, even if it published nothing, by entity with an attempt. */
   endedWell: Partial<Record<Entity, string>>;
-  /** Whether the executions could be read. */
-  attemptsKnown: boolean;
   rules: Rules;
 }
 
 type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
 
 interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'now'> {
-  /** Called with a sentence for each part that could not be read. */
+  /** Called with a sentence for each object that could not be read. */
   warn: (sentence: string) => void;
 }
 
-/** Reads bucket, machine and rules. Reports an unreadable part and leaves it out, except for the bucket. */
+/** Reads bucket, machine and rules. Reports an unreadable object and leaves it out. */
 export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const { configured, now, nights } = wanted;
   const since = firstStartNeeded(configured, now, nights);
   const manifests = createManifests(target);
   // Read before the records, so that a run that ends in between is in at least one of them.
-  const found = await attemptsOf(target, since, configured.timeZone, warn);
-  const attempts = found ?? [];
+  const attempts = await attemptsOf(target, since, configured.timeZone, warn);
   const [recorded, newest, endedWell, rules] = await Promise.all([
     recordedNights(manifests, since, warn),
     newestRuns(manifests, warn),
     runsEndedWell(manifests, attempts, warn),
-    rulesIfReadable(target, configured, warn),
+    rulesOf(target, configured),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
-  const known = { attempts, attemptsKnown: found !== null, endedWell };
-  return { ...wanted, deployedAt: target.stackCreatedAt, recorded, newest, rules, published, ...known };
+  const deployedAt = target.stackCreatedAt;
+  return { ...wanted, deployedAt, recorded, newest, rules, published, attempts, endedWell };
 }
 
-/** The exports that failed or are in progress; `null` if executions cannot be read. */
-async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: Wanted['warn']) {
-  try {
-    const runs = await listRuns(target, { entities: [], since, failed: true, running: true, timeZone, warn });
-    return runs.flatMap((run): Attempt[] => {
-      const { entity, date, what, outcome } = run;
-      const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
-      // A run that was stopped has no error: it has the word that `list` prints.
-      const error = run.error ?? (outcome === 'running' ? null : run.status);
-      return counts ? [{ ...run, entity, date, error }] : [];
-    });
-  } catch (error) {
-    warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
-    return null;
-  }
+/** The exports that failed or are in progress. */
+async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: Wanted['warn']): Promise<Attempt[]> {
+  const runs = await listRuns(target, { entities: [], since, failed: true, running: true, timeZone, warn });
+  return runs.flatMap((run) => {
+    const { entity, date, what, outcome } = run;
+    const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
+    // A run that was stopped has no error: it has the word that `list` prints.
+    const error = run.error ?? (outcome === 'running' ? null : run.status);
+    return counts ? [{ ...run, entity, date, error }] : [];
+  });
 }
 
 async function newestRuns(manifests: Manifests, warn: Wanted['warn']) {
@@ -132,10 +124,6 @@ async function publishedRuns(
   const full = pointers.flat().filter((pointer) => pointer?.kind !== 'partial');
   const keys = [...latest, ...full, ...files].flatMap((one) => one?.manifestKey ?? []);
   return manifestsAt(manifests, keys, warn);
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown error';
 }
 
 function dayOf(time: Date): string {

@@ -10,7 +10,7 @@ import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { allText, CALL_SECONDS, type DeploymentResult, eachDeployment } from './all-deployments.ts';
-import { adviceFor, type Cell, type EntityNights, type NightOutcome, type Nights, nightsOf } from './night.ts';
+import { adviceFor, type Cell, type EntityNights, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 import { hoursBetween, statusText } from './status-text.ts';
@@ -66,7 +66,7 @@ async function status(options: StatusOptions): Promise<void> {
 }
 
 function exitCodeOf({ ok }: Status): number {
-  return ok === null ? ENVIRONMENT : ok ? 0 : RUN_FAILED;
+  return ok ? 0 : RUN_FAILED;
 }
 
 function documentOf(looks: DeploymentResult[], now: Date) {
@@ -96,9 +96,7 @@ async function statusOf(target: Target, place: TargetOptions, date: string | und
   clockWarning(facts).forEach(warn);
   const judged = judge(facts, place, date);
   const dead =
-    judged.ok !== false && grant?.trouble
-      ? { ok: false, headline: `${judged.headline}; the grant cannot be used` }
-      : {};
+    judged.ok && grant?.trouble ? { ok: false, headline: `${judged.headline}; the grant cannot be used` } : {};
   return { deployment, ...judged, ...dead, alarms, grant, warnings };
 }
 
@@ -129,12 +127,8 @@ function judge(facts: Facts, place: TargetOptions, date: string | undefined): Ju
   const cells = rows.map(({ last }) => last);
   const exported = date === undefined ? nights.exported : null;
   const names = date === undefined ? LAST_NIGHT : { past: date, open: date };
-  const unknown = cells.filter((cell) => !isCertain(facts, cell)).map(({ entity }) => entity);
-  const isBad = rows.some(({ last, failedSince }) => (isCertain(facts, last) && last.missing) || failedSince);
-  const ok = isBad ? false : unknown.length > 0 ? null : true;
-  // While the status is not known, the headline reports no date as missing.
-  const answer = answerOf({ ...nights, rows, exported }, names).text;
-  const headline = ok === null ? `${names.past}: not known of ${unknown.join(', ')}` : answer;
+  const ok = rows.every(({ last, failedSince }) => !last.missing && !failedSince);
+  const headline = answerOf({ ...nights, rows, exported }, names).text;
   const entities = rows.map((row) => ({ ...rowOf(facts, row), advice: adviceOf(row, cells, facts, place) }));
   return { ...all, ok, headline, entities, night: exported ? null : nightOf(nights, date) };
 }
@@ -173,18 +167,8 @@ function firstStart(rows: EntityNights[]): Status['nextStart'] {
   return first ? { ...first, at: first.at.toISOString() } : null;
 }
 
-/** The command to type; `null` if no command helps or is known. */
+/** The command to type; `null` if nothing is wrong. */
 function adviceOf({ last, failedSince }: EntityNights, night: Cell[], facts: Facts, place: TargetOptions) {
   if (!last.missing) return failedSince && commandFor(`show ${quoted(failedSince.run)}`, place);
-  return isCertain(facts, last) ? adviceFor(last, night, facts, place) : null;
-}
-
-/**
- * Whether the outcome of a date is known: if the executions are not, a run of that date may be in progress. If the rule
- * is not, its start may never come.
- */
-function isCertain({ attemptsKnown, rules }: Facts, { entity, outcome, error }: Cell): boolean {
-  if (outcome === 'due' && rules[entity] === 'unknown') return false;
-  const certain: NightOutcome[] = ['published', 'warned', 'withoutTable', 'none', 'off', 'paused', 'withoutRule'];
-  return attemptsKnown || error !== null || certain.includes(outcome);
+  return adviceFor(last, night, facts, place);
 }

@@ -9,7 +9,7 @@ import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
-import { RULE_WORDS, type RuleState, type Rules, rulesIfReadable } from '../deployment-state.ts';
+import { RULE_WORDS, type RuleState, type Rules, rulesOf } from '../deployment-state.ts';
 import { ended } from '../support/aws-error.ts';
 import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
@@ -74,7 +74,7 @@ async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
 /** The state of the rules, if they can be read: before the first deployment there are none. */
 async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
   try {
-    return await rulesIfReadable(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment, printErr);
+    return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
   } catch (error) {
     printErr(`The rules were not read: ${ended(error).sentence}`);
     return null;

@@ -30,12 +30,8 @@ export const statusSchema = z.object({
   deployment: z.string(),
   madeAt: z.iso.datetime(),
   ok: z
-    .nullable(z.boolean())
-    .check(
-      z.describe(
-        'Whether readers have every date that is due, no newer run failed, and the grant can be used; null = unknown.',
-      ),
-    ),
+    .boolean()
+    .check(z.describe('Whether readers have every date that is due, no newer run failed, and the grant can be used.')),
   headline: z.string(),
   entities: z.array(rowSchema),
   night: z

@@ -11,15 +11,13 @@ type Stream = { isTTY?: boolean };
 
 /** The screen of one deployment: the answer, the missing dates with commands, then the rest. */
 export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
-  const { deployment, headline, ok, entities, warnings } = status;
+  const { deployment, headline, entities, warnings } = status;
   const paint = painterOf(stream);
   const tone = toneOf(status);
   const warned = warnings.map((warning) => paint('warned')(`! ${printableLine(warning)}`));
   if (entities.length === 0) return [paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`), ...warned].join('\n');
-  const told =
-    ok === null ? `status could not find out whether every date that is due is complete. ${headline}` : headline;
   return [
-    paint(tone)(`${SIGNS[tone]} ${told} (${deployment})`),
+    paint(tone)(`${SIGNS[tone]} ${headline} (${deployment})`),
     '',
     ...tableLines(entities, stream),
     '',
@@ -28,8 +26,7 @@ export function statusText(status: Status, place: TargetOptions, stream: Stream)
   ].join('\n');
 }
 
-export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good' | 'bad' | 'open' | 'unknown' {
-  if (ok === null) return 'unknown';
+export function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good' | 'bad' | 'open' {
   if (!ok) return 'bad';
   const tones = entities.map(({ state }) => CELLS[state].tone);
   return tones.includes('open') || tones.every((tone) => tone === undefined) ? 'open' : 'good';
@@ -67,13 +64,10 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 }
 
 /** The state in words: with the error of a failed run, and with the state of the rule if it is not on. */
-function stateText({ state, error, rule, missing, advice, failedSince }: StatusRow): string {
-  if (missing && advice === null) return 'unknown';
+function stateText({ state, error, rule, failedSince }: StatusRow): string {
   const since = failedSince ? `; ${printableLine(failedSince.error ?? 'failed')} since` : '';
   const word = `${isEnded(state) && error ? printableLine(error) : CELLS[state].word}${since}`;
-  // A warning reports rules that could not be read; here they matter only where a start is still to come.
-  const isSilent = rule === 'on' || rule === state || (rule === 'unknown' && state !== 'due');
-  return isSilent ? word : `${word}; ${RULE_WORDS[rule]}`;
+  return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
 function footLines(

@@ -3,7 +3,6 @@ import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
-import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { rules } from '../support/cloud/rules.ts';
@@ -31,6 +30,8 @@ test('leaves out an object that cannot be read, and warns of it', async () => {
     cloud.publish({ date, execution: `run-${date}` });
   cloud.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('no JSON'));
   cloud.objects.set('runs/entity=leads/run=run-2026-11-19/_manifest.json', Buffer.from('{"schemaVersion":9}'));
+  cloud.publish({ entity: 'contacts', execution: 'gone' });
+  cloud.objects.delete('runs/entity=contacts/run=gone/_manifest.json');
   const told: string[] = [];
   const wanted = {
     deployment: 'test',
@@ -41,6 +42,7 @@ test('leaves out an object that cannot be read, and warns of it', async () => {
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
   expect(facts.published.map(({ manifest }) => manifest.run.date).sort()).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
+    'The manifest of a published file is missing: runs/entity=contacts/run=gone/_manifest.json.',
     expect.stringMatching(/^The object published\/entity=leads\/date=2026-11-18\.json has unexpected content/),
     expect.stringMatching(/^The object runs\/entity=leads\/run=run-2026-11-19\/_manifest\.json has unexpected content/),
   ]);
@@ -73,24 +75,4 @@ test('without a record, uses pointers, failed runs and rules, and ignores supers
   ]);
   expect(facts.rules).toMatchObject({ meetings: 'paused', leads: 'withoutRule', contacts: 'on' });
   expect(said).toEqual([]);
-});
-
-test('reports what it may not read, and leaves it out', async () => {
-  const cloud = await aws(denied('ListExecutions', 'DescribeRule'));
-  cloud.publish();
-  cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');
-  const said: string[] = [];
-  const facts = await gatherFacts(cloud.target, {
-    deployment: 'test',
-    configured: deployment({ entities: { employers: { enabled: false } } }),
-    nights: 3,
-    now: new Date('2026-11-20T12:00:00Z'),
-    warn: (line) => said.push(line),
-  });
-  expect(facts).toMatchObject({ published: [], attempts: [], rules: { employers: 'off', leads: 'unknown' } });
-  expect(said.sort()).toEqual([
-    expect.stringMatching(/^Runs that failed are not shown: .*AccessDenied/),
-    'The manifest of a published file is missing: runs/entity=leads/run=leads-night/_manifest.json.',
-    expect.stringMatching(/^The rules were not read: AWS denies access/),
-  ]);
 });

@@ -40,7 +40,6 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
     deployedAt: new Date('2026-11-01T12:00:00Z'),
     published: [file(BEFORE)],
     attempts: [],
-    attemptsKnown: true,
     endedWell: {},
     recorded: [],
     newest: {},

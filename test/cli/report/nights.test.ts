@@ -172,8 +172,8 @@ test('reports no incomplete night before the first night', () => {
   expect(headline(young)).toBe('First night at 01:00 UTC; exported so far: leads');
   expect(headlineOf(nightsOf(young)).notes.join()).not.toContain('complete');
   expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
-  const unknown = Object.fromEntries(ENTITIES.map((entity) => [entity, 'unknown'])) as Facts['rules'];
-  expect(headline({ ...young, rules: unknown })).toBe('No next start is known; exported so far: leads');
+  const paused = Object.fromEntries(ENTITIES.map((entity) => [entity, 'paused'])) as Facts['rules'];
+  expect(headline({ ...young, rules: paused })).toBe('No next start is known; exported so far: leads');
 });
 
 test('counts entities as missing if only failures of others are known', () => {
