@@ -151,6 +151,19 @@ describe('a success that S3 would not send', () => {
     expect(once.restarts).toBe(0);
     expectNothing(always, 'store-unavailable');
   });
+
+  const PART_ONE = '<Part><PartNumber>1</PartNumber><ETag>"x"</ETag><Size>9</Size></Part>';
+  test.each([
+    ['no parts', ''],
+    ['the same place again', `<NextPartNumberMarker>0</NextPartNumberMarker>${PART_ONE}`],
+  ])('a list of parts that goes on with %s is not read without end', async (_name, inner) => {
+    const page = `<ListPartsResult><IsTruncated>true</IsTruncated>${inner}</ListPartsResult>`;
+
+    const ran = await transferWith('ListParts', failing('ListParts', { page }));
+
+    expectNothing(ran, 'store-unavailable');
+    expect(callsOf(ran, 'ListParts')).toHaveLength(1);
+  });
 });
 
 describe('final trouble', () => {

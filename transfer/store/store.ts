@@ -3,7 +3,7 @@ import { crc32Text, crc32Value } from '../base/crc32.ts';
 import type { SentRequest } from '../base/http.ts';
 import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
-import { RetryableError } from '../base/transfer-errors.ts';
+import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { elementsOf, readResponse, StoreClient, textOf } from './store-client.ts';
 
@@ -78,7 +78,9 @@ export class Store {
       const { text } = await this.#client.request({ method: 'GET', key, query, action: 'looked up' });
       found.push(...elementsOf(text, 'Part').flatMap(partOf));
       if (textOf(text, 'IsTruncated') !== 'true') return found;
-      marker = Number(textOf(text, 'NextPartNumberMarker'));
+      const next = Number(textOf(text, 'NextPartNumberMarker'));
+      if (!(next > marker)) throw new TransferError('store-unavailable', 'The list of stored parts does not end.');
+      marker = next;
     }
   }
 
