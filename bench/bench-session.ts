@@ -1,36 +1,39 @@
 import { join } from 'node:path';
-import { ENTITIES } from '../core/config/entities.ts';
-import { endLeftovers, openRunRecord, type RunRecord } from '../local/processes/run-record.ts';
+import { startRun } from '../cli/runs/executions.ts';
+import { followRun } from '../cli/runs/follow.ts';
+import { ENTITIES, type Entity } from '../core/config/entities.ts';
+import { endLeftovers, openRunRecord } from '../local/processes/run-record.ts';
 import { openSession, type Session } from '../local/session.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
 import type { Kit } from './kit.ts';
 
-/** Runs work with a record of the processes that it starts, and ends them in any case. */
-async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<void> {
+/** Runs work with the whole product in its own local cloud, and ends all processes in any case. */
+export async function withSession(
+  { screen }: Kit,
+  sandboxOptions: SandboxOptions,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
   const cacheDir = join(import.meta.dirname, '..', '.cache');
   await endLeftovers(cacheDir);
   const record = await openRunRecord(cacheDir);
   try {
-    await work(record);
+    const own = { json: false, keep: false, secondNight: false, tables: false, pollSeconds: 1, updates: false };
+    const interrupt = new AbortController();
+    const session = await openSession(
+      { entities: [...ENTITIES], ...own },
+      { screen, record, interrupt, sandboxOptions },
+    );
+    await work(session);
+    await session.close();
   } finally {
     await record.close();
   }
 }
 
-/** Runs work with the whole product in its own local cloud. */
-export async function withSession(
-  { json, screen }: Kit,
-  sandboxOptions: SandboxOptions,
-  work: (session: Session) => Promise<void>,
-): Promise<void> {
-  await withRecord(async (record) => {
-    const own = { keep: false, secondNight: false, tables: false, pollSeconds: 1, updates: false };
-    const interrupt = new AbortController();
-    const session = await openSession(
-      { entities: [...ENTITIES], json, ...own },
-      { screen, record, interrupt, sandboxOptions },
-    );
-    await work(session);
-    await session.close();
-  });
+/** Runs the export of an entity. @throws Error unless it succeeds */
+export async function runOf({ target }: Session, entity: Entity) {
+  const { executionArn } = await startRun(target, entity, {});
+  const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
+  if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
+  return { executionArn, seconds: report.seconds };
 }

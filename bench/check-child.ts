@@ -4,8 +4,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { fileSource } from '../core/file/byte-source.ts';
 import { readContent } from '../core/file/read-content.ts';
-import { type CheckJob, type CheckReading, columnNames } from './check-files.ts';
+import type { CheckJob, CheckReading } from './check-files.ts';
 import { answer, costOf, jobOfChild } from './child.ts';
+import { columnNames } from './csv-files.ts';
 
 /** Reads a file to its end with one reader and reports the cost. */
 

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGzip } from 'node:zlib';
 import { ZipFile } from 'yazl';
 import { streaming } from '../lib/workflow/node-options.ts';
 import { inChild, type ProcessCost } from './child.ts';
+import { columnNames, NAMES } from './csv-files.ts';
 
 /** The job of a benchmark process. */
 export interface CheckJob {
@@ -32,121 +32,6 @@ export function readFile(job: CheckJob): Promise<CheckReading> {
   return inChild(join(import.meta.dirname, 'check-child.ts'), job, env);
 }
 
-/** The names of the columns of every file. */
-export const columnNames = (count: number) => Array.from({ length: count }, (_, column) => `column${column}`);
-
-/** A CSV file for the benchmark. */
-export interface Text {
-  id: string;
-  what: string;
-  /** Whether the other programs cannot read its encoding. */
-  ours?: true;
-  columns: number;
-  /** A lower minimum speed for this file. */
-  least?: number;
-  bytes: (size: number) => Buffer;
-}
-
-const NAMES = ['דוד', 'שרה', 'משה', 'רחל', 'יעל'];
-const CITIES = ['תל אביב', 'חיפה', 'ירושלים', 'באר שבע'];
-
-const hebrewRow = (row: number) => [
-  ...[row, NAMES[row % 5], CITIES[row % 4], `05${(row * 7919) % 100_000_000}`],
-  ...[`2026-11-${10 + (row % 20)}`, row % 3 ? 'active' : '', row * 3.5],
-];
-const latinRow = (row: number) => [
-  ...[row, `name${row % 977}`, `person${row}@example.com`, `05${(row * 7919) % 100_000_000}`, 'Street 12'],
-  ...[`2026-11-${10 + (row % 20)}T08:00:00Z`, row % 3 ? 'active' : '', '', row * 3.5, 'A remark of some words'],
-];
-const shortRow = (row: number) => [row % 97, NAMES[row % 5], row % 7, '', 'x'.repeat(row % 5), `"א${row % 11}"`];
-const quotedRow = (row: number) =>
-  [...hebrewRow(row), row % 5 ? 'short' : 'a ""remark"",\nin two lines'].map((cell) => `"${cell}"`);
-const labelsRow = (row: number) => [
-  ...['Column1', NAMES[row % 5], 'column2', CITIES[row % 4], row * 7919, row % 3 ? 'active' : '', 'a remark'],
-];
-
-/** A file of at least the size: a header and repeated rows. */
-function csvOf(row: (place: number) => unknown[], lineBreak = '\n', encode = (text: string) => Buffer.from(text)) {
-  return (size: number) => {
-    const rows = Array.from({ length: 20_000 }, (_, place) => `${row(place).join(',')}${lineBreak}`);
-    const part = encode(rows.join(''));
-    const header = encode(`${columnNames(row(0).length).join(',')}${lineBreak}`);
-    return Buffer.concat([header, ...Array(Math.ceil(size / part.length)).fill(part)]);
-  };
-}
-
-/** Hebrew letters start at 0xe0 in windows-1255. */
-const windows1255 = (text: string) =>
-  Buffer.from(
-    text.replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
-    'latin1',
-  );
-const utf16 = (text: string) => Buffer.from(text, 'utf16le');
-
-const HEBREW: Text = {
-  id: 'hebrew',
-  what: '7 short fields, Hebrew, UTF-8',
-  columns: 7,
-  bytes: csvOf(hebrewRow),
-};
-
-const QUOTED: Text = {
-  id: 'quoted',
-  what: '8 fields in quotation marks, line breaks in them',
-  columns: 8,
-  bytes: csvOf(quotedRow),
-};
-
-export const TEXTS: Text[] = [
-  { id: 'short', what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8', columns: 6, bytes: csvOf(shortRow) },
-  HEBREW,
-  { id: 'ascii', what: '10 fields, ASCII, CRLF', columns: 10, bytes: csvOf(latinRow, '\r\n') },
-  QUOTED,
-  {
-    ...HEBREW,
-    ...{ id: 'windows-1255', what: '7 short fields, Hebrew, windows-1255', ours: true },
-    bytes: csvOf(hebrewRow, '\r\n', windows1255),
-  },
-  {
-    ...HEBREW,
-    ...{ id: 'utf-16', what: '7 short fields, Hebrew, UTF-16', ours: true },
-    bytes: csvOf(hebrewRow, '\r\n', utf16),
-  },
-  {
-    ...{ id: 'labels', what: '7 fields, of which some are names of columns, the first too', least: 150 },
-    ...{ columns: 7, bytes: csvOf(labelsRow) },
-  },
-];
-
-/** Texts that are measured packed as well. Equal rows unpack to the most content for their packed bytes. */
-export const PACKED: Text[] = [
-  { ...HEBREW, id: 'gzip', what: 'gzip of 7 short fields, Hebrew, UTF-8' },
-  { ...QUOTED, id: 'gzip-quoted', what: 'gzip of 8 fields in quotation marks' },
-  { ...HEBREW, id: 'gzip-equal', what: 'gzip of equal rows', bytes: csvOf(() => hebrewRow(1)) },
-];
-
-/** @returns bytes of the content */
-export async function writeGzip(text: Text, path: string, size: number): Promise<number> {
-  const header = text.bytes(0);
-  const part = text.bytes(1).subarray(header.length);
-  const { content, bytes } = counted([header, ...Array<Buffer>(Math.ceil(size / part.length)).fill(part)]);
-  await pipeline(content, createGzip(), createWriteStream(path));
-  return bytes();
-}
-
-/** A stream of the pieces, and the number of bytes that were read from it. */
-function counted(pieces: Iterable<string | Buffer>) {
-  let bytes = 0;
-  function* content() {
-    for (const piece of pieces) {
-      const buffer = Buffer.from(piece);
-      bytes += buffer.length;
-      yield buffer;
-    }
-  }
-  return { content: Readable.from(content()), bytes: () => bytes };
-}
-
 /** A spreadsheet of 21 columns. Half of the texts repeat a few; the others never repeat and may be shared by number. */
 export const SHEETS = [
   { id: 'xlsx-inline', what: 'xlsx, 21 columns, texts in the cells', texts: 'inline' },
@@ -158,9 +43,9 @@ type Texts = (typeof SHEETS)[number]['texts'];
 
 const MOST_ROWS = 1_048_575;
 const COLUMNS = columnNames(SHEET_COLUMNS);
-const isNumber = (column: number) => column % 3 === 0;
-/** Columns whose texts never repeat. */
-const DIFFERENT = COLUMNS.flatMap((_, column) => (!isNumber(column) && column % 2 === 1 ? [column] : []));
+/** Of three columns, the first has numbers, the second texts that never repeat, the third texts of which some repeat. */
+const kindOf = (column: number) => (['number', 'different', 'repeated'] as const)[column % 3];
+const DIFFERENT = COLUMNS.flatMap((_, column) => (kindOf(column) === 'different' ? [column] : []));
 const differentText = (row: number, column: number) => `person${row}.${column}@example.com`;
 
 /** @returns bytes of the content */
@@ -181,12 +66,13 @@ function* sheetXml(rows: number, texts: Texts): Generator<string> {
 
 function cellXml(row: number, column: number, texts: Texts): string {
   const place = `${String.fromCharCode(65 + column)}${row}`;
+  const kind = kindOf(column);
+  // Style 1 is a date.
   if (column === 18) return `<c r="${place}" s="1"><v>${40_000 + (row % 5000)}</v></c>`;
-  if (isNumber(column)) return `<c r="${place}"><v>${row * 3.57}</v></c>`;
-  const different = DIFFERENT.indexOf(column);
-  if (texts === 'shared' && different >= 0)
-    return `<c r="${place}" t="s"><v>${(row - 2) * DIFFERENT.length + different}</v></c>`;
-  const text = different < 0 ? `${NAMES[row % 5]} ${column}` : differentText(row, column);
+  if (kind === 'number') return `<c r="${place}"><v>${row * 3.57}</v></c>`;
+  if (texts === 'shared' && kind === 'different')
+    return `<c r="${place}" t="s"><v>${(row - 2) * DIFFERENT.length + DIFFERENT.indexOf(column)}</v></c>`;
+  const text = kind === 'repeated' ? `${NAMES[row % 5]} ${column}` : differentText(row, column);
   return `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
 }
 
@@ -197,39 +83,43 @@ function* sharedXml(rows: number): Generator<string> {
   yield '</sst>';
 }
 
-const RELATED = 'http://schemas.openxmlformats.org/package/2006/relationships';
-const relationships = (...targets: [type: string, target: string][]) => {
-  const all = targets.map(([type, target]) => `<Relationship Id="${type}" Type="/${type}" Target="${target}"/>`);
-  return `<Relationships xmlns="${RELATED}">${all.join('')}</Relationships>`;
+const relationships = (targets: Record<string, string>) => {
+  const all = Object.entries(targets).map(
+    ([type, to]) => `<Relationship Id="${type}" Type="/${type}" Target="${to}"/>`,
+  );
+  return `<Relationships>${all.join('')}</Relationships>`;
 };
 
-/** Writes a workbook of one sheet. @returns bytes of the content */
+/** Writes a workbook of one sheet. @returns bytes of the sheet and the shared texts */
 export async function writeParts(path: string, sheet: Iterable<string>, shared?: Iterable<string>): Promise<number> {
   const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
-  const parts: Record<string, Iterable<string>> = {
-    '[Content_Types].xml': [
-      '<Types><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>',
-      `<Override PartName="/xl/workbook.xml" ContentType="${type}.sheet.main+xml"/>`,
-      `<Override PartName="/xl/styles.xml" ContentType="${type}.styles+xml"/></Types>`,
-    ],
-    '_rels/.rels': [relationships(['officeDocument', 'xl/workbook.xml'])],
-    'xl/workbook.xml': [
+  const overrides = ['workbook', 'styles'].map((part) => {
+    return `<Override PartName="/xl/${part}.xml" ContentType="${type}.${part.replace('workbook', 'sheet.main')}+xml"/>`;
+  });
+  const targets = { worksheet: 'worksheets/sheet1.xml', styles: 'styles.xml' };
+  const small = {
+    '[Content_Types].xml': `<Types><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>${overrides.join('')}</Types>`,
+    '_rels/.rels': relationships({ officeDocument: 'xl/workbook.xml' }),
+    'xl/workbook.xml':
       '<workbook xmlns:r="r"><sheets><sheet name="S" sheetId="1" r:id="worksheet"/></sheets></workbook>',
-    ],
-    'xl/styles.xml': ['<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'],
-    'xl/_rels/workbook.xml.rels': [
-      relationships(
-        ...[['worksheet', 'worksheets/sheet1.xml'] as [string, string], ['styles', 'styles.xml'] as [string, string]],
-        ...(shared ? [['sharedStrings', 'sharedStrings.xml'] as [string, string]] : []),
-      ),
-    ],
-    'xl/worksheets/sheet1.xml': sheet,
-    ...(shared && { 'xl/sharedStrings.xml': shared }),
+    'xl/styles.xml': '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>',
+    'xl/_rels/workbook.xml.rels': relationships(shared ? { ...targets, sharedStrings: 'sharedStrings.xml' } : targets),
   };
   const zip = new ZipFile();
-  const all = Object.entries(parts).map(([name, part]) => ({ name, ...counted(part) }));
-  for (const { name, content } of all) zip.addReadStream(content, name, { compressionLevel: 1 });
+  for (const [name, text] of Object.entries(small)) zip.addBuffer(Buffer.from(text), name);
+  let bytes = 0;
+  function* counted(texts: Iterable<string>) {
+    for (const text of texts) {
+      const buffer = Buffer.from(text);
+      bytes += buffer.length;
+      yield buffer;
+    }
+  }
+  const large = { 'xl/worksheets/sheet1.xml': sheet, ...(shared && { 'xl/sharedStrings.xml': shared }) };
+  for (const [name, texts] of Object.entries(large)) {
+    zip.addReadStream(Readable.from(counted(texts)), name, { compressionLevel: 1 });
+  }
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(path));
-  return all.reduce((sum, { bytes }) => sum + bytes(), 0);
+  return bytes;
 }

@@ -26,57 +26,52 @@ export interface Found {
 export interface Kit {
   /** `--quick`: runs everything once and small. It tests the benchmark and measures no speed. */
   quick: boolean;
-  json: boolean;
-  /** An option of this benchmark alone. */
-  flag: (name: string) => boolean;
   /** A folder that is removed when the process ends. */
   dir: string;
   screen: Screen;
-  /** Whether to run an experiment: `--only` names it or is missing. */
-  wanted: (ids: string[]) => boolean;
   /**
-   * Runs an experiment if it is wanted and prints its results at once: a table for a person, or with `--json` one line.
-   * A failed experiment is reported; the others still run, and the process ends with code 1.
+   * Runs an experiment, unless `--only` names others, and prints its results at once: a table for a person, or with
+   * `--json` one line. A failed experiment is reported; the others still run, and the process ends with code 1.
    */
-  experiment: (ids: string[], what: string, work: () => Promise<Found>) => Promise<void>;
+  experiment: (id: string, what: string, work: () => Promise<Found>) => Promise<void>;
 }
 
 const boolean = { type: 'boolean', default: false } as const;
 
 /** Runs a benchmark with the common options: `--quick`, `--only ID,ID`, `--json`. */
-export async function benchmark(work: (kit: Kit) => Promise<void>, flags: string[] = []): Promise<void> {
-  const own = Object.fromEntries(flags.map((name) => [name, boolean]));
-  const options = { json: boolean, quick: boolean, only: { type: 'string', default: '' }, ...own } as const;
-  const values: Record<string, unknown> = parseArgs({ options }).values;
-  const only = String(values.only).split(',').filter(Boolean);
+export async function benchmark(work: (kit: Kit) => Promise<void>): Promise<void> {
+  const options = { json: boolean, quick: boolean, only: { type: 'string', default: '' } } as const;
+  const { json, quick, only } = parseArgs({ options }).values;
+  const ids = only.split(',').filter(Boolean);
   const dir = mkdtempSync(join(tmpdir(), 'bench-'));
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   const screen = createScreen(process.stderr);
-  const flag = (name: string) => values[name] === true;
-  const wanted = (ids: string[]) => only.length === 0 || ids.some((id) => only.includes(id));
-  const experiment: Kit['experiment'] = async (ids, what, run) => {
-    if (!wanted(ids)) return;
+  const experiment: Kit['experiment'] = async (id, what, run) => {
+    if (ids.length > 0 && !ids.includes(id)) return;
     try {
       const found = await screen.step(what, run);
-      process.stdout.write(flag('json') ? `${JSON.stringify({ what, ...found })}\n` : `\n${textOf(found)}\n\n`);
+      process.stdout.write(json ? `${JSON.stringify({ what, ...found })}\n` : `\n${textOf(found)}\n`);
     } catch (error) {
       screen.line(error instanceof Error ? (error.stack ?? error.message) : String(error));
       process.exitCode = 1;
     }
   };
-  await work({ quick: flag('quick'), json: flag('json'), flag, dir, screen, wanted, experiment });
+  await work({ quick, dir, screen, experiment });
 }
 
+/** A table of the runs, and one of the targets. */
 function textOf({ runs, targets }: Found): string {
-  const headings = [...new Set(runs.flatMap((run) => Object.keys(run)))];
-  const rows = runs.map((run) => headings.map((heading) => String(run[heading] ?? '')));
-  const aims = targets.map(({ id, aim, measured, met }) => [id, aim, String(measured), met ? 'yes' : 'no']);
-  const shown = [runs.length > 0 ? textTable(headings, rows) : '', aims.length > 0 ? textTable(AIM, aims) : ''];
-  return shown.filter(Boolean).join('\n\n');
+  const tables = [runs, targets.map((target) => ({ ...target, met: target.met ? 'yes' : 'no' }))];
+  return tables
+    .filter((rows) => rows.length > 0)
+    .map((rows: Row[]) => {
+      const headings = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      const cells = rows.map((row) => headings.map((heading) => String(row[heading] ?? '')));
+      return `${textTable(headings, cells)}\n`;
+    })
+    .join('\n');
 }
-
-const AIM = ['target', 'aim', 'measured', 'met'];
 
 /** Binds this process and its children to one core: the last. */
 export function keepToOneCore(): void {
@@ -84,25 +79,17 @@ export function keepToOneCore(): void {
   execFileSync('taskset', ['-a', '-p', '-c', core, String(process.pid)], { stdio: 'ignore' });
 }
 
-/** A target that is met at or below a ratio. */
-export function atMost(id: string, limit: number, measured: number): Target {
-  return {
-    id,
-    aim: `<= ${Math.round(limit * 100) / 100}`,
-    measured: Math.round(measured * 100) / 100,
-    met: measured <= limit,
-  };
-}
+/** A target that is met at or below a value. */
+export const atMost = (id: string, limit: number, measured: number): Target =>
+  target(id, `<= ${limit}`, measured, measured <= limit);
 
 /** A target that is met at or above a value. */
-export function atLeast(id: string, limit: number, measured: number): Target {
-  return { id, aim: `>= ${limit}`, measured: Math.round(measured * 100) / 100, met: measured >= limit };
-}
+export const atLeast = (id: string, limit: number, measured: number): Target =>
+  target(id, `>= ${limit}`, measured, measured >= limit);
 
-/** A target that is met at one value alone. */
-export function exactly(id: string, aim: number, measured: number): Target {
-  return { id, aim: `= ${aim}`, measured, met: measured === aim };
-}
+const target = (id: string, aim: string, measured: number, met: boolean): Target => {
+  return { id, aim, measured: Math.round(measured * 100) / 100, met };
+};
 
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);

@@ -1,7 +1,8 @@
-import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Target } from '../cli/support/target.ts';
+import { ENTITIES } from '../core/config/entities.ts';
 import { filesSchema } from '../core/config/file-settings.ts';
 import { NIGHTS_A_MONTH, PRICE } from './prices.ts';
 
@@ -15,17 +16,13 @@ export interface Usage {
   crmRequests: number;
   fileRequests: number;
   storeRequests: number;
+  /** Bytes of the file. */
   bytes: number;
-}
-
-/** The usage of a night of all entities. */
-export interface Night {
-  /** The usage of one run of each entity. */
-  runs: Usage[];
+  /** The functions' own lines. AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
   logBytes: number;
 }
 
-export interface CostLine {
+interface CostLine {
   what: string;
   /** The usage of a night that runs every entity once. */
   counted: string;
@@ -33,18 +30,16 @@ export interface CostLine {
   dollars: number;
 }
 
-/** The monthly cost of the runs of a deployment. */
-export function costOfRuns({ runs, logBytes }: Night): CostLine[] {
+/** The monthly cost of a deployment with these runs in every night. */
+export function costOfRuns(runs: Usage[]): CostLine[] {
   const sum = (field: keyof Usage) => runs.reduce((total, usage) => total + usage[field], 0);
-  const transitions = sum('transitions');
-  const invocations = sum('invocations');
-  const gbSeconds = sum('gbSeconds');
-  const stored = sum('storeRequests');
+  const [transitions, invocations, gbSeconds] = [sum('transitions'), sum('invocations'), sum('gbSeconds')];
+  const [stored, logBytes] = [sum('storeRequests'), sum('logBytes')];
   // Upper bounds: every request to the bucket uses the key once; every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;
   const traces = invocations + runs.length;
-  const nightly = (what: string, counted: string, nightlyDollars: number) => {
-    return { what, counted, dollars: nightlyDollars * NIGHTS_A_MONTH };
+  const nightly = (what: string, counted: string, dollars: number) => {
+    return { what, counted, dollars: dollars * NIGHTS_A_MONTH };
   };
   const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
   return [
@@ -58,19 +53,19 @@ export function costOfRuns({ runs, logBytes }: Night): CostLine[] {
   ];
 }
 
-function total(lines: CostLine[]): number {
-  return lines.reduce((sum, { dollars }) => sum + dollars, 0);
-}
+/** Runs per night, seven for each deployment. */
+const SCALES = [7, 700, 35_000];
 
-/** A table of costs: each line and the sum, multiplied as each column says. */
-export function costTable(first: string, lines: CostLine[], columns: { head: string; times: number }[]): string {
+/** The costs and their sum for so many runs a night. */
+export function costTable(lines: CostLine[]): string {
+  const together = lines.reduce((sum, { dollars }) => sum + dollars, 0);
   const row = ({ what, counted, dollars }: CostLine) =>
-    `| ${what} | ${counted} | ${columns.map(({ times }) => dollarsText(dollars * times)).join(' | ')} |`;
+    `| ${what} | ${counted} | ${SCALES.map((runs) => dollarsText((dollars * runs) / ENTITIES.length)).join(' | ')} |`;
   return [
-    `| ${first} | counted | ${columns.map(({ head }) => head).join(' | ')} |`,
-    `| --- | --- | ${columns.map(() => '---:').join(' | ')} |`,
+    `| What the runs cost, a month | counted | ${SCALES.map((runs) => `${runs.toLocaleString('en')} runs a night`).join(' | ')} |`,
+    `| --- | --- | ${SCALES.map(() => '---:').join(' | ')} |`,
     ...lines.map(row),
-    row({ what: '**Together**', counted: '', dollars: total(lines) }),
+    row({ what: '**Together**', counted: '', dollars: together }),
   ].join('\n');
 }
 
@@ -80,19 +75,12 @@ function dollarsText(value: number): string {
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
-const MEMORY_MB: Record<string, number> = {
-  CreateExport: 256,
-  CheckStatus: 256,
-  DownloadFile: download,
-  PublishFile: publish,
-};
-export const COUNTED_STEPS = Object.keys(MEMORY_MB);
+const MEMORY_MB = { CreateExport: 256, CheckStatus: 256, DownloadFile: download, PublishFile: publish };
 
-/**
- * The log lines that are counted (`core/step/step.ts`, `core/crm/crm-client.ts`, `lambdas/download-file/download-file.ts`).
- */
+/** The log lines with counts (`core/step/step.ts`, `lambdas/download-file/download-file.ts`). */
+const COUNTED = ['answered', 'stored'];
 const lineSchema = z.object({
-  message: z.enum(['answered', 'stored']),
+  message: z.string(),
   execution: z.string(),
   milliseconds: z.number().default(0),
   crmRequests: z.number().default(0),
@@ -103,33 +91,20 @@ const lineSchema = z.object({
 
 /** Counts a run's usage from its history and the logs of its functions. */
 export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
-  const execution = executionArn.split(':').at(-1) ?? '';
-  const usage: Usage = {
-    transitions: await transitionsOf(target, executionArn),
-    invocations: 0,
-    gbSeconds: 0,
-    crmRequests: 0,
-    fileRequests: 0,
-    storeRequests: 0,
-    bytes: 0,
-  };
-  for (const step of COUNTED_STEPS) {
-    for (const line of await linesOf(target, step, execution)) {
+  const transitions = await transitionsOf(target, executionArn);
+  const usage = { transitions, invocations: 0, gbSeconds: 0, bytes: 0, logBytes: 0 };
+  const requests = { crmRequests: 0, fileRequests: 0, storeRequests: 0 };
+  for (const [step, memoryMB] of Object.entries(MEMORY_MB)) {
+    for await (const { logBytes, ...line } of linesOf(target, step, executionArn)) {
+      usage.logBytes += logBytes;
+      if (!COUNTED.includes(line.message)) continue;
       usage.invocations += line.message === 'answered' ? 1 : 0;
-      usage.gbSeconds += (line.milliseconds / 1000) * ((MEMORY_MB[step] ?? 0) / 1024);
-      usage.fileRequests += line.fileRequests;
-      usage.storeRequests += line.storeRequests;
+      usage.gbSeconds += (line.milliseconds / 1000) * (memoryMB / 1024);
       usage.bytes += line.bytes;
-      usage.crmRequests += line.crmRequests;
+      for (const kind of ['crmRequests', 'fileRequests', 'storeRequests'] as const) requests[kind] += line[kind];
     }
   }
-  return usage;
-}
-
-/** The list price of a run, in US dollars. */
-export function costOf({ transitions, gbSeconds, invocations, storeRequests }: Usage): number {
-  const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
-  return transitions * PRICE.transition + compute + storeRequests * PRICE.storeRequest;
+  return { ...usage, ...requests };
 }
 
 async function transitionsOf({ sfn }: Target, executionArn: string): Promise<number> {
@@ -140,11 +115,13 @@ async function transitionsOf({ sfn }: Target, executionArn: string): Promise<num
   return entered;
 }
 
-async function linesOf({ logs, downloadLogGroup }: Target, step: string, execution: string) {
+/** The lines of a function about a run. */
+async function* linesOf({ logs: client, downloadLogGroup }: Target, step: string, executionArn: string) {
   const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
-  const { events = [] } = await logs.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
-  return events.flatMap(({ message = '' }) => {
-    const parsed = lineSchema.safeParse(message.startsWith('{') ? JSON.parse(message) : undefined);
-    return parsed.success && parsed.data.execution === execution ? [parsed.data] : [];
-  });
+  for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
+    for (const { message: text = '' } of events) {
+      const { data: line } = lineSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : undefined);
+      if (line && executionArn.endsWith(`:${line.execution}`)) yield { ...line, logBytes: Buffer.byteLength(text) };
+    }
+  }
 }

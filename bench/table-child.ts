@@ -1,52 +1,65 @@
 import { createReadStream, statSync } from 'node:fs';
-import { inFolder } from '../core/table/engine.ts';
+import { dirname } from 'node:path';
+import { writeFeed } from '../core/changes/write-feed.ts';
+import type { TableSettings } from '../core/config/table-settings.ts';
+import { DISK_MB, inFolder } from '../core/table/engine.ts';
 import { NOTHING } from '../core/table/table-columns.ts';
-import { type WrittenTable, writeParquet } from '../core/table/write-parquet.ts';
+import { writeParquet } from '../core/table/write-parquet.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { answer, costOf, jobOfChild } from './child.ts';
-import type { TableCost, TableJob } from './table-files.ts';
+import { answer, costOf, jobOfChild, type ProcessCost } from './child.ts';
 
-/** Makes the table of a file and reports its cost. */
+/** Makes the table of a file, or the feed between two tables, and reports the cost. */
 
-const { path, bytes, crc32, header, settings, table } = jobOfChild<TableJob>();
-const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
-const file = {
-  key: path,
-  bytes,
-  crc32,
-  contentType: 'text/csv',
-  storedAt: '2026-11-22T01:00:00Z',
-  restarts: 0,
-  undeclaredEnd: false,
-  format: 'csv',
-  compression: null,
-  content: null,
-  dialect,
-  rows: null,
-  header,
-};
+/** A written file, the settings of its table, and the path for the table. */
+export interface TableJob {
+  path: string;
+  bytes: number;
+  crc32: string;
+  header: string[];
+  settings: Pick<TableSettings, 'columns' | 'hash'>;
+  table: string;
+}
 
-const written: WrittenTable[] = [];
+/** Two tables and the path for the feed between them. */
+export interface FeedJob {
+  before: string;
+  after: string;
+  feed: string;
+}
+
+/** The cost, the size of the result, and what the writer counted. */
+export interface Made extends ProcessCost {
+  bytes: number;
+  rows: number;
+}
+
+const job = jobOfChild<TableJob | FeedJob>();
+const [path, work] = 'feed' in job ? [job.feed, () => feed(job)] : [job.table, () => table(job)];
+let rows = 0;
 const cost = await costOf(async () => {
+  ({ rows } = await work());
+});
+answer({ ...cost, rows, bytes: statSync(path).size } satisfies Made);
+
+function table({ path, bytes, crc32, header, settings, table }: TableJob) {
+  const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
+  const stored = { key: path, bytes, crc32, contentType: 'text/csv', storedAt: '2026-11-22T01:00:00Z', restarts: 0 };
+  const file = { ...stored, undeclaredEnd: false, format: 'csv', compression: null, content: null, rows: null };
+  const run = { entity: 'leads' as const, date: '2026-11-22', request: { columns: header } };
   const input = {
-    manifest: {
-      execution: 'leads-1',
-      run: { entity: 'leads' as const, date: '2026-11-22', request: { columns: header } },
-      file,
-    },
+    manifest: { execution: 'leads-1', run, file: { ...file, dialect, header } },
     settings: { misfit: 'stop' as const, version: 1, ...settings },
-    source: {
-      size: bytes,
-      read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }),
-    },
+    source: { size: bytes, read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }) },
     reading: { contentBytes: 1e9, diskBytes: 1e10, secondsLeft: () => 900 },
-    covered: NOTHING,
-    digest: 'd',
-    identity: 'i',
-    hashKey: 'a key of the benchmark',
-    softwareVersion: '0.0.0',
+    ...{ covered: NOTHING, digest: 'd', identity: 'i', hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
   };
   const limits = { bufferMB: WHOLE_CORE_MB * 0.75, diskBytes: 1e10, onProgress: () => undefined };
-  written.push(await inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder })));
-});
-answer({ ...cost, rows: written[0]?.rows ?? 0, bytes: statSync(table).size } satisfies TableCost);
+  return inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder }));
+}
+
+function feed({ before, after, feed }: FeedJob) {
+  const place = { sequence: 2, from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
+  const disk = { folder: dirname(feed), diskBytes: DISK_MB * 1024 * 1024 };
+  const limits = { bufferMB: WHOLE_CORE_MB * 0.6 - 150, ...disk, onProgress: () => undefined };
+  return writeFeed({ before, after, feed, key: ['id'], ignore: [], asBefore: true, place }, limits);
+}

@@ -8,7 +8,6 @@ import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
 export interface Client {
-  name: string;
   script: string;
   env: Record<string, string>;
 }
@@ -21,6 +20,14 @@ export interface Job {
   key: string;
   connections: { initial: number; most: number };
 }
+
+/** The paths of the bundles of clients in Node.js. */
+export interface Bundles {
+  engine: string;
+  libStorage: string;
+}
+
+export type Clients = ReturnType<typeof clientsFor>;
 
 /** The default memory of DownloadFile. */
 const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
@@ -53,36 +60,16 @@ function awsCommand(): string {
   return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
 }
 
-/** The first line of each program's version output. */
-export function versions(): Record<string, string> {
-  const first = (command: string, args: string[]) =>
-    execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-      .split('\n')[0]
-      ?.trim() ?? '';
-  return {
-    node: process.version,
-    curl: first('curl', ['--version']).split(' ').slice(0, 2).join(' '),
-    rclone: first('rclone', ['version']),
-    aws: first(awsCommand(), ['--version']).split(' ')[0] ?? '',
-  };
-}
-
-const KEYS = { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' };
-
-function environment(servers: Servers): Record<string, string> {
-  return { PATH: `${process.env.PATH}:/usr/sbin`, HOME: servers.dir, LC_ALL: 'C', ...KEYS };
-}
-
-/** The lower bound and the three programs of the targets, each with its defaults. @param libStorage the bundle */
-export function peers(servers: Servers, source: string, libStorage: string): Client[] {
-  const { certificate, sink } = servers;
-  const env = environment(servers);
-  const key = source.split('/').at(-1);
+/**
+ * The engine with the options of its function and its default number of connections, and with 8 and 16 connections; the
+ * lower bound of two `curl`; three programs with their defaults.
+ */
+export function clientsFor({ certificate, sink, dir }: Servers, source: string, bundles: Bundles) {
+  const keys = { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' };
+  const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: dir, LC_ALL: 'C', ...keys };
+  const key = source.split('/').at(-1) ?? '';
   const get = `curl -sSf --cacert ${certificate} ${source}`;
-  const put = `curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${key}`;
-  const aws = `${awsCommand()} s3 cp - s3://bench/${key} --endpoint-url ${sink}`;
   const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
-  const copy = `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`;
   const remote = {
     RCLONE_CONFIG: '',
     RCLONE_CONFIG_SINK_TYPE: 's3',
@@ -92,29 +79,25 @@ export function peers(servers: Servers, source: string, libStorage: string): Cli
     RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench',
     RCLONE_CONFIG_SINK_REGION: 'us-east-1',
   };
-  return [
-    { name: 'curl | curl -T -', script: `${get} | ${put}`, env },
-    { name: 'curl | aws s3 cp -', script: `${get} | ${aws}`, env: { ...env, ...awsEnv } },
-    { name: 'rclone copyurl', script: copy, env: { ...env, ...remote } },
-    nodeClient('lib-storage Upload', libStorage, servers, { source, connections: { initial: 1, most: 1 } }),
-  ];
-}
-
-/** The engine from its bundle, with the options of its function and by default its number of connections. */
-export function engine(
-  servers: Servers,
-  source: string,
-  bundle: string,
-  connections = { initial: 4, most: 8 },
-): Client {
-  const { initial, most } = connections;
-  const name = `engine n=${initial}${most > initial ? `-${most}` : ''}`;
-  const client = nodeClient(name, bundle, servers, { source, connections });
-  return { ...client, env: { ...client.env, ...streaming(MEMORY_MB) } };
-}
-
-function nodeClient(name: string, bundle: string, servers: Servers, how: Pick<Job, 'source' | 'connections'>): Client {
-  const job: Job = { ...how, store: servers.sink, bucket: 'bench', key: how.source.split('/').at(-1) ?? '' };
-  const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
-  return { name, script: `'${process.execPath}' '${bundle}'`, env };
+  const node = (bundle: string, initial: number, most: number, more: Client['env'] = {}): Client => {
+    const job: Job = { source, store: sink, bucket: 'bench', key, connections: { initial, most } };
+    const own = { NODE_EXTRA_CA_CERTS: certificate, [JOB]: JSON.stringify(job) };
+    return { script: `'${process.execPath}' '${bundle}'`, env: { ...env, ...own, ...more } };
+  };
+  const engine = (initial: number, most: number) => node(bundles.engine, initial, most, streaming(MEMORY_MB));
+  return {
+    engine: engine(4, 8),
+    engine8: engine(8, 8),
+    engine16: engine(16, 16),
+    curl: { script: `${get} | curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${key}`, env },
+    aws: {
+      script: `${get} | ${awsCommand()} s3 cp - s3://bench/${key} --endpoint-url ${sink}`,
+      env: { ...env, ...awsEnv },
+    },
+    rclone: {
+      script: `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`,
+      env: { ...env, ...remote },
+    },
+    libStorage: node(bundles.libStorage, 1, 1),
+  } satisfies Record<string, Client>;
 }

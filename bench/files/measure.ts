@@ -1,124 +1,90 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
-import { runningProcesses } from '../../local/processes/process-table.ts';
 import { median } from '../kit.ts';
 import type { Client } from './clients.ts';
 import type { Servers } from './servers.ts';
 
 /** The client's core. */
 const CLIENT_CORE = '0';
-const LOOK_EVERY_MS = 100;
-const MB = 1_000_000;
 /** The period of CPU quotas, in microseconds, as on Lambda. */
 const PERIOD = 20_000;
 
-const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number() });
+/** A client in Node.js measures the transfer alone, and its own memory. */
+const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number(), maxRss: z.number() });
 
-/** The cost of one run: all processes of the client together, from start to end. */
+/** The cost of a run, or the medians of runs. `megabytes` is NaN for a program that does not report its memory. */
 interface Measured {
-  wall: number;
-  cpu: number;
-  /** The sum of each process's peak memory, MB. */
-  rss: number;
-  /** The client's own measurement of the transfer alone; undefined for a program that does nothing else. */
-  reported: z.infer<typeof costSchema> | undefined;
-}
-
-export class ClientFailed extends Error {
-  override readonly name = 'ClientFailed';
-}
-
-/** Medians of a client's runs. `wall` and `cpu` measure the whole process, `seconds` and `cpuSeconds` the transfer. */
-export interface Result {
-  name: string;
-  wall: number;
-  cpu: number;
-  rss: number;
   seconds: number;
   cpuSeconds: number;
-  runs: number;
+  megabytes: number;
+}
+
+export type Results<Clients> = Record<keyof Clients, Measured>;
+
+interface Options {
+  rounds: number;
+  /** The size of the file. */
+  bytes: number;
+  limit?: Limit;
+  print: (line: string) => void;
 }
 
 /**
  * Runs the clients in turn, round by round, so that other load on the machine affects all of them.
- * @throws ClientFailed, and Error when a client reports success and the sink has less than the file
+ * @throws Error when a client fails, or reports success and the sink has less than the file
  */
-export async function interleaved(
+export async function interleaved<Name extends string>(
   servers: Servers,
-  clients: Client[],
-  { rounds, bytes, limit, print }: { rounds: number; bytes: number; limit?: Limit; print: (line: string) => void },
-): Promise<Result[]> {
-  const all = clients.map((client) => ({ client, runs: [] as Measured[] }));
+  clients: Partial<Record<Name, Client>>,
+  { rounds, bytes, limit, print }: Options,
+): Promise<Record<Name, Measured>> {
+  const all = Object.entries<Client | undefined>(clients).flatMap(([name, client]) =>
+    client ? [{ name, client, runs: [] as Measured[] }] : [],
+  );
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { client, runs } of all) {
+    for (const { name, client, runs } of all) {
       servers.sentBytes();
-      const run = await measure(client, limit);
+      const run = await measure(name, client, limit);
       runs.push(run);
-      print(`${client.name}, ${round} of ${rounds}: ${(run.reported?.seconds ?? run.wall).toFixed(2)} s`);
+      print(`${name}, ${round} of ${rounds}: ${run.seconds.toFixed(2)} s`);
       const sent = servers.sentBytes();
-      if (sent < bytes) throw new Error(`${client.name} sent ${sent} of ${bytes} bytes.`);
+      if (sent < bytes) throw new Error(`${name} sent ${sent} of ${bytes} bytes.`);
     }
   }
-  return all.map(({ client, runs }) => ({ name: client.name, ...medians(runs) }));
+  const medians = (runs: Measured[]): Measured => ({
+    seconds: median(runs.map(({ seconds }) => seconds)),
+    cpuSeconds: median(runs.map(({ cpuSeconds }) => cpuSeconds)),
+    megabytes: median(runs.map(({ megabytes }) => megabytes)),
+  });
+  return Object.fromEntries(all.map(({ name, runs }) => [name, medians(runs)])) as Record<Name, Measured>;
 }
 
-function medians(runs: Measured[]) {
-  const of = (figure: (run: Measured) => number) => median(runs.map(figure));
-  return {
-    wall: of((run) => run.wall),
-    cpu: of((run) => run.cpu),
-    rss: of((run) => run.rss),
-    runs: runs.length,
-    seconds: of(({ reported, wall }) => reported?.seconds ?? wall),
-    cpuSeconds: of(({ reported, cpu }) => reported?.cpuSeconds ?? cpu),
-  };
-}
-
-/** Runs a client on its core. @throws ClientFailed when it fails */
-async function measure(client: Client, limit?: Limit): Promise<Measured> {
-  const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${client.script}; }`;
-  const script = limit ? `${limit.join}; ${timed}` : timed;
-  const child = spawn('taskset', ['-c', CLIENT_CORE, 'bash', '-c', script], {
-    env: client.env,
+/** Runs a client on its core. @throws Error when it fails */
+async function measure(name: string, { script, env }: Client, limit?: Limit): Promise<Measured> {
+  const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${script}; }`;
+  const child = spawn('taskset', ['-c', CLIENT_CORE, 'bash', '-c', limit ? `${limit.join}; ${timed}` : timed], {
+    env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const peaks = new Map<number, number>();
-  const timer = setInterval(() => recordPeaks(child.pid ?? 0, peaks), LOOK_EVERY_MS);
   const end = () => child.pid && process.kill(-child.pid, 'SIGKILL');
   process.once('exit', end);
   try {
     const [out, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     const times = /^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+)$/m.exec(errors);
-    if (code !== 0 || !times) throw new ClientFailed(`${client.name} ended with ${code}: ${errors.slice(-600)}`);
+    if (code !== 0 || !times) throw new Error(`${name} ended with ${code}: ${errors.slice(-600)}`);
     const remarks = errors.replaceAll(/^(\d+\.\d+ ?){3}$/gm, '').trim();
-    if (remarks) process.stderr.write(`${client.name}: ${remarks.slice(-600)}\n`);
-    const reported = out.startsWith('{') ? costSchema.parse(JSON.parse(out)) : undefined;
-    const rss = [...peaks.values()].reduce((sum, peak) => sum + peak, 0) / MB;
-    return { wall: Number(times[1]), cpu: Number(times[2]) + Number(times[3]), rss, reported };
+    if (remarks) process.stderr.write(`${name}: ${remarks.slice(-600)}\n`);
+    const [seconds = Number.NaN, user = 0, system = 0] = times.slice(1).map(Number);
+    if (!out.startsWith('{')) return { seconds, cpuSeconds: user + system, megabytes: Number.NaN };
+    const { maxRss, ...cost } = costSchema.parse(JSON.parse(out));
+    return { ...cost, megabytes: maxRss / 1e6 };
   } finally {
-    clearInterval(timer);
     process.off('exit', end);
-  }
-}
-
-/** Records the peak memory of each process of the group, except the leading shell, which is not part of the client. */
-function recordPeaks(group: number, peaks: Map<number, number>): void {
-  for (const { pid } of runningProcesses().filter((entry) => entry.group === group && entry.pid !== group)) {
-    const kib = /^VmHWM:\s+(\d+)/m.exec(readStatus(pid))?.[1];
-    if (kib) peaks.set(pid, Number(kib) * 1024);
-  }
-}
-
-function readStatus(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/status`, 'utf8');
-  } catch {
-    return '';
   }
 }
 

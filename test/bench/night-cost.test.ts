@@ -10,10 +10,10 @@ const nothing: Usage = {
   fileRequests: 0,
   storeRequests: 0,
   bytes: 0,
+  logBytes: 0,
 };
 const dollarsOf = (usage: Partial<Usage>, what: string) =>
-  costOfRuns({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0 }).find((line) => line.what === what)
-    ?.dollars;
+  costOfRuns(ENTITIES.map(() => ({ ...nothing, ...usage }))).find((line) => line.what === what)?.dollars;
 
 it('multiplies the usage of seven runs by 30.4 nights and by the price of each unit', () => {
   expect(dollarsOf({ transitions: 1000 }, 'Step Functions')).toBeCloseTo(7 * 0.025 * 30.4);
