@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { ByteSource } from '../core/file/byte-source.ts';
 import { fileRecords } from '../core/file/file-records.ts';
 import { readContent } from '../core/file/read-content.ts';
-import { filesIn, readByPython } from './python-reader.ts';
+import { type Comparison, compareFiles } from './compare-files.ts';
 
 /**
  * Compares how this reader and Python's csv read the CSV files in folders, cell by cell: `node scripts/compare-csv.ts
@@ -23,15 +23,8 @@ const readSchema = z.object({
   separator: z.string(),
   records: z.array(z.array(z.string())),
 });
-type Read = z.infer<typeof readSchema>;
 
-/** `uncounted`: no rows and no table, so readers of tables get nothing wrong. */
-interface Outcome {
-  result: 'same' | 'uncounted' | 'different' | 'refused';
-  words: string;
-}
-
-async function compare({ file, separator, records: read }: Read): Promise<Outcome> {
+async function compare({ file, separator, records: read }: z.infer<typeof readSchema>): Promise<Comparison> {
   const [first = []] = read;
   const named = first.map((cell) => cell.trim()).filter((cell) => cell !== '');
   const isHeader = named.length * 2 >= first.length && new Set(named).size === named.length;
@@ -77,20 +70,10 @@ function withHeader(header: string, stored: Buffer): Buffer {
   return packed ? Buffer.concat([gzipSync(line), stored]) : Buffer.concat([line, text.subarray(mark)]);
 }
 
-const counts = { files: 0, notFixed: 0, same: 0, uncounted: 0, different: 0, refused: 0, cells: 0 };
-const files = filesIn(process.argv.slice(2), /\.[ct]sv(?:\.gz)?$/i);
-for await (const line of readByPython('python3', 'csv-records.py', files)) {
-  const read = readSchema.parse(line);
-  counts.files += 1;
-  if (read.error !== null) {
-    counts.notFixed += 1;
-    continue;
-  }
-  const { result, words } = await compare(read).catch((error: Error): Outcome => {
-    return { result: 'refused', words: error.message };
-  });
-  counts[result] += 1;
-  counts.cells += read.records.reduce((sum, { length }) => sum + length, 0);
-  if (result !== 'same') process.stdout.write(`${read.file}: ${result}: ${words.slice(0, 300)}\n`);
-}
-process.stdout.write(`${JSON.stringify(counts)}\n`);
+await compareFiles({
+  python: 'python3',
+  script: 'csv-records.py',
+  schema: readSchema,
+  names: /\.[ct]sv(?:\.gz)?$/i,
+  compare,
+});

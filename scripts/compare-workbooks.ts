@@ -8,7 +8,7 @@ import { unescaped } from '../core/spreadsheet/cell-text.ts';
 import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
 import { ensureEnvironment } from '../local/ministack/python.ts';
 import { openRunRecord } from '../local/processes/run-record.ts';
-import { filesIn, readByPython } from './python-reader.ts';
+import { type Comparison, compareFiles } from './compare-files.ts';
 
 /**
  * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
@@ -23,7 +23,6 @@ const ENVIRONMENT = {
   modules: 'openpyxl, xlsxwriter',
   what: 'what reads workbooks for comparison',
 };
-const LARGEST_FILE = 30_000_000;
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
 const DAY_SECONDS = 86_400;
 /** openpyxl rounds times to microseconds, this reader to milliseconds. */
@@ -46,18 +45,18 @@ const readSchema = z.object({
 type Read = z.infer<typeof readSchema>;
 type Kind = Read['sheets'][number]['cells'][number][2];
 
-/** Describes the first cell that the readers read differently; `undefined` if there is none. */
-async function differenceOf({ file, sheets }: Read): Promise<string | undefined> {
+/** Finds the first cell that the readers read differently. */
+async function compare({ file, sheets }: Read): Promise<Comparison> {
   const archive = await openZip(fileSource(file, statSync(file).size), new ReadingBudget(LIMITS));
   const workbook = await openWorkbook(archive);
   for (const sheet of sheets) {
     const ours = workbook.sheets.find(({ name }) => name === sheet.name);
     // Macro and dialog sheets contain no cells.
     const difference = ours && (await differenceIn(ours, sheet));
-    if (difference !== undefined) return `${sheet.name} ${difference}`;
+    if (difference !== undefined) return { result: 'different', words: `${sheet.name} ${difference}` };
   }
   await archive.verify();
-  return undefined;
+  return { result: 'same' };
 }
 
 async function differenceIn(
@@ -102,29 +101,11 @@ function clockSeconds(text: string): number {
   return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);
 }
 
-const files = filesIn(process.argv.slice(2), /\.(?:xlsx|xlsm|xltx|xltm)$/i, LARGEST_FILE);
 const record = await openRunRecord(join(ROOT, '.cache'));
-const counts = { files: 0, openpyxlRefuses: 0, same: 0, different: 0, refused: 0, cells: 0 };
 try {
   const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-  for await (const line of readByPython(python, 'workbook-cells.py', files)) {
-    const read = readSchema.parse(line);
-    counts.files += 1;
-    if (read.error !== null) {
-      counts.openpyxlRefuses += 1;
-      continue;
-    }
-    const outcome = await differenceOf(read).then(
-      (difference) => ({ difference, refused: undefined }),
-      (error: Error) => ({ difference: undefined, refused: error.message }),
-    );
-    counts.cells += read.sheets.reduce((sum, { cells }) => sum + cells.length, 0);
-    if (outcome.refused !== undefined) counts.refused += 1;
-    else counts[outcome.difference === undefined ? 'same' : 'different'] += 1;
-    const words = outcome.difference ?? outcome.refused;
-    if (words !== undefined) process.stdout.write(`${read.file}: ${words.slice(0, 200)}\n`);
-  }
+  const names = /\.(?:xlsx|xlsm|xltx|xltm)$/i;
+  await compareFiles({ python, script: 'workbook-cells.py', schema: readSchema, names, compare });
 } finally {
   await record.close();
 }
-process.stdout.write(`${JSON.stringify(counts)}\n`);
