@@ -16,7 +16,7 @@ const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;
 
-/** A headless browser, controlled by the DevTools protocol. */
+/** A page of a headless browser, controlled by the DevTools protocol. */
 export interface Browser {
   open(url: string): Promise<void>;
   /** Waits until an expression in the page is not null and returns its value. */
@@ -37,6 +37,7 @@ export function hasChromium(): boolean {
   return false;
 }
 
+const pagesSchema = z.array(z.object({ type: z.string(), webSocketDebuggerUrl: z.string() }));
 const messageSchema = z.object({
   id: z.number().optional(),
   method: z.string().optional(),
@@ -44,12 +45,10 @@ const messageSchema = z.object({
   result: z.unknown().optional(),
   error: z.unknown().optional(),
 });
-const attachedSchema = z.object({ sessionId: z.string() });
-const targetSchema = z.object({ targetId: z.string() });
 const requestSchema = z.object({ request: z.object({ url: z.string() }) });
 const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
 
-/** Starts Chromium with a new profile and connects by the DevTools protocol. */
+/** Starts Chromium with a new profile and connects to its page by the DevTools protocol. */
 export async function startChromium(): Promise<Browser> {
   const found = findChromium();
   if (!found) throw new Error('Chromium is not installed (docs/development.md).');
@@ -74,77 +73,59 @@ export async function startChromium(): Promise<Browser> {
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const endpoint = () => /DevTools listening on (ws:\S+)/.exec(said)?.[1];
-    await waitUntil(() => endpoint() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
-    const devTools = await connectTo(endpoint() ?? '', said);
-    const { complaints, requests } = devTools;
-    return { ...(await firstPage(devTools)), complaints, requests, close };
+    const port = () => /DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1];
+    await waitUntil(() => port() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
+    if (!port()) throw new Error(`Chromium did not start: ${said}`);
+    const pages = pagesSchema.parse(await (await fetch(`http://127.0.0.1:${port()}/json/list`)).json());
+    const page = await connectTo(pages.find(({ type }) => type === 'page')?.webSocketDebuggerUrl ?? '');
+    for (const domain of ['Page', 'Runtime', 'Log']) await page.send(`${domain}.enable`);
+    return { ...page, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-type DevTools = Awaited<ReturnType<typeof connectTo>>;
-
-async function connectTo(url: string, said: string) {
-  if (!url) throw new Error(`Chromium did not start: ${said}`);
+async function connectTo(url: string): Promise<Omit<Browser, 'close'>> {
   const socket = new WebSocket(url);
   const opened = Promise.withResolvers<void>();
   socket.addEventListener('open', () => opened.resolve());
   socket.addEventListener('error', () => opened.reject(new Error('Chromium does not answer.')));
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  const waiting: PromiseWithResolvers<unknown>[] = [];
   const complaints: string[] = [];
   const requests: string[] = [];
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result, error } = messageSchema.parse(JSON.parse(String(data)));
     if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
     if (method === 'Network.requestWillBeSent') requests.push(requestSchema.parse(params).request.url);
-    const answer = waiting.get(id ?? 0);
+    const answer = id === undefined ? undefined : waiting[id];
     if (error) answer?.reject(new Error(JSON.stringify(error)));
     else answer?.resolve(result);
   });
   socket.addEventListener('close', () => {
-    for (const answer of waiting.values()) answer.reject(new Error('Chromium ended.'));
+    for (const answer of waiting) answer.reject(new Error('Chromium ended.'));
   });
   await opened.promise;
-  const call = (method: string, params: object = {}, sessionId?: string): Promise<unknown> => {
+  const send = (method: string, params: object = {}): Promise<unknown> => {
     if (socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('Chromium ended.'));
-    const id = waiting.size + 1;
     const answer = Promise.withResolvers<unknown>();
-    waiting.set(id, answer);
-    socket.send(JSON.stringify({ id, method, params, ...(sessionId && { sessionId }) }));
+    socket.send(JSON.stringify({ id: waiting.push(answer) - 1, method, params }));
     return answer.promise;
   };
-  return { call, complaints, requests };
-}
-
-async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'value' | 'send'>> {
-  const { targetId } = targetSchema.parse(await call('Target.createTarget', { url: 'about:blank' }));
-  const { sessionId } = attachedSchema.parse(await call('Target.attachToTarget', { targetId, flatten: true }));
-  for (const domain of ['Page', 'Runtime', 'Log']) await call(`${domain}.enable`, {}, sessionId);
-  const evaluate = async (expression: string) => {
-    const answer = await call('Runtime.evaluate', { expression, returnByValue: true }, sessionId).catch(
-      () => undefined,
-    );
-    const parsed = valueSchema.safeParse(answer);
-    return parsed.success ? parsed.data.result.value : undefined;
+  const open = async (url: string) => {
+    await send('Page.navigate', { url });
   };
-  return {
-    send: (method, params = {}) => call(method, params, sessionId),
-    open: async (url) => {
-      await call('Page.navigate', { url }, sessionId);
-    },
-    value: async (expression) => {
-      let found: unknown;
-      const look = async () => {
-        found = await evaluate(expression);
-        return found !== undefined && found !== null;
-      };
-      if (await waitUntil(look, { withinMs: 20_000 })) return found;
-      throw new Error(`The page has no ${expression}.`);
-    },
+  const value = async (expression: string) => {
+    let found: unknown;
+    const look = async () => {
+      const answer = await send('Runtime.evaluate', { expression, returnByValue: true }).catch(() => undefined);
+      found = valueSchema.safeParse(answer).data?.result.value;
+      return found !== undefined && found !== null;
+    };
+    if (await waitUntil(look, { withinMs: 20_000 })) return found;
+    throw new Error(`The page has no ${expression}.`);
   };
+  return { send, open, value, complaints, requests };
 }
 
 interface Chromium {
