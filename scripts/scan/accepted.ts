@@ -79,20 +79,9 @@ export const ACCEPTED: Accepted[] = [
   },
   {
     check: 'W3005',
-    resources: ['AWS::Lambda::Function'],
-    reason: "CDK names the role beside the role's policy, which the function needs. Naming it twice does nothing.",
-    link: 'https://github.com/aws-cloudformation/cfn-lint',
-  },
-  {
-    check: 'W3005',
-    resources: ['AWS::CloudWatch::Alarm'],
-    reason: "CDK names the topic beside the topic's policy, which the alarm needs. Naming it twice does nothing.",
-    link: 'https://github.com/aws-cloudformation/cfn-lint',
-  },
-  {
-    check: 'W3005',
-    resources: ['AWS::StepFunctions::StateMachine'],
-    reason: "CDK names the role beside the role's policy, which the machine needs. Naming it twice does nothing.",
+    resources: ['AWS::Lambda::Function', 'AWS::CloudWatch::Alarm', 'AWS::StepFunctions::StateMachine'],
+    reason:
+      'CDK names the role or the topic beside its policy, which the resource needs. Naming it twice does ' + 'nothing.',
     link: 'https://github.com/aws-cloudformation/cfn-lint',
   },
 ];
