@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
-import type { ClientAnswer } from '../oauth/support/clients-job.ts';
+import type { ClientAnswer } from '../oauth/fixtures/clients-child.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 import { randomFrom, TEST_SEED } from '../support/seeds.ts';
 
@@ -49,7 +49,7 @@ async function prepare(rotation: 'none' | 'strict') {
     await sleep(100);
     const committed = cloud.refreshes().calls > before.calls;
     const stored = (await grant.store.version(successorOf(versionId))) !== undefined;
-    const { answers } = await survivor.work({ ...job, clients: 5 });
+    const answers = await survivor.work({ ...job, clients: 5 });
     const { calls, reuses } = cloud.refreshes();
     return {
       answers,

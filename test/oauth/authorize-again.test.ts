@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
-import { createLedger } from '../../core/oauth/ledger.ts';
+import { LEASE_MS } from '../../core/oauth/ledger.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 /** A person authorizes again while functions use, refresh or have lost the grant. */
@@ -72,9 +74,11 @@ describe('a grant that a person withdrew', () => {
 
   test('can be replaced by a new one, which serves fifty clients without a call', async () => {
     const { world } = await withdrawn();
+    const start = world.clock.time;
 
     await world.authorized();
 
+    expect(world.clock.time - start).toBeLessThan(1000);
     await world.serves(50, 1);
     expect(world.secrets.currentVersionId).toBe(successorOf(FIRST_VERSION));
     expect(world.state).toEqual(['STORED']);
@@ -194,6 +198,31 @@ describe('a command and functions at the same time', () => {
     await world.serves(20, 1);
   });
 
+  test('a command waits a whole lease again if the claim changes hands', async () => {
+    const world = expired();
+    await world.dies({ diesAfter: 'claim' });
+    const start = world.clock.time;
+    // It takes the claim over when that ends, and dies, too.
+    void world
+      .client({ diesAfter: 'claim' })()
+      .catch(() => undefined);
+
+    await world.authorized();
+
+    expect(world.clock.time - start).toBeGreaterThan(35_000 + LEASE_MS);
+  });
+
+  test('a command does not wait for a claim that was given back', async () => {
+    const world = expired();
+    world.endpoint.faults = [{ kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' }];
+    await world.one();
+    const start = world.clock.time;
+
+    await world.authorized();
+
+    expect(world.clock.time - start).toBeLessThan(1000);
+  });
+
   test('many commands and many refreshes never store two successors of a token set', async () => {
     const world = expired();
     const grants = [1, 2, 3].map(() => world.endpoint.grant());
@@ -219,6 +248,29 @@ describe('a command and functions at the same time', () => {
     expect([...world.secrets.versions.keys()]).toEqual([first, successorOf(first)]);
     expect(grants.map(({ accessToken }) => accessToken)).toContain(world.secrets.tokens.accessToken);
   });
+});
+
+test('a new grant is stored after an unreadable value', async () => {
+  const world = new Simulation();
+  world.secrets.place(FIRST_VERSION, 'not what it should be' as unknown as Tokens);
+  expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
+
+  await world.authorized();
+
+  expect(world.secrets.currentVersionId).toBe(successorOf(FIRST_VERSION));
+  await world.serves(5, 0);
+});
+
+test('a new grant is the successor of the stored one even if the label is missing', async () => {
+  const world = new Simulation();
+  await world.authorized();
+  const before = world.secrets.currentVersionId;
+  const { store, ledger } = world.places();
+  const blind = { ...store, currentVersionId: async () => undefined };
+
+  await world.clock.run(storeGrant(world.endpoint.grant(), { store: blind, ledger, sleep: world.clock.sleep }));
+
+  expect(world.secrets.currentVersionId).toBe(successorOf(before));
 });
 
 describe('clocks that differ', () => {
@@ -253,18 +305,21 @@ describe('clocks that differ', () => {
     expect(world.state).toEqual(['STORED']);
   });
 
-  test('do not matter to the command, which waits a whole lease for a live claim', async () => {
-    // The functions' clock is five minutes behind this machine's clock, which the command uses for its claims.
-    const world = new Simulation(Date.now() - 300_000).stored(-1);
-    await world.dies({ diesAfter: 'claim' });
-    const start = world.clock.time;
+  test.each([-300_000, 300_000])(
+    'do not matter to the command, which waits a whole lease (by %i ms)',
+    async (skewMs) => {
+      // The functions' clock differs from this machine's clock, which the command uses for its claims.
+      const world = new Simulation(Date.now() + skewMs).stored(-1);
+      await world.dies({ diesAfter: 'claim' });
+      const start = world.clock.time;
 
-    await world.authorized({ now: Date.now });
+      await world.authorized({ now: Date.now });
 
-    expect(world.clock.time - start).toBeGreaterThan(45_000);
-    expect(world.clock.time - start).toBeLessThan(50_000);
-    await world.serves(20, 0);
-  });
+      expect(world.clock.time - start).toBeGreaterThan(45_000);
+      expect(world.clock.time - start).toBeLessThan(50_000);
+      await world.serves(20, 0);
+    },
+  );
 
   test('do not cause a second successor if the clock of the command is behind', async () => {
     const world = new Simulation(Date.now() + 300_000).stored(-1);
@@ -319,7 +374,7 @@ describe('the numbers of authorizations', () => {
 
   test('are unique, and not below the required minimum', async () => {
     const world = new Simulation();
-    const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');
+    const { ledger } = world.places();
     const take = (...least: number[]) => world.clock.run(Promise.all(least.map((each) => ledger.takeNumber(each))));
 
     expect([...(await take(1)), ...(await take(1))]).toEqual([1, 2]);

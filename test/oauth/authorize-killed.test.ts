@@ -1,9 +1,6 @@
 import { expect, test } from 'vitest';
-import { storeAuthorization } from '../../cli/access/store-grant.ts';
 import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
-import { createGrantStore } from '../../core/oauth/grant.ts';
-import { createLedger } from '../../core/oauth/ledger.ts';
-import { oauthClientSchema, type StoredClient, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
@@ -30,74 +27,46 @@ function worldOf(former: { saysWhose: boolean }) {
   };
   const functions = (count: number) => world.clients(count, { change: () => ({ callTokenEndpoint: call }) });
   const granted = (clientId: string) => {
-    const { earlierObtainedAt, ...tokens } = world.endpoint.grant();
+    const tokens = world.endpoint.grant();
     owners.set(tokens.refreshToken, clientId);
     return tokens;
   };
   return { world, granted, functions };
 }
 
-/** Stores a new grant of a client, and runs a hook before each AWS call. */
+/** Stores a new grant of a client; `around` makes each AWS call. */
 function storingWith(
   world: Simulation,
-  tokens: Omit<Tokens, 'earlierObtainedAt'>,
+  tokens: Tokens,
   clientId: string,
-  before: (call: number) => Promise<unknown>,
+  around: (call: number, send: () => Promise<unknown>) => Promise<unknown>,
 ) {
   let calls = 0;
-  const watched = <T>(client: T): T => {
-    const send = async (command: never, options?: never) => {
+  const through = <T>(client: T): T => {
+    const send = (command: never, options?: never) => {
       calls += 1;
-      await before(calls);
-      return (client as Sender).send(command, options);
+      return around(calls, () => (client as Sender).send(command, options));
     };
     return { send } as T;
   };
-  return storeAuthorization(...whatIsStored(world, tokens, clientId, watched));
-}
-
-function whatIsStored(
-  world: Simulation,
-  tokens: Omit<Tokens, 'earlierObtainedAt'>,
-  clientId: string,
-  through: <T>(client: T) => T,
-): Parameters<typeof storeAuthorization> {
-  const secrets = through(world.secrets.client);
-  const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
-  const deps = {
-    store: createGrantStore(secrets, 'tokens'),
-    ledger: createLedger(through(world.ledger.client), 'ledger', 'tokens'),
-    writeClient: (value: StoredClient) => writeOAuthClient(secrets, 'client', value),
-    now: () => world.clock.time,
-    elapsed: () => world.clock.time,
-    sleep: world.clock.sleep,
-  };
-  return [{ clientId, clientSecret: SECRETS[clientId] ?? '', stored }, tokens, deps];
+  return world.storeAuthorization({ clientId, clientSecret: SECRETS[clientId] ?? '' }, tokens, through);
 }
 
 /** Stores a new grant of a client and dies at its `diesAt`-th AWS call. */
 async function storing(
   world: Simulation,
-  tokens: Omit<Tokens, 'earlierObtainedAt'>,
+  tokens: Tokens,
   clientId: string,
   diesAt = Number.POSITIVE_INFINITY,
   arrives = true,
 ): Promise<'stored' | 'killed'> {
-  let calls = 0;
   const killed = Promise.withResolvers<'killed'>();
-  const mortal = <T>(client: T): T => {
-    const send = async (command: never, options?: never) => {
-      calls += 1;
-      const last = calls >= diesAt;
-      const answer = !last || arrives ? (client as Sender).send(command, options) : undefined;
-      if (!last) return answer;
-      await answer?.catch(() => undefined);
-      killed.resolve('killed');
-      return new Promise(() => undefined);
-    };
-    return { send } as T;
-  };
-  const done = storeAuthorization(...whatIsStored(world, tokens, clientId, mortal));
+  const done = storingWith(world, tokens, clientId, async (call, send) => {
+    if (call < diesAt) return send();
+    if (arrives) await send().catch(() => undefined);
+    killed.resolve('killed');
+    return new Promise(() => undefined);
+  });
   return world.clock.run(Promise.race([done.then(() => 'stored' as const), killed.promise]));
 }
 
@@ -152,10 +121,12 @@ test.for([
       waited = false;
       const { world, granted, functions } = worldOf({ saysWhose: true });
       const [slow, fast] = [granted(one), granted(two)];
-      const other = async (call: number) => {
-        if (call !== waitsAt) return;
-        waited = true;
-        await storingWith(world, fast, two, async () => undefined);
+      const other = async (call: number, send: () => Promise<unknown>) => {
+        if (call === waitsAt) {
+          waited = true;
+          await storingWith(world, fast, two, (_, sendOther) => sendOther());
+        }
+        return send();
       };
 
       await world.clock.run(storingWith(world, slow, one, other));

@@ -1,7 +1,4 @@
 import { expect, test } from 'vitest';
-import { storeAuthorization } from '../../cli/access/store-grant.ts';
-import { createGrantStore } from '../../core/oauth/grant.ts';
-import { createLedger } from '../../core/oauth/ledger.ts';
 import { Simulation } from './support/simulation.ts';
 
 /** A grant from a person that no function has refreshed yet. */
@@ -11,18 +8,8 @@ const at = (world: Simulation) => new Date(world.clock.time).toISOString();
 
 /** Stores a grant that a person has just given, as the command does. */
 function authorize(world: Simulation): Promise<unknown> {
-  const stored = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
-  const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();
-  return world.clock.run(
-    storeAuthorization({ ...stored, stored }, tokens, {
-      store: createGrantStore(world.secrets.client, 'tokens'),
-      ledger: createLedger(world.ledger.client, 'ledger', 'tokens'),
-      now: () => world.clock.time,
-      elapsed: () => world.clock.time,
-      sleep: world.clock.sleep,
-      writeClient: () => Promise.resolve(),
-    }),
-  );
+  const client = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
+  return world.clock.run(world.storeAuthorization(client, world.endpoint.grant()));
 }
 
 test('the first of seven functions refreshes a new grant, even if its access token is valid for an hour', async () => {

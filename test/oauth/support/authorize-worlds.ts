@@ -1,7 +1,4 @@
-import { storeAuthorization } from '../../../cli/access/store-grant.ts';
-import { createGrantStore } from '../../../core/oauth/grant.ts';
-import { createLedger } from '../../../core/oauth/ledger.ts';
-import { oauthClientSchema, type Tokens } from '../../../core/oauth/secrets.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { randomFrom } from '../../support/seeds.ts';
 import { Simulation } from './simulation.ts';
 
@@ -57,33 +54,20 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
     await pause(2 * MINUTE);
     const done = consent();
     await pause(20_000);
-    const store = createGrantStore(world.secrets.client, 'tokens');
-    const ledger = createLedger(world.ledger.client, 'ledger', 'tokens');
-    const authorization = numbered ? await ledger.takeNumber(1) : undefined;
+    const authorization = numbered ? await world.places().ledger.takeNumber(1) : undefined;
     // A CRM that ends former grants may end the codes of former consents, too.
     if (endsFormer && endsCodes && authorizations.at(-1) !== done) {
       done.end = 'refused';
       return;
     }
-    const { earlierObtainedAt: _, ...tokens } = world.endpoint.grant();
-    done.tokens = { ...tokens, earlierObtainedAt: [] };
+    done.tokens = world.endpoint.grant(authorization === undefined ? {} : { authorization });
     granted.push(done.tokens);
     if (dies) {
       done.end = 'died';
       return;
     }
     await pause(90_000);
-    const deps = {
-      store,
-      ledger,
-      writeClient: async () => undefined,
-      now: () => world.clock.time,
-      elapsed: () => world.clock.time,
-      sleep: world.clock.sleep,
-    };
-    const stored = oauthClientSchema.parse(JSON.parse(world.secrets.oauthClient ?? '{}'));
-    const client = { clientId: 'id', clientSecret: 's', stored };
-    done.end = await storeAuthorization(client, { ...tokens, ...(authorization && { authorization }) }, deps).then(
+    done.end = await world.storeAuthorization({ clientId: 'id', clientSecret: 's' }, done.tokens).then(
       () => 'stored',
       () => 'later',
     );

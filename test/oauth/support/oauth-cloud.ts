@@ -14,7 +14,7 @@ import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { deployment } from '../../support/builders.ts';
 import { TEST_SEED } from '../../support/seeds.ts';
-import type { ClientAnswer, Done, Job } from './clients-job.ts';
+import type { ClientAnswer, Job } from '../fixtures/clients-child.ts';
 
 const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
 
@@ -82,15 +82,14 @@ export async function startOAuthCloud() {
       };
     },
     /** Makes that many processes, with that many clients each, ask at once. */
-    ask: async (processes: number, job: Job): Promise<Done> => {
+    ask: async (processes: number, job: Job): Promise<ClientAnswer[]> => {
       while (pool.filter(({ alive }) => alive).length < processes) {
         await Promise.all(Array.from({ length: processes - pool.length }, spawn));
       }
       const children = pool.filter(({ alive }) => alive).slice(0, processes);
-      const done = await Promise.all(children.map((child) => child.work(job)));
-      const answers = done.flatMap((part) => part.answers);
+      const answers = (await Promise.all(children.map((child) => child.work(job)))).flat();
       note(answers, issued, said);
-      return { answers, labelReads: done.reduce((sum, part) => sum + part.labelReads, 0) };
+      return answers;
     },
     refreshes: () => {
       const calls = sandbox.ledger.calls({ kind: 'token' }).filter(({ grantType }) => grantType === 'refresh_token');
@@ -132,9 +131,9 @@ class Child {
   }
 
   /** The result of a job; never resolves if the process is killed before its end. */
-  work(job: Job): Promise<Done> {
+  work(job: Job): Promise<ClientAnswer[]> {
     return new Promise((resolve) => {
-      const listen = (message: Done | string) => {
+      const listen = (message: ClientAnswer[] | string) => {
         if (typeof message === 'string') return;
         this.#process.off('message', listen);
         resolve(message);

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
-import { storeGrant } from '../../../cli/access/store-grant.ts';
+import { storeAuthorization, storeGrant } from '../../../cli/access/store-grant.ts';
 import {
   type AccessTokenDeps,
   accessTokenDeps,
   createGetAccessToken,
   type GetAccessToken,
 } from '../../../core/oauth/access-token.ts';
-import { createGrantStore } from '../../../core/oauth/grant.ts';
+import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
-import type { Tokens } from '../../../core/oauth/secrets.ts';
+import { oauthClientSchema, type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { randomFrom } from '../../support/seeds.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
@@ -129,18 +129,42 @@ export class Simulation {
     return this.clock.run(this.clock.sleep(ms));
   }
 
-  /** Stores a grant that a person has just given, as the command does. */
+  /** The product's stores, `through` a proxy of each client of AWS. */
+  places(through: <T>(client: T) => T = (client) => client) {
+    return {
+      store: createGrantStore(through(this.secrets.client), 'tokens'),
+      ledger: createLedger(through(this.ledger.client), 'ledger', 'tokens'),
+    };
+  }
+
+  /** Stores a grant and its client, as the command does after a consent. */
+  storeAuthorization(
+    client: { clientId: string; clientSecret: string },
+    { earlierObtainedAt: _, ...tokens }: Tokens,
+    through: <T>(client: T) => T = (client) => client,
+  ): Promise<TokenSet> {
+    const stored = oauthClientSchema.parse(JSON.parse(this.secrets.oauthClient ?? '{}'));
+    const secrets = through(this.secrets.client);
+    return storeAuthorization({ ...client, stored }, tokens, {
+      ...this.places(through),
+      writeClient: (value) => writeOAuthClient(secrets, 'client', value),
+      now: () => this.clock.time,
+      elapsed: () => this.clock.time,
+      sleep: this.clock.sleep,
+    });
+  }
+
+  /** Stores a grant that a person has just given, without its client. */
   storeGrant(
     tokens: Tokens = this.endpoint.grant(),
     { diesAfterClaim = false, storesAfterMs = 0, now = Date.now } = {},
   ): Promise<unknown> {
-    const known = createGrantStore(this.secrets.client, 'tokens');
+    const { store: known, ledger } = this.places();
     const late: typeof known.store = async (...of) => {
       await this.clock.sleep(storesAfterMs);
       return known.store(...of);
     };
     const store = { ...known, store: diesAfterClaim ? never : storesAfterMs > 0 ? late : known.store };
-    const ledger = createLedger(this.ledger.client, 'ledger', 'tokens');
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }
 
