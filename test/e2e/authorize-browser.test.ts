@@ -93,18 +93,4 @@ describe.skipIf(!hasChromium())('authorize in a real browser', () => {
     expect(await page.promise).toMatchObject({ heading: ['The authorization was refused'], language: 'en' });
     expect(await places.tokensText()).toBe('');
   });
-
-  test('a redirect URI on localhost reaches the command', async () => {
-    const { places, options } = await setting();
-    const redirectUri = 'http://localhost:0/come/back';
-
-    const onUrl = async (url: string) => {
-      await browser.open(url);
-      await browser.value(there('allow'));
-      await browser.value(press('allow'));
-    };
-    await authorize(places.target, { ...options, redirectUri, onUrl });
-
-    expect((await places.tokens()).scope).toContain('global:export');
-  });
 });

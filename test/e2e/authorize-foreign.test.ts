@@ -81,7 +81,7 @@ function person() {
   };
 }
 
-function crmAt(authUrl: string, clientAuthentication: 'basic' | 'basic_raw' | 'post' = 'basic') {
+function crmAt(authUrl: string, clientAuthentication: 'basic' | 'post' = 'basic') {
   return deployment({ crm: { authUrl, clientAuthentication } }).crm;
 }
 
@@ -144,30 +144,4 @@ test('accepts a registered redirect URI on localhost, and sends credentials in t
   });
 
   expect((await places.tokens()).refreshToken).toBeTruthy();
-});
-
-test('a client with the wrong kind of authentication gets the setting to change', async () => {
-  const crm = crmAt(await foreignServer(), 'basic_raw');
-  const places = await makePlaces(cloud.endpoint);
-
-  await expect(
-    authorize(places.target, { crm, ...CLIENT, configuration: 'config/dev.json', onUrl: person() }),
-  ).rejects.toMatchObject({
-    exitCode: 2,
-    message: expect.stringMatching(
-      /invalid_client.*crm\.clientAuthentication to "basic" or "post" in config\/dev\.json.*stored/,
-    ),
-  });
-  expect(await places.tokensText()).toBe('');
-});
-
-test('lists the requested scopes that the CRM did not grant', async () => {
-  const issuer = await foreignServer();
-  const { crm } = deployment({ crm: { authUrl: issuer, scopes: ['openid', 'global:everything'] } });
-  const places = await makePlaces(cloud.endpoint);
-
-  const done = await authorize(places.target, { crm, ...CLIENT, onUrl: person() });
-
-  // This CRM omits unknown scopes and reports so in its answer.
-  expect(done.notes).toEqual(['The CRM did not grant all requested scopes. Missing: global:everything.']);
 });

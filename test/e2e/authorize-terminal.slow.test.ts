@@ -113,22 +113,6 @@ test('asks for secret and address without showing them, and prints no token', as
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('Ctrl-C ends the command with exit code 130 while it waits', async () => {
-  const sandbox = await startSandbox();
-  onTestFinished(sandbox.close);
-  const env = { CRM_CLIENT_SECRET: sandbox.clientSecret };
-  const { type, shows, ended } = await terminal(
-    sandbox.authUrl,
-    ['--client-id', sandbox.clientId, '--no-browser'],
-    env,
-  );
-
-  await shows(/Or paste here/);
-  type('\x03');
-
-  expect(await ended).toBe(130);
-});
-
 test('the commands of docs/operating.md restore a client whose secret the CRM has changed', async () => {
   const sandbox = await startSandbox();
   onTestFinished(sandbox.close);
@@ -177,15 +161,4 @@ test('Ctrl-C at the prompt for the secret reports that nothing was stored', asyn
   type('\x03');
   expect(await ended, shown()).toBe(130);
   expect(shown()).toContain('Interrupted. Nothing was stored.');
-});
-
-test('uses the deployed address of the CRM', async () => {
-  const env = { CRM_CLIENT_SECRET: 'secret' };
-  const args = ['--client-id', 'client', '--no-browser'];
-  const { type, shows, ended } = await terminal('http://127.0.0.1:1/deployed', args, env);
-
-  await shows(/^Open: http:\/\/127\.0\.0\.1:1\/deployed\/authorize\?/m);
-  type('\x03');
-
-  expect(await ended).not.toBe(0);
 });

@@ -446,15 +446,6 @@ describe('a person without a browser on this machine', () => {
     expect(sandbox.ledger.violations()).toEqual([]);
   });
 
-  test('can paste only the code while the listener waits', async () => {
-    const { go, places } = await setting();
-    const { stream, said, input } = paste();
-    const onUrl = async (url: string) => void stream.write(`${(await redirectOf(url)).searchParams.get('code')}\r\n`);
-    await go({ paste: input, onUrl });
-    expect((await places.tokens()).refreshToken).toBeTruthy();
-    expect(said.join('')).toContain('PKCE still protects');
-  });
-
   test('exchanges the code once if paste and browser answer at the same time', async () => {
     const { go, places, tokenCalls, sandbox } = await setting();
     const { stream, input } = paste();

@@ -142,15 +142,6 @@ it('reports that all checks hold once a function has refreshed the grant, and ch
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('prints one line for each check', async () => {
-  const { code, stdout, stderr } = await typed();
-
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const lines = stdout.trim().split('\n');
-  expect(lines.slice(0, -1).every((line) => line.startsWith('✓ '))).toBe(true);
-  expect(lines.at(-1)).toBe('A nightly run would work.');
-});
-
 it('--refresh refreshes once, and reports rotation, lifetime and latency', async () => {
   const before = await storedTokens(system);
   system.sandbox.ledger.clear();
