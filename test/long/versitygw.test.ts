@@ -3,9 +3,8 @@ import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Resume } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { inOrder, type OriginFile } from '../support/origin/origin.ts';
-import { ensureVersitygw } from '../support/versitygw.ts';
-import { killedIn } from './support/killed-transfer.ts';
-import { MIB, PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
+import { PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
+import { ensureVersitygw } from './support/versitygw.ts';
 
 /** Tests the engine with an independent S3 server, which checks what AWS checks. */
 
@@ -25,7 +24,6 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
   beforeEach(() => {
     count += 1;
     key = `runs/${count}/leads.csv`;
-    Object.assign(world.proxy, { meddler: () => undefined, flips: 0, losses: 0 });
   });
 
   /** Expects that the object equals the file, the store has measured it as a whole, and no upload is left. */
@@ -75,23 +73,6 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     await expectStored(file);
   });
 
-  it('continues after a killed process, and requests only the missing bytes', async () => {
-    const file = world.origin.file({ size: 10 * PART + 1, script: () => ({ bytesPerSecond: 10 * MIB }) });
-    const upload = await killedIn(world.store, { key, url: file.url }, 3 * PART);
-    const before = (await world.parts(upload)).reduce((sum, { Size = 0 }) => sum + Size, 0);
-    expect(before).toBeGreaterThanOrEqual(3 * PART);
-    const requests = file.requests.length;
-    file.setScript(() => undefined);
-
-    const stored = await transfer(world.options(key, file.url, { resume: upload }));
-
-    expect(stored).not.toBeNull();
-    await expectStored(file);
-    const again = file.requests.slice(requests).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
-    // A connection may receive bytes that another one took over from it.
-    expect(again).toBeLessThan(file.size - before + PART);
-  });
-
   it('finds its own object at the key, and reports it as stored', async () => {
     const file = world.origin.file({ size: 2 * PART });
     await transfer(world.options(key, file.url));
@@ -107,53 +88,6 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
 
     expect(await outcomeOf(second.url)).toBe('conflict');
     await expectStored(first);
-  });
-
-  it.each([
-    ['a small file', PART, /^PUT .*leads\.csv /],
-    ['one part', 4 * PART, /^PUT .*partNumber=2&/],
-  ])('sends again after a wrong bit arrived: %s', async (_, size, wanted) => {
-    const file = world.origin.file({ size });
-    world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.flips === 0 ? 'flip a bit' : undefined);
-
-    await transfer(world.options(key, file.url, { meddled: true }));
-
-    expect(world.proxy.flips).toBe(1);
-    await expectStored(file);
-  });
-
-  it.each([
-    ['a small file', PART],
-    ['a large file', 4 * PART],
-  ])('stores nothing if each try has a wrong bit: %s', async (_, size) => {
-    world.proxy.meddler = (line) => (line.startsWith('PUT ') ? 'flip a bit' : undefined);
-
-    expect(await outcomeOf(world.origin.file({ size }).url)).toBe('store-unavailable');
-    expect(world.proxy.flips).toBeGreaterThan(1);
-    await expectNothing();
-  });
-
-  it.each([
-    ['a small file', PART, /^PUT /],
-    ['a large file', 4 * PART, /^POST .*\?uploadId=/],
-  ])('finds the stored object if the answer to the last call was lost: %s', async (_, size, wanted) => {
-    const file = world.origin.file({ size });
-    world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.losses === 0 ? 'lose the answer' : undefined);
-
-    expect(await transfer(world.options(key, file.url, { meddled: true }))).toMatchObject({ done: true, bytes: size });
-    expect(world.proxy.losses).toBe(1);
-    await expectStored(file);
-  });
-
-  it('stores the file if the answer to a part is lost', async () => {
-    const file = world.origin.file({ size: 4 * PART });
-    world.proxy.meddler = (line) =>
-      line.includes('partNumber=3&') && world.proxy.losses === 0 ? 'lose the answer' : undefined;
-
-    await transfer(world.options(key, file.url, { meddled: true }));
-
-    expect(world.proxy.losses).toBe(1);
-    await expectStored(file);
   });
 
   it('restarts if the file changed, and aborts the upload of the old one', async () => {
@@ -190,7 +124,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     const upload = (resume: Resume | null) => {
       open = resume;
     };
-    const options = world.options(key, url, { meddled: true, observer: { upload } });
+    const options = world.options(key, url, { observer: { upload } });
     const outcome = await transfer(options).then(
       () => 'stored',
       (error: { reason?: string }) => error.reason ?? String(error),

@@ -4,18 +4,15 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListMultipartUploadsCommand,
-  ListPartsCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { Resume, Stored, StoreOptions, TransferOptions } from '../../../transfer/base/types.ts';
 import { transfer } from '../../../transfer/transfer.ts';
-import { startMeddlingProxy } from '../../support/meddling-proxy.ts';
 import { startOrigin } from '../../support/origin/origin.ts';
-import { startVersitygw } from '../../support/versitygw.ts';
+import { startVersitygw } from './versitygw.ts';
 
-export const MIB = 1024 * 1024;
 /** The smallest part that S3 accepts. */
-export const PART = 5 * MIB;
+export const PART = 5 * 1024 * 1024;
 const BUCKET = 'exports';
 
 const LIMITS: TransferOptions['limits'] = {
@@ -29,26 +26,32 @@ const LIMITS: TransferOptions['limits'] = {
 
 export type SecondStore = Awaited<ReturnType<typeof startSecondStore>>;
 
-/** versitygw behind a proxy that can inject faults, an origin, and transfers between them. */
+/** versitygw, an origin, and transfers between them. */
 export async function startSecondStore(program: string) {
   const origin = await startOrigin();
   const gateway = await startVersitygw(program);
   const { accessKeyId, secretAccessKey, region } = gateway;
-  const proxy = await startMeddlingProxy(gateway.endpoint);
   const credentials = { accessKeyId, secretAccessKey };
   const s3 = new S3Client({ endpoint: gateway.endpoint, region, credentials, forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
-  const direct = { bucket: BUCKET, region, endpoint: gateway.endpoint, credentials: async () => credentials };
-  const store: StoreOptions = { ...direct, objectChecksum: true };
+  const address = { bucket: BUCKET, region, endpoint: gateway.endpoint, credentials: async () => credentials };
+  const store: StoreOptions = { ...address, objectChecksum: true };
   const at = (Key: string) => ({ Bucket: BUCKET, Key });
-  const on = (endpoint: string) => ({ ...store, endpoint });
   return {
     origin,
-    proxy,
-    store,
-    /** The options of a transfer; through the proxy with `meddled`. */
-    options: (key: string, url: string, changes: Partial<TransferOptions> & { meddled?: boolean } = {}) =>
-      transferOptions(key, url, on(changes.meddled ? proxy.endpoint : gateway.endpoint), changes),
+    /** The options of a transfer of a file of the origin. */
+    options: (key: string, url: string, changes: Partial<TransferOptions> = {}): TransferOptions => ({
+      address: async () => url,
+      policy: { hosts: [], local: true },
+      nameObject: () => ({ key, contentType: 'text/csv' }),
+      store,
+      maxBytes: 1024 ** 4,
+      allowUndeclaredEnd: false,
+      connections: { initial: 4, most: 4 },
+      secondsLeft: () => 900,
+      limits: LIMITS,
+      ...changes,
+    }),
     /** The SHA-256 of the object's content, and its metadata in the store; `undefined` if it does not exist. */
     object: async (key: string) => {
       const head = await s3.send(new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' })).catch(() => undefined);
@@ -64,35 +67,11 @@ export async function startSecondStore(program: string) {
       ((await s3.send(new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix }))).Uploads ?? []).map(
         ({ Key }) => Key,
       ),
-    parts: async ({ key, uploadId: UploadId }: Resume) =>
-      (await s3.send(new ListPartsCommand({ ...at(key), UploadId }))).Parts ?? [],
     stop: async () => {
       s3.destroy();
-      await proxy.stop();
       await gateway.stop();
       await origin.stop();
     },
-  };
-}
-
-/** The options of a transfer of a file of the origin, which replace those of the step. */
-export function transferOptions(
-  key: string,
-  url: string,
-  store: StoreOptions,
-  changes: Partial<TransferOptions> = {},
-): TransferOptions {
-  return {
-    address: async () => url,
-    policy: { hosts: [], local: true },
-    nameObject: () => ({ key, contentType: 'text/csv' }),
-    store,
-    maxBytes: 1024 ** 4,
-    allowUndeclaredEnd: false,
-    connections: { initial: 4, most: 4 },
-    secondsLeft: () => 900,
-    limits: LIMITS,
-    ...changes,
   };
 }
 

@@ -4,14 +4,14 @@ import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../local/ministack/ports.ts';
-import { waitUntil } from '../../local/processes/wait-until.ts';
+import { freePort } from '../../../local/ministack/ports.ts';
+import { waitUntil } from '../../../local/processes/wait-until.ts';
 
 /** An independent S3 server: it must accept the same calls as the strict store. */
 
 const VERSION = 'v1.8.0';
 const PACKAGE = 'github.com/versity/versitygw/cmd/versitygw';
-const CACHE = join(import.meta.dirname, '..', '..', '.cache');
+const CACHE = join(import.meta.dirname, '../../..', '.cache');
 const BUILT_WITHIN_MS = 10 * 60_000;
 const READY_WITHIN_MS = 30_000;
 const run = promisify(execFile);
