@@ -1,14 +1,13 @@
 import { crc32 } from 'node:zlib';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { onTestFinished } from 'vitest';
 import { type Manifest, manifestText } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { createUploadBucket } from '../../core/storage/upload.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { STARTED_AT } from './builders.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
-import { type StoreOptions, startStrictStore } from './strict-store/strict-store.ts';
+import { type StoreOptions, storeForTest } from './strict-store/strict-store.ts';
 
 // Parts of a few bytes, as the strict store takes them.
 Object.assign(Upload, { MIN_PART_SIZE: 1 });
@@ -18,16 +17,7 @@ export const DATE = '2026-11-20';
 /** S3 on loopback with an SDK client, and runs of leads in it. */
 export async function publishedRuns(options: StoreOptions = {}) {
   // Every row group is a part.
-  const store = await startStrictStore({ minPartBytes: 1, ...options });
-  onTestFinished(store.stop);
-  const client = new S3Client({
-    endpoint: store.endpoint,
-    region: 'eu-west-1',
-    forcePathStyle: true,
-    maxAttempts: 1,
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  });
-  onTestFinished(() => client.destroy());
+  const { client, ...store } = await storeForTest({ minPartBytes: 1, ...options });
   const put = (Key: string, Body: string | Uint8Array) =>
     client.send(new PutObjectCommand({ Bucket: 'exports', Key, Body }));
   /** Stores file and manifest of a run, and points the date to it. */

@@ -397,14 +397,6 @@ describe('differences between stores', () => {
     expect(complete?.headers).not.toHaveProperty('x-amz-checksum-crc32');
   });
 
-  test('a store that requires the checksum of every part at CompleteMultipartUpload', async () => {
-    transfers.store.settings.partChecksumsAtComplete = 'required';
-    const ran = await transfers.transferOf({ size: SIZE });
-    transfers.store.settings.partChecksumsAtComplete = 'optional';
-
-    expectStored(ran);
-  });
-
   test.each(['same answer', 'PreconditionFailed', 'ConditionalRequestConflict'] as const)(
     'a repeated CompleteMultipartUpload answered with %s does not restart',
     async (completeAgain) => {

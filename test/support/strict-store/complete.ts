@@ -1,7 +1,16 @@
 import { conflict, document, invalidPart, noSuchUpload, Refusal, unescaped, xmlAnswer } from './answers.ts';
 import { badDigest, base64Crc32, compositeCrc32, fullObjectCrc32, multipartEtag } from './checksums.ts';
 import { checkIfMatch, checkIfNoneMatch } from './objects.ts';
-import type { Answer, Contents, OpenUpload, Settings, StoredObject, StoredPart, Work } from './types.ts';
+import {
+  type Answer,
+  BUCKET,
+  type Contents,
+  type OpenUpload,
+  type Settings,
+  type StoredObject,
+  type StoredPart,
+  type Work,
+} from './types.ts';
 
 interface NamedPart {
   number: number;
@@ -33,7 +42,7 @@ export function complete(work: Work, contents: Contents, settings: Settings): An
   contents.objects.set(key, object);
   contents.uploads.delete(upload.id);
   const checksum = crc32 === undefined ? {} : { ChecksumCRC32: crc32, ChecksumType: checksumType };
-  const result = { Location: `/${key}`, Bucket: settings.bucket, Key: key, ETag: object.etag, ...checksum };
+  const result = { Location: `/${key}`, Bucket: BUCKET, Key: key, ETag: object.etag, ...checksum };
   const answer = xmlAnswer(document('CompleteMultipartUploadResult', result));
   contents.completed.set(upload.id, answer);
   return answer;
@@ -93,8 +102,7 @@ function chosenParts(named: NamedPart[], upload: OpenUpload, settings: Settings)
 function chosenPart({ number, etag, crc32 }: NamedPart, upload: OpenUpload, settings: Settings): StoredPart {
   const part = upload.parts.get(number);
   if (part?.etag !== `"${etag}"`) throw invalidPart(upload.id, number, etag);
-  const due = upload.checksum === 'COMPOSITE' || settings.partChecksumsAtComplete === 'required';
-  if (upload.checksum !== undefined && due && crc32 === undefined) {
+  if (upload.checksum === 'COMPOSITE' && crc32 === undefined) {
     const message = `The upload was created using a crc32 checksum. The complete request must include the checksum for each part. It was missing for part ${number} in the request.`;
     throw new Refusal(400, 'InvalidRequest', message);
   }

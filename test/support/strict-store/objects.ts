@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { document, fields, Refusal, xmlAnswer } from './answers.ts';
 import { base64Crc32, checkDigest, md5Etag } from './checksums.ts';
-import type { Answer, Contents, Settings, StoredObject, Work } from './types.ts';
+import { type Answer, BUCKET, type Contents, type Settings, type StoredObject, type Work } from './types.ts';
 
 /** PutObject, with answers and refusals as LocalStack's tests recorded them on AWS. */
 export function put(work: Work, { objects }: Contents, { checksums }: Settings): Answer {
@@ -85,7 +85,7 @@ function rangeOf(header: string | undefined, size: number): { first: number; las
 }
 
 /** ListObjectsV2. A page starts after the last key of the previous one. */
-export function list({ query }: Work, { objects }: Contents, { bucket, pageSize }: Settings): Answer {
+export function list({ query }: Work, { objects }: Contents, { pageSize }: Settings): Answer {
   const prefix = query.get('prefix') ?? '';
   const after = query.get('continuation-token') ?? '';
   const most = Math.min(Number(query.get('max-keys') ?? pageSize), pageSize);
@@ -94,7 +94,7 @@ export function list({ query }: Work, { objects }: Contents, { bucket, pageSize 
     .sort(([a], [b]) => (a < b ? -1 : 1));
   const page = found.slice(0, most);
   const more = found.length > most;
-  const head = { Name: bucket, Prefix: prefix, KeyCount: String(page.length), IsTruncated: String(more) };
+  const head = { Name: BUCKET, Prefix: prefix, KeyCount: String(page.length), IsTruncated: String(more) };
   const next = more ? { NextContinuationToken: page.at(-1)?.[0] } : {};
   const contents = page.map(([Key, { body, etag: ETag, at }]) => {
     return `<Contents>${fields({ Key, LastModified: at.toISOString(), ETag, Size: String(body.length) })}</Contents>`;

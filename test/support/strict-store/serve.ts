@@ -6,7 +6,19 @@ import { base64Crc32, checkDigest, checkPartAlgorithm, md5Etag } from './checksu
 import { complete, openUpload } from './complete.ts';
 import { contentOf, rawBody, routed, withPauses } from './incoming.ts';
 import { get, keptHeaders, list, put, remove, tag } from './objects.ts';
-import type { Answer, Call, Contents, Fault, OpenUpload, Operation, Settings, Work } from './types.ts';
+import {
+  type Answer,
+  BUCKET,
+  type Call,
+  type Contents,
+  CREDENTIALS,
+  type Fault,
+  type OpenUpload,
+  type Operation,
+  REGION,
+  type Settings,
+  type Work,
+} from './types.ts';
 
 const DO: Record<Operation, (work: Work, contents: Contents, settings: Settings) => Answer> = {
   CreateMultipartUpload: create,
@@ -81,8 +93,8 @@ function answerTo(
   const { bucket, query } = routed(request);
   const id = query.get('uploadId') ?? '';
   try {
-    checkSignature(request, settings);
-    if (bucket !== settings.bucket) throw new Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist');
+    checkSignature(request);
+    if (bucket !== BUCKET) throw new Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist');
     if (hasKey(fault, 'status')) return trouble(fault);
     if (hasKey(fault, 'page')) return { status: 200, headers: { 'content-type': 'text/html' }, body: fault.page };
     if (hasKey(fault, 'errorIn200')) return lateError(fault.errorIn200);
@@ -135,7 +147,7 @@ function send(
 const LARGEST_PART_NUMBER = 10_000;
 
 /** CRC32 without a checksum type means composite (recorded on AWS by LocalStack's tests). */
-function create({ request }: Work, { uploads }: Contents, { bucket, checksums }: Settings): Answer {
+function create({ request }: Work, { uploads }: Contents, { checksums }: Settings): Answer {
   const { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type } = request.headers;
   if (type !== undefined && algorithm === undefined) {
     const message = 'The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.';
@@ -149,7 +161,7 @@ function create({ request }: Work, { uploads }: Contents, { bucket, checksums }:
   const id = randomUUID();
   const headers = keptHeaders(request.headers);
   uploads.set(id, { id, key: request.key, begun: request.number, checksum, headers, parts: new Map(), dead: false });
-  const result = document('InitiateMultipartUploadResult', { Bucket: bucket, Key: request.key, UploadId: id });
+  const result = document('InitiateMultipartUploadResult', { Bucket: BUCKET, Key: request.key, UploadId: id });
   const known = checksum && { 'x-amz-checksum-algorithm': 'CRC32', 'x-amz-checksum-type': checksum };
   return xmlAnswer(result, 200, known);
 }
@@ -181,7 +193,7 @@ function listParts(work: Work, contents: Contents, settings: Settings): Answer {
   const rest = [...upload.parts].filter(([number]) => number > marker).sort(([a], [b]) => a - b);
   const page = rest.slice(0, pageSize);
   const head = {
-    Bucket: settings.bucket,
+    Bucket: BUCKET,
     Key: upload.key,
     UploadId: upload.id,
     StorageClass: 'STANDARD',
@@ -214,14 +226,14 @@ const AUTHORIZATION =
  *
  * @throws Refusal AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId or SignatureDoesNotMatch
  */
-function checkSignature(request: IncomingMessage, settings: Settings): void {
+function checkSignature(request: IncomingMessage): void {
   const { authorization, 'x-amz-date': date, 'x-amz-content-sha256': payload } = request.headers;
   if (authorization === undefined) throw new Refusal(403, 'AccessDenied', 'Access Denied');
   const [, key, day, region, signedHeaders, signature] = AUTHORIZATION.exec(authorization) ?? [];
-  if (signature === undefined || region !== settings.region) {
+  if (signature === undefined || region !== REGION) {
     throw new Refusal(400, 'AuthorizationHeaderMalformed', `The authorization header is malformed: ${region}`);
   }
-  if (key !== settings.accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId', 'There is no such access key');
+  if (key !== CREDENTIALS.accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId', 'There is no such access key');
   if (typeof date !== 'string' || !date.startsWith(`${day}T`) || typeof payload !== 'string') {
     throw new Refusal(403, 'AccessDenied', 'x-amz-date and x-amz-content-sha256 are required');
   }
@@ -234,7 +246,7 @@ function checkSignature(request: IncomingMessage, settings: Settings): void {
   const toSign = ['AWS4-HMAC-SHA256', date, scope, canonical].join('\n');
   const signing = [region, 's3', 'aws4_request'].reduce<Buffer>(
     (secret, text) => hmac(secret, text),
-    hmac(`AWS4${settings.secretAccessKey}`, String(day)),
+    hmac(`AWS4${CREDENTIALS.secretAccessKey}`, String(day)),
   );
   if (!timingSafeEqual(hmac(signing, toSign), Buffer.from(signature, 'hex'))) {
     throw new Refusal(

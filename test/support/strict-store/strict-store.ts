@@ -6,21 +6,24 @@ import { onTestFinished } from 'vitest';
 import { base64Crc32, md5Etag } from './checksums.ts';
 import { routed } from './incoming.ts';
 import { serve } from './serve.ts';
-import type { Call, Contents, Settings, StoredObject, StoreOptions } from './types.ts';
+import {
+  type Call,
+  type Contents,
+  CREDENTIALS,
+  REGION,
+  type Settings,
+  type StoredObject,
+  type StoreOptions,
+} from './types.ts';
 
 export { TROUBLE } from './types.ts';
 export type { StoreOptions };
 
 /** The settings of AWS. */
 export const DEFAULTS: Settings = {
-  bucket: 'exports',
-  region: 'eu-west-1',
-  accessKeyId: 'test',
-  secretAccessKey: 'test',
   minPartBytes: 5 * 1024 * 1024,
   pageSize: 1000,
   checksums: 'full-object',
-  partChecksumsAtComplete: 'optional',
   completeAgain: 'NoSuchUpload',
   faults: () => undefined,
 };
@@ -83,12 +86,14 @@ export async function startStrictStore(options: StoreOptions = {}) {
 export async function storeForTest(options: StoreOptions = {}) {
   const store = await startStrictStore(options);
   onTestFinished(store.stop);
-  const { settings, endpoint } = store;
-  const { region, accessKeyId, secretAccessKey } = settings;
-  const credentials = { accessKeyId, secretAccessKey };
-  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true, maxAttempts: 1 });
+  const client = clientOf(store.endpoint);
   onTestFinished(() => client.destroy());
   return { ...store, client };
+}
+
+/** A client of the SDK for a store, which repeats nothing. */
+export function clientOf(endpoint: string, credentials = CREDENTIALS): S3Client {
+  return new S3Client({ endpoint, region: REGION, credentials, forcePathStyle: true, maxAttempts: 1 });
 }
 
 function objectOf(body: Buffer): StoredObject {

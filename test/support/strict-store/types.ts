@@ -74,20 +74,19 @@ export const TROUBLE = {
   noSuchBucket: { status: 404, code: 'NoSuchBucket' },
 } as const satisfies Record<string, Fault>;
 
+/** The only bucket of a store, its region, and the credentials that it accepts. */
+export const BUCKET = 'exports';
+export const REGION = 'eu-west-1';
+export const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
+
 /** Properties in which stores differ. The defaults are those of AWS. */
 export interface StoreOptions {
-  bucket?: string;
-  region?: string;
-  accessKeyId?: string;
-  secretAccessKey?: string;
   /** The minimum size of every part but the last; 5 MiB on AWS. */
   minPartBytes?: number;
   /** Parts in one page of ListParts; 1000 on AWS. */
   pageSize?: number;
   /** `none`: a store that knows no checksums and refuses aws-chunked bodies with trailers. */
   checksums?: 'full-object' | 'none';
-  /** Whether Complete must repeat the checksum of every part, as versitygw requires. */
-  partChecksumsAtComplete?: 'optional' | 'required';
   /** The answer to Complete for a completed upload. No recording shows AWS's answer, and stores differ. */
   completeAgain?: 'NoSuchUpload' | 'PreconditionFailed' | 'ConditionalRequestConflict' | 'same answer';
   faults?: FaultScript;
