@@ -1,7 +1,7 @@
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../local/ministack/ports.ts';
+import { servedOnLoopback } from './loopback.ts';
 
 interface Seen {
   method: string;
@@ -31,30 +31,22 @@ export async function serverFor(...exchanges: Exchange[]) {
   const expected = [...exchanges];
   const seen: Seen[] = [];
   const unexpected: string[] = [];
-  const server = createServer((request, response) => {
-    const line = `${request.method} ${request.url}`;
+  const url = await servedOnLoopback((request, body, response) => {
+    const { method = '', url: path = '', headers } = request;
+    const line = `${method} ${path}`;
     const exchange = expected[0]?.[0] === line ? expected.shift() : undefined;
     if (!exchange) unexpected.push(line);
     const reply: Reply = exchange?.[1] ?? { status: 599 };
-    buffer(request).then(
-      (body) => {
-        const { method = '', url: path = '', headers } = request;
-        seen.push({ method, path, headers, body: body.toString('utf8') });
-        if (typeof reply === 'function') reply(response, request);
-        else send(response, reply);
-      },
-      () => response.destroy(),
-    );
+    seen.push({ method, path, headers, body: body.toString('utf8') });
+    if (typeof reply === 'function') reply(response, request);
+    else send(response, reply);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
+  onTestFinished(() => {
     const missing = expected.map(([line]) => line);
     if (unexpected.length + missing.length > 0)
       throw new Error(`unexpected requests: [${unexpected.join(', ')}]; requests that did not come: [${missing}]`);
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
+  return { url, seen };
 }
 
 function send(response: ServerResponse, { status = 200, headers = {}, json, text = '' }: Literal) {
@@ -65,13 +57,7 @@ function send(response: ServerResponse, { status = 200, headers = {}, json, text
 }
 
 /** An address on loopback without a server. */
-export async function deadAddress(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return `http://127.0.0.1:${port}`;
-}
+export const deadAddress = async () => `http://127.0.0.1:${await freePort()}`;
 
 /** Takes the request and closes the connection without a reply. */
 export const hangUp: Reply = (response) => response.destroy();

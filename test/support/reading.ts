@@ -1,10 +1,15 @@
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import type { Reading } from '../../core/file/read-content.ts';
 
-/** A source that returns bytes in chunks. */
-export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024): ByteSource {
+/** A source that returns bytes in chunks; `reads` records the requested ranges. */
+export function bytesSource(
+  content: string | Uint8Array,
+  chunkBytes = 64 * 1024,
+  reads: [from: number, to: number][] = [],
+): ByteSource {
   const bytes = Buffer.from(content);
   async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
+    reads.push([from, to]);
     for (let at = from; at < to; at += chunkBytes) yield bytes.subarray(at, Math.min(to, at + chunkBytes));
   }
   return { size: bytes.length, read };

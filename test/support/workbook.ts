@@ -5,6 +5,7 @@ import { ReadingBudget, type ReadingLimits } from '../../core/file/reading-limit
 import { openZip } from '../../core/file/zip-archive.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../../core/spreadsheet/workbook.ts';
+import { bytesSource } from './reading.ts';
 import { zipOfFiles } from './zip.ts';
 
 /** A cell: a text (inline), a number, or XML. */
@@ -164,16 +165,9 @@ function columnName(column: number): string {
   return `${before > 0 ? columnName(before - 1) : ''}${String.fromCharCode(65 + (column % 26))}`;
 }
 
-/** The bytes in pieces; `reads` records the requested ranges. */
-export function sourceOf(bytes: Uint8Array, reads: [from: number, to: number][] = []): ByteSource {
-  return {
-    size: bytes.length,
-    async *read(from, to) {
-      reads.push([from, to]);
-      for (let at = from; at < to; at += 1000) yield bytes.subarray(at, Math.min(to, at + 1000));
-    },
-  };
-}
+/** The bytes in small pieces; `reads` records the requested ranges. */
+export const sourceOf = (bytes: Uint8Array, reads: [from: number, to: number][] = []): ByteSource =>
+  bytesSource(bytes, 1000, reads);
 
 export const AMPLE = { contentBytes: 1e12, diskBytes: 1e12, secondsLeft: () => 900 };
 

@@ -1,10 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createGrantStore, successorOf } from '../../../core/oauth/grant.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
+import { servedOnLoopback } from '../../support/loopback.ts';
 
 const TOKENS = {
   refreshToken: 'r1',
@@ -56,17 +54,14 @@ test('an empty secret has no current version, and reading its tokens throws Conf
 test('the SDK repeats a write whose answer is lost, and only one version is stored', async () => {
   const versions = new Map<string, string>();
   const tokens: string[] = [];
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const { ClientRequestToken, SecretString } = JSON.parse(body) as Record<string, string>;
-      tokens.push(ClientRequestToken ?? '');
-      versions.set(ClientRequestToken ?? '', SecretString ?? '');
-      if (tokens.length === 1) return response.destroy();
-      response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
-      return response.end(JSON.stringify({ VersionId: ClientRequestToken }));
-    });
+  const endpoint = await servedOnLoopback((_, body, response) => {
+    const { ClientRequestToken, SecretString } = JSON.parse(String(body)) as Record<string, string>;
+    tokens.push(ClientRequestToken ?? '');
+    versions.set(ClientRequestToken ?? '', SecretString ?? '');
+    if (tokens.length === 1) return response.destroy();
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
+    return response.end(JSON.stringify({ VersionId: ClientRequestToken }));
   });
-  const endpoint = await listen(server);
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials });
 
@@ -78,12 +73,11 @@ test('the SDK repeats a write whose answer is lost, and only one version is stor
 
 test('an aborted write ends at once with TokenStoreUnavailable, and the SDK does not repeat it', async () => {
   let requests = 0;
-  const server = createServer((request) => {
+  const endpoint = await servedOnLoopback(() => {
     requests += 1;
-    request.resume();
   });
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = new SecretsManagerClient({ endpoint: await listen(server), region: 'eu-west-1', credentials });
+  const client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials });
   const started = performance.now();
 
   const storing = createGrantStore(client, 'tokens').store(FIRST, TOKENS, AbortSignal.timeout(100));
@@ -92,12 +86,3 @@ test('an aborted write ends at once with TokenStoreUnavailable, and the SDK does
   expect(requests).toBe(1);
   expect(performance.now() - started).toBeLessThan(1_500);
 });
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
