@@ -1,12 +1,11 @@
-import { zipOfTexts } from '../../../support/zip.ts';
+import { workbook } from '../../../support/workbook.ts';
 import { COLUMNS, type ColumnName } from './columns.ts';
 import type { SheetStyle } from './service.ts';
 import type { Table } from './table.ts';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
-const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006';
-const TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const LAST_ROW = 1_048_576;
 /** The serial number of 1970-01-01 in Excel's 1900 calendar. */
@@ -16,30 +15,36 @@ const DATE_STYLE = 1;
 /** A spreadsheet as other programs write it. */
 export function xlsxFile(table: Table, style: SheetStyle): Buffer {
   const strings: string[] = [];
-  const sheets = [{ name: 'Leads', hidden: false, xml: mainSheet(table, style, strings) }];
-  for (const { name, hidden, rows } of table.sheets)
-    sheets.push({ name, hidden, xml: sheetXml(rows.map((cells, at) => rowXml(at + 1, cells, style, strings))) });
-  const shared = style.strings === 'shared';
-  const comment = table.comment !== null;
-  return zipOfTexts({
-    '[Content_Types].xml': contentTypes(sheets.length, shared, comment),
-    '_rels/.rels': relations([['officeDocument', 'xl/workbook.xml']]),
-    'xl/workbook.xml': workbook(sheets),
-    'xl/_rels/workbook.xml.rels': relations([
-      ...sheets.map((_, at): [string, string] => ['worksheet', `worksheets/sheet${at + 1}.xml`]),
-      ['styles', 'styles.xml'],
-      ...(shared ? [['sharedStrings', 'sharedStrings.xml'] as [string, string]] : []),
-    ]),
-    'xl/styles.xml': STYLES,
-    ...(shared && {
-      'xl/sharedStrings.xml': `${HEAD}<sst xmlns="${MAIN}">${strings.map((each) => `<si>${textXml(each)}</si>`).join('')}</sst>`,
-    }),
-    ...Object.fromEntries(sheets.map(({ xml }, at) => [`xl/worksheets/sheet${at + 1}.xml`, xml])),
-    ...(comment && {
-      'xl/worksheets/_rels/sheet1.xml.rels': relations([['comments', '../comments1.xml']]),
-      'xl/comments1.xml': `${HEAD}<comments xmlns="${MAIN}"><authors><author>a</author></authors><commentList><comment ref="A1" authorId="0"><text>${textXml(table.comment ?? '')}</text></comment></commentList></comments>`,
-    }),
+  const others = table.sheets.map(({ name, hidden, rows }) => ({
+    name,
+    state: hidden ? ('hidden' as const) : ('visible' as const),
+    xml: sheetXml(rows.map((cells, at) => rowXml(at + 1, cells, style, strings))),
+  }));
+  const sheets = [{ name: 'Leads', xml: mainSheet(table, style, strings) }, ...others];
+  const sharedXml = strings.map((each) => `<si>${textXml(each)}</si>`).join('');
+  return workbook({
+    sheets,
+    formats: [14],
+    ...(style.strings === 'shared' && { sharedXml }),
+    parts: table.comment === null ? [] : commentParts(table.comment),
   });
+}
+
+function commentParts(comment: string) {
+  const type = 'application/vnd.openxmlformats';
+  const target = `<Relationship Id="rId1" Type="${OFFICE}/comments" Target="../comments1.xml"/>`;
+  return [
+    {
+      name: 'xl/worksheets/_rels/sheet1.xml.rels',
+      content: `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${target}</Relationships>`,
+      type: `${type}-package.relationships+xml`,
+    },
+    {
+      name: 'xl/comments1.xml',
+      content: `${HEAD}<comments xmlns="${MAIN}"><authors><author>a</author></authors><commentList><comment ref="A1" authorId="0"><text>${textXml(comment)}</text></comment></commentList></comments>`,
+      type: `${type}-officedocument.spreadsheetml.comments+xml`,
+    },
+  ];
 }
 
 function mainSheet({ columns, header, rows, lastRow }: Table, style: SheetStyle, strings: string[]): string {
@@ -87,33 +92,3 @@ const XML: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"
 function textXml(text: string): string {
   return `<t xml:space="preserve">${text.replace(/[&<>"\r]/g, (mark) => XML[mark] ?? mark)}</t>`;
 }
-
-function workbook(sheets: { name: string; hidden: boolean }[]): string {
-  const each = sheets.map(
-    ({ name, hidden }, at) =>
-      `<sheet name="${name}" sheetId="${at + 1}"${hidden ? ' state="hidden"' : ''} r:id="rId${at + 1}"/>`,
-  );
-  return `${HEAD}<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><sheets>${each.join('')}</sheets></workbook>`;
-}
-
-function relations(targets: [type: string, target: string][]): string {
-  const each = targets.map(
-    ([type, target], at) => `<Relationship Id="rId${at + 1}" Type="${OFFICE}/${type}" Target="${target}"/>`,
-  );
-  return `${HEAD}<Relationships xmlns="${PACKAGE}/relationships">${each.join('')}</Relationships>`;
-}
-
-function contentTypes(sheets: number, shared: boolean, comment: boolean): string {
-  const parts: [part: string, type: string][] = [
-    ['xl/workbook.xml', 'sheet.main'],
-    ['xl/styles.xml', 'styles'],
-    ...Array.from({ length: sheets }, (_, at): [string, string] => [`xl/worksheets/sheet${at + 1}.xml`, 'worksheet']),
-    ...(shared ? [['xl/sharedStrings.xml', 'sharedStrings'] as [string, string]] : []),
-    ...(comment ? [['xl/comments1.xml', 'comments'] as [string, string]] : []),
-  ];
-  const each = parts.map(([part, type]) => `<Override PartName="/${part}" ContentType="${TYPE}.${type}+xml"/>`);
-  return `${HEAD}<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/>${each.join('')}</Types>`;
-}
-
-/** Cell formats: general, and a date (14). */
-const STYLES = `${HEAD}<styleSheet xmlns="${MAIN}"><fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="1"><fill><patternFill patternType="none"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="14" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>`;
