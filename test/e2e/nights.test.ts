@@ -5,7 +5,7 @@ import {
   ListExecutionsCommand,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
@@ -16,21 +16,26 @@ import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { documentedEventPattern } from '../support/event-pattern.ts';
 import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
 import { missNextNight } from './support/night-check.ts';
-import { type SharedStack, sharedStack } from './support/shared-stack.ts';
 
 /** Tests nights with a working CRM: publications, messages to readers, and repeated, late or automatic starts. */
 
 const SECONDS = 1000;
-let system: SharedStack;
+let system: Deployed;
 
 beforeAll(async () => {
-  system = await sharedStack();
+  system = await deployForTests('nights', {
+    timeZone: 'Asia/Jerusalem',
+    polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
+    entities: { meetings: { schedule: 'rate(1 minute)' } },
+  });
 });
 
+afterAll(() => system?.close());
+
 /** The number of exports of an entity that were requested. */
-const creates = async (entity: Entity) =>
-  (await system.calls()).filter((call) => call.kind === 'create' && call.entity === entity).length;
+const creates = (entity: Entity) => system.sandbox.ledger.count({ kind: 'create', entity });
 
 async function manifestOf(report: NamedRun) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
@@ -46,7 +51,7 @@ describe('a night without trouble', () => {
       expect(manifest.file).toMatchObject({ rows: 240, header: manifest.run.request.columns });
       expect(manifest.warnings).toEqual([]);
     }
-    expect((await system.calls()).filter(({ violation }) => violation !== undefined)).toEqual([]);
+    expect(system.sandbox.ledger.violations()).toEqual([]);
 
     // Meetings start every minute here, so they belong to no night.
     const { date } = (await manifestOf(reports[0] as NamedRun)).run;
@@ -107,7 +112,7 @@ describe('repeated and scheduled starts', () => {
   it('run once if a start is delivered a hundred times under one name', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
     const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"workflows"}' };
-    const before = await creates('workflows');
+    const before = creates('workflows');
 
     const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
     // AWS answers further calls with the running execution. The local cloud refuses them.
@@ -120,7 +125,7 @@ describe('repeated and scheduled starts', () => {
     for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
     await manifestOf(await followRun(sfn, 'workflows', executionArn, { everyMs: 200 }));
 
-    expect((await creates('workflows')) - before).toBe(1);
+    expect(creates('workflows') - before).toBe(1);
   });
 
   it('publish both of two runs of one date, and the pointer names the later one', async () => {
@@ -133,7 +138,7 @@ describe('repeated and scheduled starts', () => {
   });
 
   it('request one export if the event of a rule is delivered twice', async () => {
-    const before = await creates('contacts');
+    const before = creates('contacts');
     const event = { scheduledFor: '2026-11-10T01:00:00Z' };
 
     const reports = await Promise.all([system.run('contacts', event), system.run('contacts', event)]);
@@ -142,7 +147,7 @@ describe('repeated and scheduled starts', () => {
     const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
     expect((await manifestOf(first ?? reports[0])).run.date).toBe('2026-11-10');
     expect(others).toEqual([]);
-    expect((await creates('contacts')) - before).toBe(1);
+    expect(creates('contacts') - before).toBe(1);
   });
 
   it('do not move the latest pointer back if an older date is exported again', async () => {

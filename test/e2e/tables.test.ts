@@ -21,6 +21,30 @@ import { newVpc } from './support/vpc.ts';
 useAllCommands();
 
 const DATE = '2026-11-20';
+/** Types of some columns of leads, by their names in the CRM. */
+const TYPED = {
+  score: 'integer',
+  estimatedPremium: 'double',
+  mailingApproved: 'boolean',
+  nextContactDate: 'date',
+  createdAt: 'timestamp',
+} as const;
+/** All other columns but the left-out and the hashed one: Athena lists the configured columns. */
+const TEXTS = Object.fromEntries(
+  [
+    'id',
+    'firstName',
+    'lastName',
+    'city',
+    'source',
+    'campaign',
+    'interest',
+    'status',
+    'agentId',
+    'notes',
+    'updatedAt',
+  ].map((name) => [name, 'text'] as const),
+);
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 let system: Deployed;
 let first: NamedRun;
@@ -29,9 +53,9 @@ let subnetId: string;
 beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
   const leads = {
-    tables: { columns: { score: 'integer', mailingApproved: 'boolean' }, except: ['email'], hash: ['cellNumber'] },
+    tables: { columns: { ...TYPED, ...TEXTS }, except: ['email'], hash: ['cellNumber'] },
     changes: { key: 'id' },
-  } as const;
+  };
   const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
   const { vpcId, group, subnet } = await newVpc();
   subnetId = (await subnet()).subnetId;
@@ -62,6 +86,9 @@ const csvOf = async () =>
   `read_csv('${await fileOf(first.key ?? '', 'leads.csv')}', all_varchar = true, header = true)`;
 const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
 
+/** Names of types that differ between the configuration and DuckDB. */
+const SQL_TYPES: Record<string, string> = { integer: 'BIGINT', timestamp: 'TIMESTAMPTZ' };
+
 it('the deployed stack has the subnet of the configuration as a parameter', async () => {
   const { Stacks } = await system.target.cloudformation.send(
     new DescribeStacksCommand({ StackName: system.target.stack }),
@@ -79,8 +106,10 @@ it('writes a table with the rows of the published file and the configured types'
   );
   const table = await tableOf();
   const csv = await csvOf();
-  const ours = `SELECT id, score, mailingapproved FROM ${table}`;
-  const theirs = `SELECT id, score::BIGINT AS score, "mailingApproved"::BOOLEAN AS mailingapproved FROM ${csv}`;
+  const names = ['id', ...Object.keys(TYPED)];
+  const ours = `SELECT ${names.join()} FROM ${table}`;
+  const typed = Object.entries(TYPED).map(([name, type]) => `"${name}"::${SQL_TYPES[type] ?? type}`);
+  const theirs = `SELECT id, ${typed.join()} FROM ${csv}`;
 
   expect(await query(`(${ours}) EXCEPT ALL (${theirs})`)).toEqual([]);
   expect(await query(`(${theirs}) EXCEPT ALL (${ours})`)).toEqual([]);
@@ -100,6 +129,20 @@ it('the table has neither the left-out column nor a value of the hashed one', as
   expect(
     await query(`SELECT cellnumber FROM ${table} WHERE cellnumber <> '' INTERSECT SELECT cellnumber FROM ${csv}`),
   ).toEqual([]);
+});
+
+it('Athena gets the names and types of its columns', async () => {
+  const headers = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSGlue.GetTable' };
+  const body = JSON.stringify({ DatabaseName: 'crm_export_tables', Name: 'leads' });
+  const answer = await fetch(system.cloud.endpoint, { method: 'POST', headers, body });
+  const listed: { Name: string; Type: string }[] = JSON.parse(await answer.text()).Table.StorageDescriptor.Columns;
+  const athena: Record<string, string> = { VARCHAR: 'string', 'TIMESTAMP WITH TIME ZONE': 'timestamp' };
+
+  const inFile = (await query(`DESCRIBE SELECT * FROM ${await tableOf()}`)).map(({ column_name, column_type }) => {
+    return `${column_name} ${athena[String(column_type)] ?? String(column_type).toLowerCase()}`;
+  });
+
+  expect(listed.map(({ Name, Type }) => `${Name} ${Type}`).toSorted()).toEqual(inFile.toSorted());
 });
 
 it('show prints the table of a run, and the state of its execution contains no record', async () => {

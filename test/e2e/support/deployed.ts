@@ -47,16 +47,6 @@ export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' |
   bundles: string;
 }
 
-/** The options with which a command finds a deployment. */
-export function placeOf(name: string, { endpoint }: LocalCloud): string[] {
-  return ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', endpoint];
-}
-
-/** For tests that invoke or throttle functions, which no command does. */
-export function lambdaOf({ endpoint }: LocalCloud): LambdaClient {
-  return new LambdaClient({ endpoint, region: LOCAL_REGION, credentials: CREDENTIALS });
-}
-
 /** A separate stack in the local cloud, authorized at its own sandbox. */
 export interface Deployed {
   /** The name of the deployment. */
@@ -111,12 +101,13 @@ export async function deployForTests(
       name,
       sandbox,
       cloud,
-      lambda: lambdaOf(cloud),
-      place: placeOf(name, cloud),
+      lambda: new LambdaClient({ endpoint: cloud.endpoint, region: LOCAL_REGION, credentials: CREDENTIALS }),
+      place: ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', cloud.endpoint],
       configurationFile: file,
       issued: witness.secrets,
       target: {} as Target,
-      ...runnersOn(() => deployed.target),
+      run: (entity, input = {}) => runOn(deployed.target, entity, input),
+      runRaw: (input) => runRawOn(deployed.target, input),
       authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
       deploy: async (another) => {
         if (another) outputDir = await mkdtemp(join(record.workDir, 'cdk.out-'));
@@ -158,14 +149,6 @@ export async function synthesise(
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
   app.synth();
-}
-
-/** Runs entities of a deployment. @param target called for each run: a new deployment has new resources */
-export function runnersOn(target: () => Target): Pick<Deployed, 'run' | 'runRaw'> {
-  return {
-    run: (entity, input = {}) => runOn(target(), entity, input),
-    runRaw: (input) => runRawOn(target(), input),
-  };
 }
 
 async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {
