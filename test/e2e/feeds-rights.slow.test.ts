@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import {
   DeleteBucketPolicyCommand,
   GetBucketPolicyCommand,
@@ -13,16 +12,14 @@ import { clientSettings } from '../../cli/support/target.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { bootstrap } from '../../local/cdk.ts';
-import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
-import { ensureMinistack } from '../../local/ministack/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { startEnforcingCloud } from './support/enforcing-cloud.ts';
 
 /** Nights with feeds in a local cloud that enforces rights: each function has only the rights of its role. */
 
 const DATE = '2026-11-20';
-let record: RunRecord;
+let enforcing: Awaited<ReturnType<typeof startEnforcingCloud>>;
 let system: Deployed;
 let policy: Policy;
 
@@ -35,11 +32,8 @@ interface Policy {
 }
 
 beforeAll(async () => {
-  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
-  const options = { record, nodeBin: dirname(process.execPath), waitScale: 0, enforceRights: true };
-  const command = await ensureMinistack({ record });
-  const { bundles } = inject('cloud');
-  const cloud = { ...(await startMinistack({ ...command, ...options })), bundles };
+  enforcing = await startEnforcingCloud();
+  const cloud = { ...enforcing, bundles: inject('cloud').bundles };
   await bootstrap(cloud.endpoint);
   const Bucket = `cdk-hnb659fds-assets-${LOCAL_ACCOUNT}-${LOCAL_REGION}`;
   // The policy refuses plain http, which all requests here use.
@@ -56,7 +50,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await system?.close();
-  await record?.close();
+  await enforcing?.close();
 });
 
 /**

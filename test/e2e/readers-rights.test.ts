@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import {
   CreateBucketCommand,
   GetBucketLocationCommand,
@@ -14,12 +13,10 @@ import type { Reader } from '../../core/config/settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { publishedValue, tableValue } from '../../core/readers/reader-access.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
-import { ensureMinistack } from '../../local/ministack/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { wholeStack } from '../permissions/support/stack.ts';
+import { askAs, createUser, startEnforcingCloud } from './support/enforcing-cloud.ts';
 
 /** Tests readers in other accounts with enforced rights: with the product's policy, and each with its own. */
 
@@ -44,7 +41,7 @@ const UPDATE = 'updates/batch/input.jsonl';
 const OUTDATED = 'tables/entity=leads/date=2026-11-19/leads.parquet';
 const ALL = [FILE, MANIFEST, POINTER, TABLE, FEED, RECORD, COPY, HEAD, STOPPED, UPDATE, OUTDATED];
 
-let record: RunRecord;
+let cloud: Awaited<ReturnType<typeof startEnforcingCloud>>;
 let endpoint: string;
 let owner: S3Client;
 let organization: string;
@@ -59,9 +56,7 @@ const clientOf = (accessKeyId: string, secretAccessKey = 'local') =>
   });
 
 beforeAll(async () => {
-  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
-  const command = await ensureMinistack({ record });
-  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath), enforceRights: true });
+  cloud = await startEnforcingCloud();
   endpoint = cloud.endpoint;
   owner = clientOf(OWNER);
   await owner.send(new CreateBucketCommand({ Bucket }));
@@ -72,32 +67,18 @@ beforeAll(async () => {
   for (const key of [TABLE, FEED, RECORD]) tagged[key] = tables.today;
   for (const key of ALL) await bucket.putOnce(key, key, tagged[key]);
   for (const key of [FILE, MANIFEST]) await bucket.tag(key, publishedValue('leads', leads));
-  const made = await asked('organizations', MEMBER, '{}', {
+  const made = await askAs(endpoint, MEMBER, 'organizations', '{}', {
     'x-amz-target': 'AWSOrganizationsV20161128.DescribeOrganization',
   });
   organization = /"Id": ?"(o-[a-z0-9]+)"/.exec(made)?.[1] ?? '';
 });
-afterAll(() => record?.close());
-
-async function asked(service: string, account: string, body: string, headers: Record<string, string> = {}) {
-  const authorization = `AWS4-HMAC-SHA256 Credential=${account}/20261123/${LOCAL_REGION}/${service}/aws4_request, SignedHeaders=host, Signature=0`;
-  const response = await fetch(endpoint, { method: 'POST', headers: { authorization, ...headers }, body });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text);
-  return text;
-}
+afterAll(() => cloud?.close());
 
 /** A client in an account, with the policy that `readers` prints for it. */
 async function readerIn(account: string, reader: Reader): Promise<S3Client> {
-  const UserName = `reader-${account}`;
-  const iam = (parameters: Record<string, string>) =>
-    asked('iam', account, `${new URLSearchParams({ Version: '2010-05-08', ...parameters })}`);
-  await iam({ Action: 'CreateUser', UserName });
-  const PolicyDocument = JSON.stringify(policyOf([reader], fullDeployment(), place));
-  await iam({ Action: 'PutUserPolicy', UserName, PolicyName: 'reads', PolicyDocument });
-  const key = await iam({ Action: 'CreateAccessKey', UserName });
-  const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
-  return clientOf(part('AccessKeyId'), part('SecretAccessKey'));
+  const policy = policyOf([reader], fullDeployment(), place);
+  const { accessKeyId, secretAccessKey } = await createUser(endpoint, account, `reader-${account}`, policy);
+  return clientOf(accessKeyId, secretAccessKey);
 }
 
 /** The policy of the product without the rule against plain http, which all requests here use. */

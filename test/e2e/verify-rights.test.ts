@@ -1,4 +1,3 @@
-import { dirname, join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { ListRulesCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DeleteBucketPolicyCommand, GetBucketPolicyCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
@@ -6,18 +5,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALL_CHECKS, verify } from '../../cli/health/verify.ts';
 import { connect, lazyClients, type Target } from '../../cli/support/target.ts';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
-import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
-import { ensureMinistack } from '../../local/ministack/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
+import { createUser, startEnforcingCloud } from './support/enforcing-cloud.ts';
 
 /**
  * Tests `verify` in its own local cloud that enforces policies, with the product's bucket and users with few rights.
  */
 
-let record: RunRecord;
+let cloud: Awaited<ReturnType<typeof startEnforcingCloud>>;
 let endpoint: string;
 let target: Target;
 
@@ -63,9 +60,7 @@ function smallTemplate(): string {
 }
 
 beforeAll(async () => {
-  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
-  const command = await ensureMinistack({ record });
-  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath), enforceRights: true });
+  cloud = await startEnforcingCloud();
   endpoint = cloud.endpoint;
   const cloudformation = new CloudFormationClient({ endpoint, region: LOCAL_REGION, credentials: ROOT });
   await cloudformation.send(new CreateStackCommand({ StackName: 'crm-export-rights', TemplateBody: smallTemplate() }));
@@ -78,28 +73,12 @@ beforeAll(async () => {
   await waitUntil(created, { withinMs: 30_000, everyMs: 100 });
   target = await connect({ deployment: 'rights', endpointUrl: endpoint });
 });
-afterAll(() => record?.close());
-
-async function iam(parameters: Record<string, string>): Promise<string> {
-  const authorization = `AWS4-HMAC-SHA256 Credential=000000000000/20261122/${LOCAL_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
-  const body = new URLSearchParams({ Version: '2010-05-08', ...parameters });
-  const response = await fetch(endpoint, { method: 'POST', headers: { authorization }, body });
-  const text = await response.text();
-  if (!response.ok) throw new Error(text);
-  return text;
-}
+afterAll(() => cloud?.close());
 
 /** The deployment as a user with these rights sees it. */
 async function seenBy(UserName: string, Action: string[]): Promise<Target> {
-  await iam({ Action: 'CreateUser', UserName });
-  const PolicyDocument = JSON.stringify({
-    Version: '2012-10-17',
-    Statement: [{ Effect: 'Allow', Action, Resource: '*' }],
-  });
-  await iam({ Action: 'PutUserPolicy', UserName, PolicyName: 'all', PolicyDocument });
-  const key = await iam({ Action: 'CreateAccessKey', UserName });
-  const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
-  const credentials = { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey') };
+  const Statement = [{ Effect: 'Allow', Action, Resource: '*' }];
+  const credentials = await createUser(endpoint, ROOT.accessKeyId, UserName, { Version: '2012-10-17', Statement });
   const { stack, stackStatus, downloadLogGroup } = target;
   const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
   const settings = { ...AWS_LIMITS, endpoint, region: LOCAL_REGION, maxAttempts: 1, credentials };
