@@ -53,21 +53,6 @@ const WAITED_FOR = [
 const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, refusedWith(409), ...waitedFor]);
 
 describe('a batch', () => {
-  it('is applied line by line from the key of its file', async () => {
-    const since = batches.lastCall();
-
-    const ended = await batches.apply('all-well', changes(250, CANARY));
-
-    expect(ended).toEqual({ status: 'SUCCEEDED', error: '', cause: '' });
-    expectTruth(await batches.results('all-well'), 250, batches.callsSince(since));
-    expect(await batches.manifest('all-well')).toMatchObject({
-      chunks: 3,
-      counts: { APPLIED: 250, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
-      stoppedBy: null,
-      input: { records: 250, lines: 250 },
-    });
-  });
-
   it('of 500 lines reports the true result of each if every tenth line meets a fault', async () => {
     armFaults(system.sandbox, ALL_FAULTS, 500);
     const since = batches.lastCall();

@@ -19,7 +19,6 @@ const MIB = 1024 * 1024;
 /** An invocation has six seconds, and a part of 8 MiB takes two. Each of the four connections moves one. */
 const TIMEOUT_SECONDS = 6;
 const BYTES_PER_SECOND = 4 * MIB;
-const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
 let system: Deployed;
 
 beforeAll(async () => {
@@ -106,26 +105,6 @@ it('restarts if the file changes during the download, and warns in the manifest'
   system.sandbox.faults.clear();
   const { sha256, uploads } = bucketTools(system.target);
   expect(await sha256(manifest.file.key)).toBe(await originSha256('contacts', report.exportId));
-  expect(await uploads()).toEqual([]);
-});
-
-it('requests the file again after a web page, and publishes it', async () => {
-  system.sandbox.faults.add({ path: 'file', entity: 'employers', calls: [1, 2], ...HTML });
-
-  await manifestOf(await system.run('employers'));
-
-  expect(system.sandbox.ledger.count({ kind: 'download', entity: 'employers' })).toBe(3);
-});
-
-it('ends in FileRejected if only web pages arrive, and leaves nothing', async () => {
-  system.sandbox.faults.add({ path: 'file', entity: 'meetings', ...HTML });
-
-  const report = await system.run('meetings');
-
-  expect(report).toMatchObject({ status: 'FAILED', error: 'FileRejected', key: null });
-  const { keys, uploads } = bucketTools(system.target);
-  expect(await keys('runs/entity=meetings/')).toEqual([]);
-  expect(await keys('published/entity=meetings/')).toEqual([]);
   expect(await uploads()).toEqual([]);
 });
 
