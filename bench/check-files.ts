@@ -32,15 +32,7 @@ export function readFile(job: CheckJob): Promise<CheckReading> {
   return inChild(join(import.meta.dirname, 'check-child.ts'), job, env);
 }
 
-/** A spreadsheet of 21 columns. Half of the texts repeat a few; the others never repeat and may be shared by number. */
-export const SHEETS = [
-  { id: 'xlsx-inline', what: 'xlsx, 21 columns, texts in the cells', texts: 'inline' },
-  { id: 'xlsx-shared', what: 'xlsx, 21 columns, millions of shared texts', texts: 'shared' },
-] as const;
 export const SHEET_COLUMNS = 21;
-
-type Texts = (typeof SHEETS)[number]['texts'];
-
 const MOST_ROWS = 1_048_575;
 const COLUMNS = columnNames(SHEET_COLUMNS);
 /** Of three columns, the first has numbers, the second texts that never repeat, the third texts of which some repeat. */
@@ -48,32 +40,31 @@ const kindOf = (column: number) => (['number', 'different', 'repeated'] as const
 const DIFFERENT = COLUMNS.flatMap((_, column) => (kindOf(column) === 'different' ? [column] : []));
 const differentText = (row: number, column: number) => `person${row}.${column}@example.com`;
 
-/** @returns bytes of the content */
-export async function writeSheet(texts: Texts, path: string, size: number): Promise<number> {
+/** A spreadsheet with texts in its cells, and millions that are shared by number. @returns bytes of the content */
+export async function writeSheet(path: string, size: number): Promise<number> {
   const rows = Math.min(MOST_ROWS, Math.floor(size / 1200));
-  return writeParts(path, sheetXml(rows, texts), texts === 'shared' ? sharedXml(rows) : undefined);
+  return writeParts(path, sheetXml(rows), sharedXml(rows));
 }
 
-function* sheetXml(rows: number, texts: Texts): Generator<string> {
+function* sheetXml(rows: number): Generator<string> {
   const header = COLUMNS.map((name) => `<c t="inlineStr"><is><t>${name}</t></is></c>`);
   yield `<?xml version="1.0"?><worksheet><sheetData><row r="1">${header.join('')}</row>`;
   for (let row = 2; row <= rows + 1; row += 1) {
-    const cells = COLUMNS.map((_, column) => cellXml(row, column, texts));
+    const cells = COLUMNS.map((_, column) => cellXml(row, column));
     yield `<row r="${row}" spans="1:${COLUMNS.length}">${cells.join('')}</row>`;
   }
   yield '</sheetData></worksheet>';
 }
 
-function cellXml(row: number, column: number, texts: Texts): string {
+function cellXml(row: number, column: number): string {
   const place = `${String.fromCharCode(65 + column)}${row}`;
   const kind = kindOf(column);
   // Style 1 is a date.
   if (column === 18) return `<c r="${place}" s="1"><v>${40_000 + (row % 5000)}</v></c>`;
   if (kind === 'number') return `<c r="${place}"><v>${row * 3.57}</v></c>`;
-  if (texts === 'shared' && kind === 'different')
+  if (kind === 'different')
     return `<c r="${place}" t="s"><v>${(row - 2) * DIFFERENT.length + DIFFERENT.indexOf(column)}</v></c>`;
-  const text = kind === 'repeated' ? `${NAMES[row % 5]} ${column}` : differentText(row, column);
-  return `<c r="${place}" t="inlineStr"><is><t>${text}</t></is></c>`;
+  return `<c r="${place}" t="inlineStr"><is><t>${NAMES[row % 5]} ${column}</t></is></c>`;
 }
 
 function* sharedXml(rows: number): Generator<string> {
