@@ -13,8 +13,8 @@ import {
   alwaysInTrouble,
   armFaults,
   countOf,
+  expectCalls,
   expectFaults,
-  expectTruth,
   neverAnswered,
   once,
   refusedToken,
@@ -61,7 +61,7 @@ describe('a batch', () => {
 
     const results = await batches.results('faults');
     const calls = batches.callsSince(since);
-    expectTruth(results, 500, calls);
+    expectCalls(results, 500, calls);
     expectFaults(results, ALL_FAULTS, calls);
     const { counts } = await batches.manifest('faults');
     expect(counts).toEqual({ APPLIED: 458, REJECTED: 40, FAILED: 0, UNKNOWN: 2, NOT_SENT: 0 });
@@ -93,7 +93,7 @@ describe('a batch', () => {
     const ended = await batches.apply('threshold', changes(400, CANARY), { stopAfterFailures: 5 });
 
     const results = await batches.results('threshold');
-    expectTruth(results, 400, batches.callsSince(since));
+    expectCalls(results, 400, batches.callsSince(since));
     // Four chunks send at the same time, and each may have one line in progress.
     expect(countOf(results, 'REJECTED')).toBeGreaterThanOrEqual(5);
     expect(countOf(results, 'REJECTED')).toBeLessThanOrEqual(5 + 4);
@@ -124,7 +124,7 @@ describe('a batch', () => {
 
     const ended = await batches.ended(arn);
     const results = await batches.results('killed');
-    expectTruth(results, 400, batches.callsSince(since));
+    expectCalls(results, 400, batches.callsSince(since));
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
     expect(countOf(results, 'UNKNOWN')).toBeGreaterThan(0);
   });

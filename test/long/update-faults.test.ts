@@ -6,8 +6,8 @@ import {
   alwaysInTrouble,
   armFaults,
   countOf,
+  expectCalls,
   expectFaults,
-  expectTruth,
   faultOf,
   type LineFault,
   neverAnswered,
@@ -46,7 +46,7 @@ async function apply(batch: string, faults: LineFault[], drive: (file: string) =
   const ended = await drive(await batches.upload(batch, changes(LINES, CANARY)));
   const results = await batches.results(batch);
   const calls = batches.callsSince(since);
-  expectTruth(results, LINES, calls);
+  expectCalls(results, LINES, calls);
   const { counts } = await batches.manifest(batch);
   for (const outcome of ['APPLIED', 'REJECTED', 'FAILED', 'UNKNOWN', 'NOT_SENT'] as const)
     expect(counts[outcome]).toBe(countOf(results, outcome));

@@ -92,17 +92,20 @@ export function wholeBatch(records: number, change: Partial<Batch> = {}, before?
 export const applyStep = (clients: { crm: CrmExchange; store: UploadBucket }) =>
   asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients }));
 
-/** Expects one result per line, and a true one: applied changes, and lines that the CRM has received. */
+/** Expects one result per line, in order, and a true one by the calls for the line that the CRM received. */
 export function expectTruth(
   results: ResultLine[],
   records: number,
-  { applied, seen }: Record<'applied' | 'seen', Set<number>>,
-) {
+  callsFor: (result: ResultLine) => { applied?: boolean }[],
+): void {
   expect(results.map(({ line }) => line)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
-  for (const { line, outcome } of results) {
-    if (outcome === 'APPLIED') expect(applied).toContain(line);
-    if (outcome === 'REJECTED' || outcome === 'FAILED') expect(applied).not.toContain(line);
-    if (outcome === 'NOT_SENT') expect(seen).not.toContain(line);
+  for (const result of results) {
+    const { line, outcome } = result;
+    const calls = callsFor(result);
+    const applied = calls.some((call) => call.applied);
+    if (outcome === 'APPLIED') expect(applied, `line ${line}`).toBe(true);
+    if (outcome === 'REJECTED' || outcome === 'FAILED') expect(applied, `line ${line}`).toBe(false);
+    if (outcome === 'NOT_SENT') expect(calls, `line ${line}`).toEqual([]);
   }
 }
 

@@ -4,6 +4,7 @@ import { parseResults } from '../../../core/batch/batch-results.ts';
 import { keysOf } from '../../../core/batch/batch-store.ts';
 import { feedsOf, headKey } from '../../../core/changes/chain/feed-keys.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
+import { expectTruth } from '../../support/batches.ts';
 import type { World } from './world.ts';
 
 /** The conditions that must hold in every world, after any fault. */
@@ -70,19 +71,13 @@ function around(text: string, secret: string): string {
   return text.slice(Math.max(0, at - 200), at);
 }
 
-/** Expects at most one result per line of a batch, confirmed by the CRM's ledger. @returns lines by outcome */
-export function expectTruth(world: World, batch: string): Map<string, string[]> | undefined {
+/** Expects a true result for every line of a batch that has one. @returns lines by outcome */
+export function resultsOf(world: World, batch: string): Map<string, string[]> | undefined {
   const text = world.store.object(keysOf(batch).result)?.body.toString();
   if (text === undefined) return undefined;
   const results = parseResults(text);
   const calls = Map.groupBy(world.sandbox.ledger.calls({ kind: 'update' }), ({ customerId }) => customerId);
-  expect(results.map(({ line }) => line)).toEqual(results.map((_, index) => index + 1));
-  for (const { id, outcome } of results) {
-    const applied = (calls.get(id) ?? []).some((call) => call.applied);
-    if (outcome === 'APPLIED') expect(applied, id).toBe(true);
-    if (outcome === 'REJECTED' || outcome === 'FAILED' || outcome === 'NOT_SENT') expect(applied, id).toBe(false);
-    if (outcome === 'NOT_SENT') expect(calls.get(id) ?? [], id).toEqual([]);
-  }
+  expectTruth(results, results.length, ({ id }) => calls.get(id) ?? []);
   const byOutcome = Map.groupBy(results, ({ outcome }) => String(outcome));
   return new Map([...byOutcome].map(([outcome, lines]) => [outcome, lines.map(({ id }) => id)]));
 }

@@ -10,7 +10,7 @@ import type { Call, Scenario } from '../calls.ts';
 import { type Fault, losesGrant, type Span } from '../predictions.ts';
 import type { Row } from '../rows.ts';
 import { isOfStore, type Request } from './call-names.ts';
-import { expectNoCanary, expectReadable, expectSameFile, expectTruth, expectWrittenOnce, fedBy } from './checks.ts';
+import { expectNoCanary, expectReadable, expectSameFile, expectWrittenOnce, fedBy, resultsOf } from './checks.ts';
 import type { Answer } from './front.ts';
 import { batch, IDS, STORIES, type Story, worldOf } from './scenarios.ts';
 import { CANARY, type Meet, type Met, type World } from './world.ts';
@@ -110,7 +110,7 @@ async function authorized(world: World, again: Story['again']): Promise<string> 
 
 /** Expects a true result for every line. The next batch applies the lines that were not applied. */
 async function expectAllApplied(world: World, row: Row, ended: Execution): Promise<void> {
-  const results = expectTruth(world, 'b1');
+  const results = resultsOf(world, 'b1');
   if (ended.status === 'SUCCEEDED') expect(results?.get('APPLIED')).toEqual(IDS);
   const left = results ? TO_RESUME.flatMap((outcome) => results.get(String(outcome)) ?? []) : IDS;
   world.sandbox.faults.clear();

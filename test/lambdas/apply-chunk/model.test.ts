@@ -162,7 +162,9 @@ test('reports every line once, with its true outcome, for random answers, kills 
       const met = world(of.records, [...calls], [...writes], stopsAt, next);
       await order.waitFor(run(met, [...repeated]));
 
-      expectTruth(await told(met), of.records, met);
+      expectTruth(await told(met), of.records, ({ line }) =>
+        met.seen.has(line) ? [{ applied: met.applied.has(line) }] : [],
+      );
     }),
     { numRuns: runs(400) },
   );
