@@ -14,28 +14,19 @@ const ANY_STEP = 'AnyStep';
  * The machine as a Mermaid state diagram. Choices become labelled arrows; arrows common to all steps are drawn once.
  */
 export function stateDiagram(definition: Definition): string {
-  const order = storyOrder(definition);
-  const arrows = order.flatMap((id) => arrowsFrom(id, definition));
-  const tasks = order.filter((id) => isOwnStep(stateOf(id, definition.States))).length;
-  const exceptional = Map.groupBy(
-    arrows.filter((arrow) => arrow.exceptional),
-    ({ to, label }) => `${to}: ${label}`,
-  );
-  const common = [...exceptional.values()].filter((same) => same.length === tasks);
-  const own = arrows.filter((arrow) => !common.flat().includes(arrow));
+  const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
+  const [exceptional, own] = [true, false].map((wanted) =>
+    arrows.filter((arrow) => Boolean(arrow.exceptional) === wanted),
+  ) as [Arrow[], Arrow[]];
+  const common = new Set(exceptional.map((arrow) => lineOf({ ...arrow, from: ANY_STEP })));
   const lines = [
     `[*] --> ${definition.StartAt}`,
     ...own.map(lineOf),
     ...childrenOf(definition),
-    ...(common.length > 0 ? [`state "any step" as ${ANY_STEP}`] : []),
-    ...common.flatMap(([arrow]) => (arrow ? [lineOf({ ...arrow, from: ANY_STEP })] : [])),
+    ...(common.size > 0 ? [`state "any step" as ${ANY_STEP}`] : []),
+    ...common,
   ];
   return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
-}
-
-/** Whether a crash of the task leads to another state than its answer. */
-function isOwnStep({ Type, Catch = [], Next }: State): boolean {
-  return Type === 'Task' && Catch.some((caught) => caught.Next !== Next);
 }
 
 /** The machine of a Map's children, as a nested state. */
