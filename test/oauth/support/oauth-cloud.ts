@@ -3,15 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/access/store-grant.ts';
-import type { TokenPlaces } from '../../../core/oauth/access-token.ts';
-import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
-import { createLedger } from '../../../core/oauth/ledger.ts';
+import type { TokenSet } from '../../../core/oauth/grant.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
+import { type GrantPlaces, makePlaces } from '../../e2e/support/grant-places.ts';
 import { deployment } from '../../support/builders.ts';
 import { TEST_SEED } from '../../support/seeds.ts';
 import type { ClientAnswer, Job } from '../fixtures/clients-child.ts';
@@ -21,27 +19,12 @@ const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
 /** Real calls to secrets and table, a real authorization server, and processes with many clients. */
 export async function startOAuthCloud() {
   const cloud = inject('cloud');
-  const LedgerTable = `ledger-${randomUUID()}`;
-  const client = `client-${randomUUID()}`;
   const sandbox = await startSandbox({ rotation: 'strict' });
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const config = { endpoint: cloud.endpoint, region: 'us-east-1', credentials };
-  const secrets = new SecretsManagerClient(config);
-  const dynamo = new DynamoDBClient(config);
+  const all: GrantPlaces[] = [];
   const pool: Child[] = [];
   /** All secrets, and all texts that must not contain them. */
   const issued = new Set<string>();
   const said: string[] = [];
-  await dynamo.send(
-    new CreateTableCommand({
-      TableName: LedgerTable,
-      AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
-      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-      BillingMode: 'PAY_PER_REQUEST',
-    }),
-  );
-  await secrets.send(new CreateSecretCommand({ Name: client }));
-  await writeOAuthClient(secrets, client, sandbox);
   const crm = deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
 
   const spawn = async () => {
@@ -64,11 +47,12 @@ export async function startOAuthCloud() {
     newTokens,
     /** Makes a new grant with this much life left. */
     grant: async (lifeLeftSeconds: number) => {
-      const Name = `tokens-${randomUUID()}`;
-      await secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(newTokens(lifeLeftSeconds)) }));
-      const places: TokenPlaces = { clientSecretId: client, tokensSecretId: Name, ledgerTable: LedgerTable };
-      const store = createGrantStore(secrets, Name);
-      const ledger = createLedger(dynamo, LedgerTable, Name);
+      const at = await makePlaces(cloud.endpoint);
+      all.push(at);
+      const { store, ledger, LedgerTableName: ledgerTable } = at;
+      const places = { clientSecretId: at.ClientSecretId, tokensSecretId: at.TokensSecretId, ledgerTable };
+      await writeOAuthClient(at.secrets, at.ClientSecretId, sandbox);
+      await store.store(randomUUID(), newTokens(lifeLeftSeconds));
       return {
         store,
         ledger,
@@ -97,8 +81,11 @@ export async function startOAuthCloud() {
     },
     /** The places to which a token could leak. */
     places: async () => {
-      const { Items } = await dynamo.send(new ScanCommand({ TableName: LedgerTable }));
-      return { table: JSON.stringify(Items), log: await readFile(cloud.logFile, 'utf8'), said: said.join('\n') };
+      const items: unknown[] = [];
+      for (const { dynamo: client, LedgerTableName: TableName } of all) {
+        for await (const page of paginateScan({ client }, { TableName })) items.push(page.Items);
+      }
+      return { tables: JSON.stringify(items), log: await readFile(cloud.logFile, 'utf8'), said: said.join('\n') };
     },
     close: async () => {
       for (const child of pool) child.kill();
