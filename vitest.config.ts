@@ -68,9 +68,9 @@ const REPEATED_IN_CI = ['test/long/{all-runs,past-parser,transfer-property}.test
  * `NIGHTLY=1 CI=true npm run test:long` they run in the short form.
  */
 const NIGHTLY_ONLY = [
-  'test/long/{backfill,bench,clocks,company-rules,excel,feed-nights,pandas,verify,workbooks}.test.ts',
+  'test/long/{bench,clocks,company-rules,excel,feed-nights,pandas,verify,workbooks}.test.ts',
   'test/long/{oauth-crowds,oauth-kills,removing-a-customer,runbook,runbook-updates,sheet-memory}.test.ts',
-  'test/long/{transfer-kills,update-faults}.test.ts',
+  'test/long/transfer-kills.test.ts',
 ];
 const LEFT_OUT_IN_CI = [...REPEATED_IN_CI, ...(process.env.NIGHTLY ? [] : NIGHTLY_ONLY)];
 const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E, AFTER_SLOW_E2E];

@@ -42,7 +42,7 @@ export const refusedToken: LineFault = {
 };
 
 /** The fault of a line. A tenth of the lines have one: line 5 the first fault, line 15 the second, in turn. */
-export function faultOf(line: number, faults: LineFault[]): LineFault | undefined {
+function faultOf(line: number, faults: LineFault[]): LineFault | undefined {
   return line % 10 === 5 ? faults[Math.floor(line / 10) % faults.length] : undefined;
 }
 
