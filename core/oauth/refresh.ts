@@ -1,5 +1,5 @@
 import { RunError } from '../errors.ts';
-import { type GrantStore, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
+import { type GrantStore, newestOf, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
 import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
@@ -58,8 +58,11 @@ export async function refreshTokenSet(
   }
   const answer = await present(tokenSet, client, claim, deps);
   if (answer.kind === 'granted') return keep(tokenSet, answer, claim, deps);
-  const newer = answer.kind === 'invalidGrant' && (await newerThan(tokenSet, deps));
-  if (newer) return newer.versionId === successorOf(versionId) ? marked(newer, claim, deps) : newer;
+  if (answer.kind === 'invalidGrant') {
+    // The token set is dead only if it is still the newest.
+    const { newest } = await newestOf(deps.store);
+    if (newest.versionId !== versionId) return newest;
+  }
   const { changes, error } = failureOf(answer, freshness, claim, deps);
   await ended(claim, changes, deps);
   throw error;
@@ -176,17 +179,6 @@ export function reauthorization(
   const why = /[.!?]$/.test(reason) ? reason : `${reason}.`;
   const what = `The grant in the secret ${names.secretId} (token set ${versionId}) ${how}: ${why}`;
   return new RunError('ReauthorizationRequired', `${what} Run: ${names.authorizeCommand}.`);
-}
-
-/** The token set that replaced another: a refused token is dead only if its token set is still the newest. */
-async function newerThan({ versionId }: TokenSet, { store }: RefreshDeps): Promise<TokenSet | undefined> {
-  const successor = await store.version(successorOf(versionId));
-  if (successor) return successor;
-  const current = await store.current();
-  // AWSCURRENT may still name an earlier token set.
-  let last = current.versionId;
-  while (last !== versionId && (await store.version(successorOf(last)))) last = successorOf(last);
-  return last === versionId ? undefined : current;
 }
 
 async function keep(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { accessTokenDeps, createGetAccessToken, type TokenCache } from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps, createGetAccessToken } from '../../../core/oauth/access-token.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';
@@ -41,9 +41,7 @@ async function composed(reply: Reply) {
       authorizeCommand: 'npx --no -- crm-export authorize',
     },
   );
-  const cache: TokenCache = {};
-  const getAccessToken = createGetAccessToken(deps, cache);
-  return { getAccessToken, deps, cache, done, secrets, ledger, clock, seen: endpoint.seen };
+  return { getAccessToken: createGetAccessToken(deps), done, secrets, ledger, clock, seen: endpoint.seen };
 }
 
 test('a refresh claims the grant, stores the new token set, and only then returns the token', async () => {
@@ -72,28 +70,6 @@ test('a refresh claims the grant, stores the new token set, and only then return
     earlierObtainedAt: ['2026-11-19T23:59:00.000Z'],
   });
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
-});
-
-test('an invocation does not wait for the refresh of an earlier invocation in its container', async () => {
-  const { deps, cache, seen } = await composed({ json: RENEWED });
-  const over = createGetAccessToken({ ...deps, secondsLeft: () => 0 }, cache);
-  const now = createGetAccessToken(deps, cache);
-
-  const [left, given] = await Promise.allSettled([over(), now()]);
-
-  expect(left).toMatchObject({ status: 'rejected', reason: { name: 'TokenRefreshInProgress' } });
-  expect(given).toMatchObject({ status: 'fulfilled', value: { accessToken: 'access-2-of-the-night' } });
-  expect(seen).toHaveLength(1);
-});
-
-test('a container reads the secret again 30 seconds after it was unavailable, by the clock of the invocation', async () => {
-  const { deps, cache, clock, secrets } = await composed({ json: RENEWED });
-  secrets.trouble = () => Object.assign(new Error('down'), { name: 'InternalServiceError' });
-  await expect(createGetAccessToken(deps, cache)()).rejects.toMatchObject({ name: 'TokenStoreUnavailable' });
-  secrets.trouble = () => undefined;
-  clock.time += 30_000;
-
-  expect(await createGetAccessToken(deps, cache)()).toMatchObject({ accessToken: 'access-2-of-the-night' });
 });
 
 test('a write of the secret is aborted before the claim ends', async () => {
