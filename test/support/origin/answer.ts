@@ -14,7 +14,7 @@ export interface Prepared {
 
 type File = Required<Omit<FileOptions, 'script'>>;
 
-const WHOLE_RANGE = /^bytes=(\d*)-(\d*)$/;
+const RANGE = /^bytes=(\d+)-(\d*)$/;
 
 /** Applies a behaviour to the answer to this request, but not to the way of sending it. */
 export function prepared(file: File, request: OriginRequest, behaviour: Behaviour): Prepared {
@@ -40,22 +40,21 @@ function plain(file: File, { range, headers }: OriginRequest, behaviour: Behavio
     const packed = gzipSync(wholeContent(behaviour.seed ?? file.seed, file.size), { level: 1 });
     return literal(200, packed, { ...about, 'Content-Encoding': 'gzip' });
   }
-  const { 'if-match': match, 'if-range': ifRange } = headers;
+  const match = headers['if-match'];
   if (match !== undefined && match !== etag) return literal(412, '', about);
-  const honoured = behaviour.ignoreRange || (ifRange !== undefined && ifRange !== etag) ? undefined : range;
-  return partOf(file, honoured, behaviour, about);
+  return partOf(file, behaviour.ignoreRange ? undefined : range, behaviour, about);
 }
 
 function partOf(file: File, range: string | undefined, behaviour: Behaviour, about: Record<string, string>): Prepared {
   const seed = behaviour.seed ?? file.seed;
   const { size } = file;
   const extra = behaviour.extraBytes ?? 0;
-  const [, from = '', to = ''] = WHOLE_RANGE.exec(range ?? '') ?? [];
-  if (from === '' && to === '') {
+  const [, from, to] = RANGE.exec(range ?? '') ?? [];
+  if (from === undefined) {
     return { status: 200, headers: about, body: contentBytes(seed, 0, size + extra), length: size };
   }
-  const first = from === '' ? Math.max(0, size - Number(to)) : Number(from);
-  const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  const first = Number(from);
+  const last = to ? Math.min(Number(to), size - 1) : size - 1;
   if (first >= size || first > last) return literal(416, '', { ...about, 'Content-Range': `bytes */${size}` });
   const contentRange = behaviour.contentRange ?? `bytes ${first}-${last}/${size}`;
   const headers = { ...about, 'Content-Range': contentRange };

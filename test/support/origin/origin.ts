@@ -42,7 +42,6 @@ export async function startOrigin(tls?: TlsOptions) {
   const address = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return {
     address,
-    connections: () => opened,
     /** Adds a file. Its script can be changed later. */
     file: (options: FileOptions) => {
       const path = `/file-${files.size + 1}`;
@@ -214,7 +213,6 @@ async function send(
   const { framing = 'length', cutAfter, endAfter, stallAfter, addToLength = 0, extraBytes = 0 } = behaviour;
   served.status = answer.status;
   socket.write(headOf(answer, framing, addToLength));
-  if (served.method === 'HEAD') return true;
   const limit = cutAfter ?? endAfter ?? stallAfter ?? Number.POSITIVE_INFINITY;
   const whole = await sendBody(socket, answer, { ...behaviour, limit }, served, signal);
   if (cutAfter !== undefined) await reset(socket, served, signal);
