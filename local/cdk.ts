@@ -39,7 +39,6 @@ const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 
 export interface CdkOptions {
   record: RunRecord;
   env: Record<string, string>;
-  logFile: string;
   /** The directory of the assembly; one per run. */
   outputDir: string;
   signal?: AbortSignal | undefined;
@@ -80,13 +79,13 @@ export async function bootstrap(endpoint: string, signal?: AbortSignal): Promise
 export async function synthesise(
   options: CdkOptions & { context: Record<string, string>; app?: string | undefined },
 ): Promise<void> {
-  const { app = APP, context, outputDir, logFile } = options;
+  const { app = APP, context, outputDir } = options;
   await mkdir(outputDir, { recursive: true });
   // The context of cdk.json as the CDK CLI gives it. Without it CDK uses the defaults of old releases.
   const contextJson = JSON.stringify({ ...cdkJson.context, ...context });
   const settings = { CDK_CONTEXT_JSON: contextJson, CDK_VALIDATION: 'false' };
   const env = { ...options.env, CDK_OUTDIR: outputDir, ...settings };
-  const { code, lines } = await runNode('synthesis', [app], PROJECT, { ...options, env });
+  const { code, lines, logFile } = await runNode('synthesis', [app], PROJECT, { ...options, env });
   if (code === 0) return;
   // CDK may repeat the lines in which the app reports configuration errors.
   const texts = lines.map((line) => stripVTControlCharacters(line).trim());
@@ -98,10 +97,10 @@ export async function synthesise(
 /** Deploys all stacks of an assembly. @throws EnvironmentError when it fails */
 export async function cdkDeploy(options: CdkOptions): Promise<void> {
   const args = ['deploy', '--all', '--require-approval', 'never', '--app', options.outputDir];
-  const { code } = await runNode('cdk deploy', [CLI, ...args, ...PLAIN], options.record.workDir, options);
+  const { code, logFile } = await runNode('cdk', [CLI, ...args, ...PLAIN], undefined, options);
   if (code === 0) return;
   const message = 'The stack could not be deployed to the local cloud (cdk deploy). The log says why.';
-  throw new EnvironmentError(message, { logFile: options.logFile });
+  throw new EnvironmentError(message, { logFile });
 }
 
 /**
@@ -126,14 +125,14 @@ export async function endVersions(endpoint: string, stack: string): Promise<void
 
 const LATEST = '$LATEST';
 
-async function runNode(name: string, args: string[], cwd: string, options: CdkOptions) {
-  const { logFile, signal, withinSeconds = 300 } = options;
+async function runNode(name: string, args: string[], cwd: string | undefined, options: CdkOptions) {
+  const { record, signal, withinSeconds = 300 } = options;
   const timeout = AbortSignal.timeout(withinSeconds * 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
   const env = { ...options.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
   return runCommand({ ...options, name, command: 'node', args, cwd, env, signal: either }).catch((error: unknown) => {
     if (!timeout.aborted || signal?.aborted) throw error;
     const message = `${name} did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;
-    throw new EnvironmentError(message, { logFile, cause: error });
+    throw new EnvironmentError(message, { logFile: join(record.workDir, `${name}.log`), cause: error });
   });
 }

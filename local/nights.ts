@@ -109,7 +109,6 @@ async function crmExport({ screen, record, cloud, interrupt }: Session, words: s
     args: [join(PROJECT, 'cli', 'main.js'), ...args],
     env: cloud.env,
     cwd: PROJECT,
-    logFile: join(record.workDir, 'crm-export.log'),
     record,
     signal: interrupt.signal,
     onLine: (line) => screen.line(line),

@@ -130,13 +130,10 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: file };
   const authorizing = Promise.all([import('../cli/access/authorize-flow.ts'), import('../cli/support/target.ts')]);
   await screen.step('Bootstrap stack of CDK, and synthesis beside it', () =>
-    Promise.all([
-      synthesise({ ...cdk, logFile: join(workDir, 'synthesis.log'), context }),
-      bootstrap(cloud.endpoint, signal),
-    ]),
+    Promise.all([synthesise({ ...cdk, context }), bootstrap(cloud.endpoint, signal)]),
   );
   if (options.endpointUrl) await endVersions(cloud.endpoint, `crm-export-${LOCAL_DEPLOYMENT}`);
-  await screen.step('cdk deploy', () => cdkDeploy({ ...cdk, logFile: join(workDir, 'cdk.log') }));
+  await screen.step('cdk deploy', () => cdkDeploy(cdk));
   const [{ authorize }, { connect }] = await authorizing;
   // The region of the deployment takes precedence over AWS_REGION.
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, endpointUrl: cloud.endpoint, region: LOCAL_REGION });

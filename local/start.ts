@@ -1,8 +1,8 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { setInterval } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CommanderError } from 'commander';
-import { codeOf, ENVIRONMENT, USAGE } from '../cli/support/exit.ts';
+import { codeOf, ENVIRONMENT, INTERRUPTED, USAGE } from '../cli/support/exit.ts';
 import { printJson } from '../cli/support/print.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
@@ -18,7 +18,7 @@ import type { SessionDeps } from './session.ts';
 /** `npm start`: the nightly export, end to end, on this machine. */
 
 const CACHE = join(import.meta.dirname, '..', '.cache');
-const INTERRUPTED = 130;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The user, a supervisor or npm's end stops the start. */
 class Interrupted extends Error {}
@@ -92,7 +92,7 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
 /** Keeps the process alive until a person interrupts it. @throws the reason of any other interrupt */
 async function interrupted(signal: AbortSignal): Promise<void> {
   try {
-    for await (const _ of setInterval(60_000, undefined, { signal }));
+    await sleep(LONGEST_TIMER_MS, undefined, { signal });
   } catch (error) {
     if (!(signal.reason instanceof Interrupted)) throw error;
   }

@@ -20,7 +20,6 @@ const ROOT = join(import.meta.dirname, '..');
 const ENVIRONMENT = {
   name: 'workbooks',
   requirements: join(ROOT, 'test', 'long', 'requirements.txt'),
-  modules: 'openpyxl, xlsxwriter',
   what: 'what reads workbooks for comparison',
 };
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };

@@ -10,18 +10,13 @@ export const LOCAL_REGION = 'us-east-1';
 /**
  * `dir`: MiniStack's state; `tmpDir`: temporary files, including the functions' code; `nodeBin`: the folder of `node`.
  */
-export type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
+type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
 
 /** The whole environment of MiniStack. The functions inherit it, and MiniStack adds AWS_ENDPOINT_URL. */
 export function serverEnvironment(
-  options: MinistackDirectories & {
-    port: number;
-    word: string;
-    waitScale?: number | undefined;
-    enforceRights?: boolean | undefined;
-  },
+  options: MinistackDirectories & { port: number; word: string; settings: Record<string, string> },
 ): Record<string, string> {
-  const { dir, port, word, waitScale, enforceRights } = options;
+  const { dir, port, word, settings } = options;
   return {
     ...basics(options),
     TZ: 'UTC',
@@ -40,8 +35,7 @@ export function serverEnvironment(
     // At its start, MiniStack removes Docker containers of an older MiniStack, perhaps the user's own. So Docker is
     // hidden from it.
     DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
-    ...(waitScale === undefined ? {} : { SFN_WAIT_SCALE: String(waitScale) }),
-    ...(enforceRights ? { AUTH: 'true' } : {}),
+    ...settings,
   };
 }
 

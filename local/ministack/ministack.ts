@@ -5,7 +5,7 @@ import { EnvironmentError } from '../processes/environment-error.ts';
 import { lastLines, type RunningProcess, startProcess } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 import { waitUntil } from '../processes/wait-until.ts';
-import { clientEnvironment, type MinistackDirectories, serverEnvironment } from './ministack-environment.ts';
+import { clientEnvironment, serverEnvironment } from './ministack-environment.ts';
 import { freePort } from './ports.ts';
 import type { MinistackCommand } from './python.ts';
 
@@ -18,10 +18,8 @@ export type MinistackOptions = MinistackCommand & {
   record: RunRecord;
   /** The directory whose `node` runs the functions. */
   nodeBin: string;
-  /** Factor for the times of Wait states and retries; 0 skips all waits. */
-  waitScale?: number | undefined;
-  /** Whether MiniStack enforces the policies of users, roles and buckets. */
-  enforceRights?: boolean | undefined;
+  /** More of its own variables. Tests skip waits by SFN_WAIT_SCALE 0, and enforce policies by AUTH `true`. */
+  settings?: Record<string, string>;
   signal?: AbortSignal | undefined;
 };
 
@@ -30,7 +28,6 @@ export type Ministack = RunningProcess & {
   endpoint: string;
   /** The whole environment for programs that use it as AWS (CDK CLI, our CLI). */
   env: Record<string, string>;
-  logFile: string;
 };
 
 /**
@@ -38,7 +35,7 @@ export type Ministack = RunningProcess & {
  * @throws EnvironmentError when it does not start
  */
 export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
-  const { record, nodeBin, signal } = options;
+  const { command, args, record, nodeBin, settings = {}, signal } = options;
   const dir = await mkdtemp(join(record.workDir, 'ministack-'));
   const tmpDir = await mkdtemp(join(record.tmpDir, 'ministack-'));
   await mkdir(join(dir, 'home'));
@@ -47,34 +44,19 @@ export async function startMinistack(options: MinistackOptions): Promise<Minista
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     const port = await freePort();
-    const ministack = await tryPort(options, { dir, tmpDir, nodeBin }, port, attempt === ATTEMPTS);
-    if (ministack !== undefined) return ministack;
-  }
-}
-
-/** One attempt. Returns undefined if another process took the port and another attempt follows. */
-async function tryPort(
-  options: MinistackOptions,
-  directories: MinistackDirectories,
-  port: number,
-  last: boolean,
-): Promise<Ministack | undefined> {
-  const { command, args, record, waitScale, enforceRights, signal } = options;
-  const endpoint = `http://127.0.0.1:${port}`;
-  const logFile = join(directories.dir, `ministack-${port}.log`);
-  // Another MiniStack could answer a health check. Ours repeats this random word.
-  const word = randomUUID();
-  const env = serverEnvironment({ ...directories, port, word, waitScale, enforceRights });
-  const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: directories.dir, logFile, record });
-  try {
-    if (!(await isReady(endpoint, word, server, signal)))
-      throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
-    return { ...server, endpoint, env: clientEnvironment({ ...directories, endpoint }), logFile };
-  } catch (error) {
+    const endpoint = `http://127.0.0.1:${port}`;
+    // Another MiniStack could answer a health check. Ours repeats this random word.
+    const word = randomUUID();
+    const env = serverEnvironment({ dir, tmpDir, nodeBin, port, word, settings });
+    const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: dir, record });
+    if (await isReady(endpoint, word, server, signal))
+      return { ...server, endpoint, env: clientEnvironment({ dir, tmpDir, nodeBin, endpoint }) };
     await server.stop();
+    const { logFile } = server;
+    // Another process may have taken the port.
     const portTaken = (await lastLines(logFile, 50)).some((line) => /already in use/i.test(line));
-    if (portTaken && !last) return undefined;
-    throw error;
+    if (!portTaken || attempt === ATTEMPTS)
+      throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
   }
 }
 

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,7 +11,6 @@ import type { RunRecord } from '../processes/run-record.ts';
 const MINISTACK: PythonEnvironment = {
   name: 'ministack',
   requirements: join(import.meta.dirname, 'requirements.txt'),
-  modules: 'ministack, hypercorn, botocore, yaml',
   what: 'the local cloud',
 };
 const CHECK_WITHIN_MS = 20_000;
@@ -26,8 +26,7 @@ const HOW_TO_INSTALL =
 export type InstallOptions = {
   record: RunRecord;
   env?: NodeJS.ProcessEnv;
-  /** Receives one short phrase per step. */
-  onProgress?: ((step: string) => void) | undefined;
+  onProgress?: (step: string) => void;
   signal?: AbortSignal | undefined;
 };
 
@@ -36,8 +35,6 @@ export type PythonEnvironment = {
   name: string;
   /** The requirements file: pinned packages with hashes. */
   requirements: string;
-  /** Modules to import as a test that the environment is complete, as in a Python import. */
-  modules: string;
   /** The name of the environment in error messages: `the local cloud`. */
   what: string;
 };
@@ -60,9 +57,9 @@ export async function ensureEnvironment(environment: PythonEnvironment, options:
   const requirements = await readFile(environment.requirements);
   const key = createHash('sha256').update(requirements).update(`${path} ${version}`).digest('hex').slice(0, 16);
   const home = join(record.cacheDir, `${environment.name}-${key}`);
-  if (await works(home, environment)) return home;
+  if (existsSync(interpreter(home))) return home;
   await rm(home, { recursive: true, force: true });
-  onProgress?.(`Making a virtual environment with Python ${version}`);
+  onProgress?.(`Installing it once, with Python ${version}`);
   const building = join(record.workDir, 'python');
   await python3('venv', path, ['-m', 'venv', building], options, [
     `Python ${version} (${path}) could not make a virtual environment`,
@@ -78,14 +75,9 @@ export async function ensureEnvironment(environment: PythonEnvironment, options:
     // is used, never its scripts, whose first lines contain absolute paths.
     await rename(building, home);
   } catch (error) {
-    if (!(await works(home, environment))) throw error;
+    if (!existsSync(interpreter(home))) throw error;
   }
   return home;
-}
-
-async function works(home: string, { modules }: PythonEnvironment): Promise<boolean> {
-  const check = run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS });
-  return check.then(Boolean, () => false);
 }
 
 /** Runs a step of the installation. @throws EnvironmentError with the error lines of the step, and what helps */
@@ -93,16 +85,10 @@ async function python3(
   name: string,
   command: string,
   args: string[],
-  { record, env = process.env, signal, onProgress }: InstallOptions,
+  { record, env = process.env, signal }: InstallOptions,
   [problem, remedy]: [string, string],
 ): Promise<void> {
-  const logFile = join(record.workDir, 'python.log');
-  const onLine = (line: string) => {
-    const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
-    if (wanted) onProgress?.(`Fetching ${wanted}`);
-  };
-  const options = { name, command, args, env, cwd: record.workDir, logFile, record, signal, onLine };
-  const { code, lines } = await runCommand(options);
+  const { code, lines, logFile } = await runCommand({ name, command, args, env, record, signal });
   if (code === 0) return;
   const errors = lines.flatMap((line) => /^ERROR: (.+?)\.?$/.exec(line)?.[1] ?? []);
   throw new EnvironmentError(`${[problem, ...errors].join(': ')}. ${remedy}.`, { logFile });

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { execa } from 'execa';
 import { EnvironmentError } from './environment-error.ts';
 import { endGroups } from './process-table.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** `env` is the whole environment; output is appended to `logFile`. */
+/** `env` is the whole environment. Output is appended to `NAME.log` in the record's `workDir`, the default of `cwd`. */
 export type StartOptions = {
   name: string;
   command: string;
   args: string[];
   env: NodeJS.ProcessEnv;
-  cwd: string;
-  logFile: string;
+  cwd?: string;
   record: RunRecord;
 };
 
@@ -22,6 +22,7 @@ export type ExitStatus = { code: number | null; signal: NodeJS.Signals | null };
 /** A process that was started, leader of its own process group. */
 export type RunningProcess = {
   pid: number;
+  logFile: string;
   /** Resolves when the process itself has ended, for any reason. */
   exited: Promise<ExitStatus>;
   /** Ends the process and all that it started (SIGTERM, after 5 seconds SIGKILL). Resolves when all are gone. */
@@ -35,7 +36,7 @@ export type CommandOptions = StartOptions & {
 };
 
 /** How a command ended, and all that it printed. */
-export type CommandResult = ExitStatus & { lines: string[] };
+type CommandResult = ExitStatus & { lines: string[]; logFile: string };
 
 /** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
@@ -64,14 +65,15 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
     const status = await running.exited;
     await running.stop(); // ends remaining processes of its group, which may hold its output open
     await reading;
-    return { ...status, lines };
+    return { ...status, lines, logFile: running.logFile };
   } finally {
     signal?.removeEventListener('abort', abort);
     signal?.throwIfAborted();
   }
 }
 
-async function launch({ name, command, args, cwd, env, logFile, record }: StartOptions, more: 'pipe'[]) {
+async function launch({ name, command, args, env, record, cwd = record.workDir }: StartOptions, more: 'pipe'[]) {
+  const logFile = join(record.workDir, `${name}.log`);
   const output = [...more, { file: logFile, append: true }];
   const child = execa(command, args, {
     cwd,
@@ -98,7 +100,7 @@ async function launch({ name, command, args, cwd, env, logFile, record }: StartO
     await endGroups([leader]);
     await exited;
   };
-  return { child, running: { pid, exited, stop } };
+  return { child, running: { pid, logFile, exited, stop } };
 }
 
 /** The last `count` lines of a text file, without trailing empty ones; none when there is no such file. */

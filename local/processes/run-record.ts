@@ -17,7 +17,6 @@ const TMP_PREFIX = 'crm-export-';
 
 /** The running processes of one start, kept on disk. If this start is killed, a later start ends them. */
 export type RunRecord = {
-  readonly id: string;
   /** Files that are kept between runs. */
   readonly cacheDir: string;
   /** This run's own directory: logs, assemblies, and other files that help after a failure. */
@@ -50,7 +49,6 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
   save();
   await Promise.all([mkdir(workDir), mkdir(tmpDir, { mode: 0o700 })]);
   return {
-    id,
     cacheDir,
     workDir,
     tmpDir,

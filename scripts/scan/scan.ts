@@ -79,7 +79,6 @@ try {
 const ENVIRONMENT = {
   name: 'scan',
   requirements: join(import.meta.dirname, '..', '..', 'scan', 'requirements.txt'),
-  modules: 'cfnlint, checkov.main',
   what: 'what scans the templates',
 };
 const WITHIN_MS = 300_000;

@@ -28,11 +28,10 @@ async function synthesis(how: string, withinSeconds = 60) {
   const record = await tempRecord();
   const { workDir: dir, tmpDir } = record;
   const env = clientEnvironment({ dir, tmpDir, nodeBin: NODE_BIN, endpoint: 'http://127.0.0.1:9' });
-  const logFile = join(dir, 'synthesis.log');
   const app = join(import.meta.dirname, 'fixtures', 'odd-app.ts');
-  const options = { record, env, logFile, outputDir: join(dir, 'cdk.out'), app, context: { how }, withinSeconds };
+  const options = { record, env, outputDir: join(dir, 'cdk.out'), app, context: { how }, withinSeconds };
   const error = await synthesise(options).catch((reason: unknown) => reason);
-  return { error, log: await readFile(logFile, 'utf8') };
+  return { error, log: await readFile(join(dir, 'synthesis.log'), 'utf8') };
 }
 
 test('reports an app that refuses its configuration, fails or hangs', async () => {

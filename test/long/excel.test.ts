@@ -26,7 +26,6 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
   name: 'workbooks',
   requirements: join(import.meta.dirname, 'requirements.txt'),
-  modules: 'openpyxl, xlsxwriter',
   what: 'what reads workbooks',
 };
 const WORKBOOKS = process.env.CI ? 20 : 100;

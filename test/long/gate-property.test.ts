@@ -14,7 +14,6 @@ import { type Judged, judgeFiles } from './support/gate/oracle.ts';
 const ENVIRONMENT = {
   name: 'workbooks',
   requirements: join(import.meta.dirname, 'requirements.txt'),
-  modules: 'openpyxl, xlsxwriter',
   what: 'what reads workbooks',
 };
 const CASES = process.env.CI ? 400 : 3000;

@@ -14,7 +14,6 @@ const DOCUMENT = 'docs/reading.md';
 const ENVIRONMENT = {
   name: 'pandas',
   requirements: join(import.meta.dirname, 'support', 'pandas', 'requirements.txt'),
-  modules: 'pandas',
   what: 'what reads files with pandas',
 };
 const LINE = fencedBlock(DOCUMENT, '### pandas', 'python');

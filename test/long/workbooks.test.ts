@@ -16,7 +16,6 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
   name: 'workbooks',
   requirements: join(import.meta.dirname, 'requirements.txt'),
-  modules: 'openpyxl, xlsxwriter',
   what: 'what writes workbooks',
 };
 const COUNT = process.env.CI ? 300 : 1500;

@@ -8,7 +8,7 @@ import { openRunRecord } from '../../../local/processes/run-record.ts';
 export async function startEnforcingCloud() {
   const record = await openRunRecord(join(import.meta.dirname, '../../../.cache'));
   const command = await ensureMinistack({ record });
-  const options = { nodeBin: dirname(process.execPath), waitScale: 0, enforceRights: true };
+  const options = { nodeBin: dirname(process.execPath), settings: { SFN_WAIT_SCALE: '0', AUTH: 'true' } };
   const cloud = await startMinistack({ ...command, ...options, record });
   return { ...cloud, close: () => record.close() };
 }

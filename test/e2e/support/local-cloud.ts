@@ -17,14 +17,14 @@ declare module 'vitest' {
 }
 
 /**
- * Starts the local cloud once, prepared for CDK. Waits of machines take no time (`waitScale` 0), so the number of
+ * Starts the local cloud once, prepared for CDK. Waits of machines take no time (`SFN_WAIT_SCALE` 0), so the number of
  * status requests in the sandbox determines the pace of a run.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
     const command = await ensureMinistack({ record });
-    const options = { ...command, record, nodeBin: await recordingNode(), waitScale: 0 };
+    const options = { ...command, record, nodeBin: await recordingNode(), settings: { SFN_WAIT_SCALE: '0' } };
     const [ministack, bundles] = await Promise.all([startMinistack(options), keepBundles()]);
     await bootstrap(ministack.endpoint);
     const { endpoint, env, pid, logFile } = ministack;

@@ -43,7 +43,7 @@ test('pip requires the pinned hashes, and what it reports is in the error, with 
     message: expect.stringMatching(
       /^pip could not install the local cloud: called with .* --require-hashes .*\. Check /,
     ),
-    logFile: expect.stringContaining('python.log'),
+    logFile: expect.stringContaining('pip.log'),
   });
 });
 

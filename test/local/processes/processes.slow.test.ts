@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fromPs, processEntry } from '../../../local/processes/process-table.ts';
 import { lastLines, runCommand, startProcess } from '../../../local/processes/processes.ts';
@@ -7,16 +6,8 @@ import { eventually, isAlive, tempRecord } from '../support/support.ts';
 
 async function shell(code: string) {
   const record = await tempRecord();
-  const logFile = join(record.workDir, 'shell.log');
   const env = { PATH: process.env.PATH };
-  return { name: 'shell', command: 'sh', args: ['-c', code], env, cwd: record.workDir, logFile, record };
-}
-
-/** The number in the last line. The log is written in the background, also after the end of the process. */
-async function lastNumber(logFile: string): Promise<number> {
-  const read = async () => Number((await lastLines(logFile, 1))[0]);
-  await eventually(async () => (await read()) > 0);
-  return read();
+  return { name: 'shell', command: 'sh', args: ['-c', code], env, record };
 }
 
 test('a command runs to its end, and its output is passed on by line and logged', async () => {
@@ -26,15 +17,20 @@ test('a command runs to its end, and its output is passed on by line and logged'
   expect(result).toMatchObject({ code: 4, signal: null });
   expect(result.lines.toSorted()).toEqual(['one', 'three', 'two']);
   expect(seen).toEqual(result.lines);
-  expect((await readFile(options.logFile, 'utf8')).replace('two\n', '')).toBe('one\nthree');
+  expect((await readFile(result.logFile, 'utf8')).replace('two\n', '')).toBe('one\nthree');
 });
 
 test('an aborted command ends with its child processes, and throws the reason', async () => {
   const options = await shell('sleep 1000 & echo $!; wait');
   const abort = new AbortController();
-  const onLine = () => abort.abort(new Error('enough'));
+  let sleeper = 0;
+  const onLine = (line: string) => {
+    sleeper = Number(line);
+    abort.abort(new Error('enough'));
+  };
   await expect(runCommand({ ...options, onLine, signal: abort.signal })).rejects.toThrow('enough');
-  expect(isAlive(await lastNumber(options.logFile))).toBe(false);
+  expect(sleeper).toBeGreaterThan(0);
+  expect(isAlive(sleeper)).toBe(false);
 });
 
 test('a command that does not exist is reported', async () => {
@@ -46,9 +42,8 @@ test('a command that does not exist is reported', async () => {
 });
 
 test('a process that ignores SIGTERM is killed after the grace period', async () => {
-  const options = await shell('trap "" TERM; echo ready; while :; do sleep 1; done');
-  const running = await startProcess(options);
-  await eventually(async () => (await lastLines(options.logFile, 1))[0] === 'ready');
+  const running = await startProcess(await shell('trap "" TERM; echo ready; while :; do sleep 1; done'));
+  await eventually(async () => (await lastLines(running.logFile, 1))[0] === 'ready');
   await Promise.all([running.stop(), running.stop()]);
   expect(await running.exited).toMatchObject({ signal: 'SIGKILL' });
 });

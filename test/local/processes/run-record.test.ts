@@ -77,11 +77,10 @@ describe('after a start was killed, the next one', () => {
 test('a start that ends stops its processes and leaves no files, but can keep its logs until it is closed again', async () => {
   const record = await tempRecord();
   const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
-  const logFile = join(record.workDir, 'sleeper.log');
-  const sleeper = await startProcess({ ...options, cwd: record.workDir, logFile, record });
+  const sleeper = await startProcess({ ...options, record });
   await record.close({ keepWorkDir: true });
   expect(isAlive(sleeper.pid)).toBe(false);
-  expect(existsSync(logFile)).toBe(true);
+  expect(existsSync(sleeper.logFile)).toBe(true);
   await record.close();
   expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
   expect(existsSync(record.tmpDir)).toBe(false);

@@ -36,11 +36,11 @@ export async function startMoto() {
 }
 
 async function serve(command: string, record: RunRecord): Promise<string> {
-  const logFile = join(record.workDir, 'moto.log');
   // Inherits no credentials, proxies or settings of the user. Port 0: any free port.
   const env = { PATH: '/usr/bin:/bin', HOME: record.workDir, LANG: 'C.UTF-8' };
   const args = ['-I', '-c', SERVER, '-H', '127.0.0.1', '-p', '0'];
-  const server = await startProcess({ name: 'moto', command, args, env, cwd: record.workDir, logFile, record });
+  const server = await startProcess({ name: 'moto', command, args, env, record });
+  const { logFile } = server;
   let ended = false;
   void server.exited.then(() => {
     ended = true;

@@ -9,7 +9,6 @@ import { openRunRecord } from '../../../../local/processes/run-record.ts';
 const ENVIRONMENT = {
   name: 'copies',
   requirements: join(import.meta.dirname, 'requirements.txt'),
-  modules: 'boto3, duckdb',
   what: 'what keeps a copy',
 };
 
