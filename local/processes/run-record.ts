@@ -46,8 +46,13 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
     renameSync(`${file}.new`, file);
   };
   mkdirSync(join(cacheDir, 'runs'), { recursive: true });
-  save();
-  await Promise.all([mkdir(workDir), mkdir(tmpDir, { mode: 0o700 })]);
+  try {
+    save();
+    await Promise.all([mkdir(workDir), mkdir(tmpDir, { mode: 0o700 })]);
+  } catch (error) {
+    await removeRecord(cacheDir, id, tmpDir); // the disk may be full
+    throw error;
+  }
   return {
     cacheDir,
     workDir,
@@ -99,6 +104,7 @@ async function removeRecord(cacheDir: string, id: string, tmpDir: string | undef
   // Removes the record last: while it exists, the next start cleans up after a start that is killed here.
   if (tmpDir !== undefined && basename(tmpDir).startsWith(TMP_PREFIX)) await rm(tmpDir, wholly);
   await rm(join(cacheDir, 'runs', id), wholly);
+  await rm(`${recordFile(cacheDir, id)}.new`, { force: true });
   await rm(recordFile(cacheDir, id), { force: true });
 }
 

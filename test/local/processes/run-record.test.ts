@@ -10,6 +10,7 @@ import { startProcess } from '../../../local/processes/processes.ts';
 import { endLeftovers } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir, tempRecord } from '../support/support.ts';
 
+const STARTER = join(import.meta.dirname, '..', 'fixtures', 'starter.ts');
 const announcement = z.object({ id: z.string(), pid: z.number(), tmpDir: z.string() });
 
 function ownChild(command: string, args: string[]): ChildProcess {
@@ -20,7 +21,7 @@ function ownChild(command: string, args: string[]): ChildProcess {
 
 /** A start in a process of its own, with the numbers of all that it started. */
 async function starter(cacheDir: string) {
-  const child = ownChild(process.execPath, [join(import.meta.dirname, '..', 'fixtures', 'starter.ts'), cacheDir]);
+  const child = ownChild(process.execPath, [STARTER, cacheDir]);
   if (child.stdout === null) throw new Error('no output');
   const [line] = await once(createInterface(child.stdout), 'line');
   const said = announcement.parse(JSON.parse(line));
@@ -74,13 +75,21 @@ describe('after a start was killed, the next one', () => {
   });
 });
 
+test('a start on a disk that accepts no byte leaves nothing', async () => {
+  const dir = await tempDir();
+  const command = `ulimit -f 0; exec "${process.execPath}" "${STARTER}" "${dir}"`;
+  const child = spawn('sh', ['-c', command], { env: { ...process.env, TMPDIR: dir }, stdio: 'ignore' });
+  expect(await once(child, 'exit')).not.toEqual([0, null]);
+  expect(await readdir(dir, { recursive: true })).toEqual(['runs']);
+});
+
 test('a start that ends stops its processes and leaves no files, but can keep its logs until it is closed again', async () => {
   const record = await tempRecord();
   const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
   const sleeper = await startProcess({ ...options, record });
   await record.close({ keepWorkDir: true });
   expect(isAlive(sleeper.pid)).toBe(false);
-  expect(existsSync(sleeper.logFile)).toBe(true);
+  expect(existsSync(record.workDir)).toBe(true);
   await record.close();
   expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
   expect(existsSync(record.tmpDir)).toBe(false);
