@@ -1,7 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstRecords } from '../../../core/file/csv-start.ts';
 import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts';
 import { plainCsv } from '../../support/plain-csv.ts';
 import { runs } from '../../support/runs.ts';
@@ -190,15 +189,4 @@ test('reads a record of 15 MiB, and refuses one of 17 MiB', () => {
 
   expect(scanOf(`id,name\n1,"${long}"\n`).records[1]?.[1]?.length).toBe(long.length);
   expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
-});
-
-test('firstRecords returns only records whose end was read', () => {
-  const first = (text: string, complete: boolean) => firstRecords(Buffer.from(text), ',', 2, complete);
-
-  expect(first('a,b\n1,2', false)).toEqual([['a', 'b']]);
-  expect(first('a,b\n1,2\n3,4', true)).toEqual([
-    ['a', 'b'],
-    ['1', '2'],
-  ]);
-  expect(first(`a,"${'x'.repeat(100_000)}`, false)).toEqual([]);
 });

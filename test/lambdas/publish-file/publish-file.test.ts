@@ -221,15 +221,6 @@ test('writes the same manifest bytes for the same input at any time', async () =
   expect(second.bucket.text(MANIFEST_KEY)).toBe(first.bucket.text(MANIFEST_KEY));
 });
 
-test('ends in StorageConflict if the run has another manifest, and moves no pointer', async () => {
-  const { bucket, state } = storedRun();
-  bucket.put(MANIFEST_KEY, '{}');
-
-  await failureOf(publish(bucket, state), 'StorageConflict');
-
-  expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
-});
-
 test.each([BY_DATE, LATEST])('ends in StorageConflict if %s is not a pointer, and writes nothing', async (key) => {
   const { bucket, state } = storedRun();
   bucket.put(key, '{"moved":"by hand"}');
@@ -238,36 +229,6 @@ test.each([BY_DATE, LATEST])('ends in StorageConflict if %s is not a pointer, an
 
   expect(error.message).toContain(key);
   expect(bucket.keys()).toEqual([key, FILE_KEY].sort());
-});
-
-test('replaces pointers of a later release after a rollback', async () => {
-  const before = {
-    ...{ date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z', execution: 'later-release' },
-    ...{ kind: 'full', newNormal: false },
-  };
-  const { bucket, state } = storedRun();
-  const standing = JSON.stringify({ ...before, schemaVersion: 4, manifest: { key: 'elsewhere' } });
-  bucket.put(LATEST, standing);
-  bucket.put(BY_DATE, standing);
-
-  await publish(bucket, state);
-
-  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
-  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
-});
-
-test('replaces pointers of an earlier release, with a warning that its exports are not compared', async () => {
-  const { bucket, state } = storedRun();
-  const early = JSON.stringify({ schemaVersion: 1, date: '2026-11-19', manifestKey: 'elsewhere' });
-  const other = 'published/entity=leads/date=2026-11-19.json';
-  for (const key of [LATEST, BY_DATE, other]) bucket.put(key, early);
-
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
-
-  expect(manifestIn(bucket).warnings).toEqual([expect.stringContaining('of 1 published exports')]);
-  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
-  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
-  expect(bucket.text(other)).toBe(early);
 });
 
 test('completes a step that died after the manifest, even if the next release words warnings differently', async () => {
@@ -286,32 +247,6 @@ test('completes a step that died after the manifest, even if the next release wo
 
   expect(bucket.text(MANIFEST_KEY)).toBe(standing);
   expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ manifestKey: MANIFEST_KEY });
-});
-
-test('ends in StorageConflict if the manifest of the run describes another file, and moves no pointer', async () => {
-  const { bucket, state } = storedRun();
-  await publish(bucket, state);
-  const manifest = manifestIn(bucket);
-  const other = storedRun();
-  other.bucket.put(MANIFEST_KEY, JSON.stringify({ ...manifest, file: { ...manifest.file, crc32: 'AAAAAA==' } }));
-
-  await failureOf(publish(other.bucket, other.state), 'StorageConflict');
-
-  expect(other.bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
-});
-
-test('quarantines an empty file, even as the first of its entity', async () => {
-  const { bucket, state } = storedRun('');
-
-  const error = await failureOf(publish(bucket, state), 'FileQuarantined');
-
-  expect(error.message).toContain('it is empty');
-  expect(manifestIn(bucket)).toMatchObject({
-    state: 'quarantined',
-    file: { rows: 0, header: null },
-    warnings: expect.arrayContaining(['The file has no rows.']),
-  });
-  expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
 test('publishes an opaque file without row count and header, and warns', async () => {
