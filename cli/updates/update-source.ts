@@ -1,14 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
-import { type ProblemReport, validateUpdates } from '../../core/batch/validate-updates.ts';
+import { validateUpdates } from '../../core/batch/validate-updates.ts';
 import { CSV } from '../../core/updates/read-csv.ts';
 import { formatOf, isProblem, JSONL, readUpdates, type UpdateReader } from '../../core/updates/read-updates.ts';
 import { STRICT } from '../../core/updates/update-line.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
-import { manyText } from '../support/text.ts';
-import { textTable } from '../support/text-table.ts';
+import { manyText, printableLine } from '../support/text.ts';
 
 /** The source of updates. It is read twice: to check and to send. */
 export interface UpdateSource {
@@ -45,13 +44,20 @@ export async function openUpdateFile(path: string): Promise<UpdateSource> {
  */
 export async function checkUpdates(source: UpdateSource, rules = STRICT) {
   const { problems, warnings, ...found } = await validateUpdates(source.reader, source.open(), rules);
-  const { total, first } = problems;
-  if (total > 1) printErr(problemsText(problems));
-  if (total > 0) {
-    const { line = 0, field = null, sentence } = first[0] ?? {};
+  const { total, first, perField } = problems;
+  const texts = first.map(({ line, field, sentence }) => {
     const place = line === 0 ? source.name : `${source.name}, line ${line}${field === null ? '' : `, ${field}`}:`;
-    throw refused(total > 1 ? `${source.name} has ${manyText(total, 'problem')}.` : `${place} ${sentence}.`);
+    return printableLine(`${place} ${sentence}.`);
+  });
+  if (total > 1) {
+    for (const text of texts) printErr(text);
+    const sorted = [...perField].sort(([, one], [, other]) => other - one);
+    const counts = sorted.map(([field, count]) => `${printableLine(field)} ${count}`);
+    if (total > first.length) printErr(`… and ${manyText(total - first.length, 'more problem')}`);
+    printErr(`Problems by field: ${counts.join(', ')}.`);
+    throw refused(`${source.name} has ${manyText(total, 'problem')}.`);
   }
+  if (total > 0) throw refused(texts[0] ?? '');
   // The state machine refuses JSON Lines that are larger; a CSV file grows when it is converted.
   if (found.bytes > LARGEST_INPUT_BYTES) {
     throw refused(`${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split the file.`);
@@ -60,14 +66,6 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
     printErr(`Warning: "${field}" ${sentence}; ${manyText(records, 'record')}, first on line ${firstLine}.`);
   }
   return { source, ...found };
-}
-
-function problemsText({ first, total, perField }: ProblemReport): string {
-  const rows = first.map(({ line, field, sentence }) => [line === 0 ? '' : String(line), field ?? '', sentence]);
-  const counted = [...perField].sort(([, one], [, other]) => other - one);
-  const fields = counted.map(([field, count]) => [field, String(count)]);
-  const more = total > first.length ? `\n  … and ${manyText(total - first.length, 'more problem')}` : '';
-  return `${textTable(['line', 'field', 'problem'], rows)}${more}\n\n${textTable(['field', 'problems'], fields)}\n`;
 }
 
 const SAMPLES = 3;

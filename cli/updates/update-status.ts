@@ -33,7 +33,6 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
-import { textTable } from '../support/text-table.ts';
 
 /** Batches of customer updates as the bucket and Step Functions know them, and the command that shows them. */
 
@@ -83,16 +82,20 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   printErr(`Wrote ${options.failedTo}, which holds customer data.`);
 }
 
+/** A line for each batch: a narrow terminal wraps it. */
 function listText(batches: BatchStatus[]): string {
   if (batches.length === 0) return 'There is no batch yet.';
+  return batches
+    .map((run) => [`${run.batch}: ${outcomeWord(run)}`, ...countsOf(run.counts).map(({ text }) => text)].join(', '))
+    .join('\n');
+}
+
+/** `240 APPLIED`, for each outcome that lines have. */
+export function countsOf(counts: Counts): { outcome: LineOutcome; text: string }[] {
   const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
-  const rows = batches.map((run) => [
-    run.batch,
-    run.startedAt.slice(0, 19),
-    outcomeWord(run),
-    ...outcomes.map((outcome) => String(run.counts[outcome])),
-  ]);
-  return textTable(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
+  return outcomes.flatMap((outcome) =>
+    counts[outcome] > 0 ? [{ outcome, text: `${counts[outcome].toLocaleString('en')} ${outcome}` }] : [],
+  );
 }
 
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
@@ -303,22 +306,20 @@ export async function resultText(
   store: Bucket,
   { counts, resultKey }: Pick<BatchStatus, 'counts' | 'resultKey'>,
 ): Promise<string[]> {
-  const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
-  const rows = outcomes.map((outcome) => [outcome, counts[outcome].toLocaleString('en'), OUTCOMES[outcome]]);
-  const table = textTable(['outcome', 'lines', 'meaning'], rows);
+  const sums = countsOf(counts).map(({ text, outcome }) => `  ${text}: ${OUTCOMES[outcome]}`);
   const all = totalOf(counts) - counts.APPLIED;
-  if (resultKey === null || all === 0) return [table];
-  const failures: string[][] = [];
+  if (resultKey === null || all === 0) return sums;
+  const failures: string[] = [];
   for await (const result of resultsIn((await store.stream(resultKey))?.chunks ?? Readable.from([]))) {
     const { line, outcome, error, attempts, fields = [] } = result;
     if (outcome === 'APPLIED') continue;
-    const status = result.status === 404 ? '404: no such customer' : String(result.status ?? '');
-    failures.push([String(line), outcome, error ?? '', status, String(attempts), fields.join(', ')]);
+    const status = result.status === 404 ? '404 (no such customer)' : result.status;
+    const facts = [outcome, error, status, manyText(attempts, 'attempt'), ...fields].filter((fact) => fact !== null);
+    failures.push(`  line ${line}: ${printableLine(facts.join(', '))}`);
     if (failures.length === SHOWN) break;
   }
   const more = all > failures.length ? [`  … and ${(all - failures.length).toLocaleString('en')} more`] : [];
-  const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
-  return [table, '', textTable(headings, failures), ...more, ''];
+  return [...sums, '', ...failures, ...more, ''];
 }
 
 /** @throws CommandError (exit code 2) when there is no such batch */

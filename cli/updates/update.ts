@@ -35,6 +35,7 @@ import {
   type BatchStatus,
   batchArgument,
   connectForUpdates,
+  countsOf,
   createTally,
   hasBegun,
   resultText,
@@ -299,9 +300,7 @@ export function progressText(counts: Counts, records: number, seconds: number): 
   // Rounded down, so that 100 means that all lines are done.
   const percent = Math.floor((lines * 100) / records);
   const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
-  const others = Object.entries(counts).flatMap(([outcome, count]) =>
-    outcome === 'APPLIED' || count === 0 ? [] : [`${count.toLocaleString('en')} ${outcome}`],
-  );
+  const others = countsOf({ ...counts, APPLIED: 0 }).map(({ text }) => text);
   const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percent} %)${rate}`;
   return [done, others.join(', ')].filter(Boolean).join('; ');
 }

@@ -232,7 +232,7 @@ describe('the command update', () => {
       cli('update-status', '--json'),
     ]);
     expect(shown.code, shown.stderr).toBe(0);
-    expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED +CrmRejectedRequest +404/s);
+    expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED, CrmRejectedRequest, 404/s);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const text = await readFile(file, 'utf8');
     // The resuming batch has applied the unsent lines.
