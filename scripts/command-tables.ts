@@ -1,6 +1,6 @@
 import { Help } from 'commander';
-import type { Check } from '../cli/health/check.ts';
-import { DOCTOR_CHECKS } from '../cli/health/doctor.ts';
+import type { Question } from '../cli/health/check.ts';
+import { DOCTOR_QUESTIONS } from '../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
 import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { LOADERS } from '../cli/loaders.ts';
@@ -34,7 +34,7 @@ interface Right {
 }
 
 /** The rights for the checks of a command. A check without its right is skipped and reported by name. */
-function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | 'rights'>[]): Right[] {
+function rightsOfChecks(command: string, checks: Pick<Question, 'option' | 'rights'>[]): Right[] {
   return checks.flatMap(({ option, rights }) =>
     rights.map((right) => {
       const [action = '', on = ''] = right.split(' on ');
@@ -130,12 +130,13 @@ const RIGHTS: Right[] = [
 /** The rights on AWS that a person needs for each command, besides `cloudformation:DescribeStacks` for all. */
 export const COMMAND_RIGHTS: Right[] = merged([
   ...RIGHTS,
-  ...rightsOfChecks('doctor', DOCTOR_CHECKS),
+  ...rightsOfChecks('doctor', Object.values(DOCTOR_QUESTIONS)),
   ...rightsOfChecks('verify', [...ALL_CHECKS, LEFT_OVERS]),
 ]);
 
 /** Merges the rights into one row for each right on one resource. */
-function merged(rights: Right[]): Right[] {
+function merged(all: Right[]): Right[] {
+  const rights = all.filter(({ action }) => action !== 'cloudformation:DescribeStacks');
   const same = Map.groupBy(rights, ({ action, on }) => `${action} ${on}`);
   return [...same.values()].flatMap(([first, ...more]) =>
     first ? [{ ...first, commands: [...new Set([first, ...more].flatMap(({ commands }) => commands))] }] : [],

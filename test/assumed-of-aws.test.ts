@@ -1,6 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DOCTOR_CHECKS } from '../cli/health/doctor.ts';
+import { DOCTOR_QUESTIONS } from '../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
 import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
 import { fullDeployment } from '../scripts/deployments.ts';
@@ -28,7 +28,7 @@ const BY_HAND = [
 ];
 const CHECKS = new Set([
   ...[...ALL_CHECKS, LEFT_OVERS].map(({ id }) => `verify ${id}`),
-  ...DOCTOR_CHECKS.map(({ id }) => `doctor ${id}`),
+  ...Object.keys(DOCTOR_QUESTIONS).map((id) => `doctor ${id}`),
 ]);
 
 interface Row {

@@ -4,52 +4,49 @@ import { ERRORS, RunError } from '../../core/errors.ts';
 import { awsErrorText, RESTORE } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
-import type { Clients, TargetOptions } from '../support/target.ts';
+import type { TargetOptions } from '../support/target.ts';
 import { asciiText, colorsFor, printableLine } from '../support/text.ts';
 
-/** A question about a deployment, the rights to answer it, and the function that answers it. */
-export interface Check<Context> {
+/** A question about a deployment, and the rights to answer it. */
+export interface Question {
   id: string;
   question: string;
-  /** The AWS rights that the check needs, such as `s3:GetBucketVersioning on the bucket`. */
+  /** The AWS rights that the answer needs, such as `s3:GetBucketVersioning on the bucket`. */
   rights: string[];
-  /** The option of the command that enables the check. */
+  /** The option of the command that enables the question. */
   option?: string;
-  /** Which findings make the command fail: by default those that are broken or unknown. */
-  fails?: 'ifBroken' | 'never';
-  look: (context: Context) => Finding | Finding[] | Promise<Finding | Finding[]>;
+  /** Whether the command may end well without an answer; by default it fails with the exit code of the cause. */
+  mayBeUnknown?: boolean;
 }
 
 /** An answered question. */
 export interface Checked extends Omit<Finding, 'of'> {
-  /** The id of the check, with the subject of the finding: `columns.leads`. */
+  /** The id of the question, with the subject of the finding: `columns.leads`. */
   id: string;
   question: string;
   rights: string[];
 }
 
 /**
- * Makes one check. An error becomes its finding, so that the other checks still run.
+ * Answers one question. An error becomes its finding, so that the other questions are still answered.
  * @param place deployment options to add to the commands in the advice
  */
-export async function checked<Context>(
-  { id, question, rights, fails, look }: Check<Context>,
-  context: Context,
+export async function checked(
+  { id, question, rights: needed, mayBeUnknown }: Question,
+  look: () => Finding | Finding[] | Promise<Finding | Finding[]>,
   place: TargetOptions,
 ): Promise<Checked[]> {
-  const findings = [await (async () => look(context))().catch(findingOf)].flat();
-  return findings.map((finding) => {
-    const isRemark = fails === 'never' || (fails === 'ifBroken' && finding.verdict === 'unknown');
-    const { of, found, advice, ...rest } = isRemark ? asRemark(finding) : finding;
-    return {
-      ...rest,
-      id: of === undefined ? id : `${id}.${of}`,
-      question,
-      found: completed(found, place),
-      advice: advice === null ? null : completed(advice, place),
-      rights: rights.map((right) => right.split(' on ')[0] ?? right),
-    };
-  });
+  const rights = needed.map((right) => right.split(' on ')[0] ?? right);
+  const findings = [await (async () => look())().catch((error: unknown) => findingOf(error, rights))].flat();
+  return findings.map(({ of, found, advice, verdict, exitCode }) => ({
+    verdict,
+    exitCode: mayBeUnknown && verdict === 'unknown' ? 0 : exitCode,
+    id: of === undefined ? id : `${id}.${of}`,
+    question,
+    found: completed(found, place),
+    advice: advice === null ? null : completed(advice, place),
+    rights,
+  }));
 }
 
 /** A value that several checks await. If it cannot be read, its error is the finding of each of them. */
@@ -91,7 +88,7 @@ export function warning(found: string, advice: string): Finding {
   return { verdict: 'warning', found, advice, exitCode: 0 };
 }
 
-export function broken(found: string, advice: string, exitCode = RUN_FAILED): Finding {
+export function broken(found: string, advice: string | null, exitCode = RUN_FAILED): Finding {
   return { verdict: 'broken', found, advice, exitCode };
 }
 
@@ -110,33 +107,29 @@ export function about(of: string, finding: Finding): Finding {
   return { ...finding, of };
 }
 
-/** A finding that makes no command fail. @param because why not; added to the text of a finding that does not hold */
-export function asRemark(finding: Finding, because = ''): Finding {
-  if (finding.verdict === 'holds') return finding;
-  const verdict = finding.verdict === 'broken' ? 'warning' : finding.verdict;
-  return { ...finding, verdict, found: `${finding.found}${because}`, exitCode: 0 };
-}
-
 const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
 /** Names of errors for calls that AWS does not know. */
 const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 const GONE = /NotFound|NonExistent|DoesNotExist|^NoSuch/;
 
-/** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */
-export function findingOf(error: unknown): Finding {
+/**
+ * The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown.
+ * @param rights those that the answer needs
+ */
+export function findingOf(error: unknown, rights: string[] = []): Finding {
   if (error instanceof CannotTell) return unknown(error.message);
-  return ownFinding(error) ?? foreignFinding(error);
+  return ownFinding(error, rights) ?? foreignFinding(error, rights);
 }
 
 /** The finding for errors of this software, whose messages say what is wrong. */
-function ownFinding(error: unknown): Finding | undefined {
+function ownFinding(error: unknown, rights: string[]): Finding | undefined {
   if (error instanceof ConfigurationError) {
     const advice = 'Correct the configuration; config/schema.json describes every field.';
     return broken(error.message.replaceAll('\n', '; '), advice, USAGE);
   }
   if (error instanceof RunError) {
     // The advice of the error is for functions; here a person lacks a right.
-    if (missingRight(error.cause)) return foreignFinding(error.cause);
+    if (isDenied(error.cause)) return foreignFinding(error.cause, rights);
     const trouble = awsErrorText(error);
     const advice = [trouble, ERRORS[error.name].advice].filter(Boolean).join(' ');
     const isUntold = trouble !== undefined || error.name === 'TokenStoreUnavailable';
@@ -144,69 +137,36 @@ function ownFinding(error: unknown): Finding | undefined {
   }
   if (error instanceof CommandError) {
     if (awsErrorText(error.cause)) return unknown(error.message, null, error.exitCode);
-    return broken(error.message, 'docs/verify.md lists what should be there.', error.exitCode);
+    return broken(error.message, null, error.exitCode);
   }
   return undefined;
 }
 
-function foreignFinding(error: unknown): Finding {
+function foreignFinding(error: unknown, rights: string[]): Finding {
   const trouble = awsErrorText(error);
-  const missing = missingRight(error);
-  if (missing) return unknown(`these credentials lack the right ${missing}`, trouble ?? null, ENVIRONMENT);
+  if (isDenied(error)) {
+    const found = `these credentials lack the right ${deniedRight(error) ?? rights.join(' or ')}`;
+    return unknown(found, trouble ?? null, ENVIRONMENT);
+  }
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
-  const call = callOf(error);
-  const what = call ? `${call} was answered by ${name}` : `this could not be checked (${asciiText(name)})`;
-  if (NOT_HERE.test(name)) return unknown(`this cloud does not support it: ${what}`, null, ENVIRONMENT);
-  if (GONE.test(name)) return broken(`${what}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
+  const what = `this could not be checked (${asciiText(name)})`;
+  if (NOT_HERE.test(name)) return unknown(`this cloud does not support it (${name})`, null, ENVIRONMENT);
+  if (GONE.test(name)) return broken(`${name}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
   // The message of the error may quote data.
   return broken(what, 'Run the command again. If the problem remains, report it to the developers.', ENVIRONMENT);
 }
 
-/** The right that AWS refused: from the error message if it names one, else from the name of the call. */
-export function missingRight(error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
+/** Whether AWS refused a call because a right is missing. */
+export function isDenied(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
   const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
-  if (!DENIED.test(error.name) && status !== 403) return undefined;
-  return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? callOf(error) ?? 'for it';
+  return DENIED.test(error.name) || status === 403;
 }
 
-const calls = new WeakMap<Error, string>();
-
-/** Calls whose right has another name than the call. */
-const RIGHTS: Record<string, string> = {
-  's3:HeadObject': 's3:GetObject',
-  's3:DeleteObject': 's3:DeleteObjectVersion',
-  's3:ListObjectVersions': 's3:ListBucketVersions',
-};
-const SERVICES: Partial<Record<keyof Clients, string>> = {
-  sfn: 'states',
-  dynamo: 'dynamodb',
-  secrets: 'secretsmanager',
-};
-
-/** Records for the error of every later call which right the call needs: AWS does not always name it. */
-export function nameCalls(clients: Clients, names: (keyof Clients)[]): void {
-  for (const name of names) {
-    const note = (error: unknown, command = '') => {
-      const call = `${SERVICES[name] ?? name}:${command.replace(/Command$/, '')}`;
-      if (error instanceof Error) calls.set(error, RIGHTS[call] ?? call);
-      return error;
-    };
-    // All clients have a middleware stack, each with its own types.
-    const { middlewareStack } = clients[name] as Clients['sfn'];
-    middlewareStack.add(
-      (next, { commandName }) =>
-        (args) =>
-          next(args).catch((error: unknown) => Promise.reject(note(error, commandName))),
-      { step: 'initialize', name: 'nameCalls', override: true },
-    );
-  }
-}
-
-/** The right that the failed call needs, such as `events:PutRule`. */
-function callOf(error: unknown): string | undefined {
-  return error instanceof Error ? calls.get(error) : undefined;
+/** The right that AWS refused. Not every message names it. */
+export function deniedRight({ message }: Error): string | undefined {
+  return /perform:? ([a-z0-9-]+:\w+)/i.exec(message)?.[1];
 }
 
 const checkedSchema = z.strictObject({

@@ -13,12 +13,6 @@ export interface ConfigurationOptions extends TargetOptions {
 export interface Configured {
   /** The configuration against which a nightly run is checked. */
   deployment: Deployment;
-  /** `undefined` if there is no valid configuration file. */
-  file: Deployment | undefined;
-  /** Entities whose plan would change with a deployment of the file. */
-  changed: Entity[];
-  /** Entities with deployed filters or extra keys that are not in the file. */
-  unknown: Entity[];
   /** The changes that a deployment of the file would make. */
   finding: Finding;
 }
@@ -28,25 +22,25 @@ export interface Configured {
  * @throws ConfigurationError if the file is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
+  const checkedHere = 'The deployed configuration is checked here.';
   if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
     const text = 'The local deployment has addresses and options of its own, which npm start adds to config/local.json';
-    return judgedBy(deployed, undefined, [], holds(`${text}. The deployed configuration is checked here.`));
+    return { deployment: deployed, finding: holds(`${text}. ${checkedHere}`) };
   }
   const found = fileOrError(options);
   if (found instanceof ConfigurationError) {
     if (!deployed) throw found;
-    const text = `${found.message.replaceAll('\n', '; ')}. The deployed configuration is checked here.`;
+    const text = `${found.message.replaceAll('\n', '; ')}. ${checkedHere}`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
-    return judgedBy(deployed, undefined, [], warning(text, advice));
+    return { deployment: deployed, finding: warning(text, advice) };
   }
   const { file, deployment } = found;
-  if (!deployed) return judgedBy(deployedOf(deployment), deployment, [], holds(`${file} is valid.`));
-  const differences = differencesFrom(deployed, deployment);
-  if (differences.length === 0) return judgedBy(deployed, deployment, [], holds(`${file} is what is deployed.`));
-  const changes = differences.map(differenceText).join(', ');
-  const text = `Deploying ${file} would change ${changes}. The deployed configuration is checked here.`;
+  if (!deployed) return { deployment: deployedOf(deployment), finding: holds(`${file} is valid.`) };
+  const differences = differencesFrom(deployed, deployment).map(differenceText);
+  if (differences.length === 0) return { deployment: deployed, finding: holds(`${file} is what is deployed.`) };
+  const text = `Deploying ${file} would change ${differences.join(', ')}. ${checkedHere}`;
   const advice = 'If the file is right, deploy; else correct it, or name another with --configuration FILE.';
-  return judgedBy(deployed, deployment, differences, warning(text, advice));
+  return { deployment: deployed, finding: warning(text, advice) };
 }
 
 function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: ConfigurationOptions) {
@@ -72,32 +66,21 @@ function valueText(value: unknown): string {
   return Array.isArray(value) ? `${value.length} entries` : `${text.slice(0, LONGEST)}…`;
 }
 
-/** The template has only digests of filters and extra keys, so their values come from the file if the digests match. */
-function judgedBy(
-  deployed: Deployed,
-  file: Deployment | undefined,
-  differences: Difference[],
-  finding: Finding,
-): Configured {
-  const differs = (entity: Entity) => !file || differences.some(({ path }) => path.startsWith(`entities.${entity}.`));
-  const isOther = (entity: Entity, part: 'filters' | 'extra') =>
-    !file || differences.some(({ path }) => path === `entities.${entity}.${part}`);
+/**
+ * The deployed configuration with the extra keys of requests. The template has only their digests: they come from the
+ * configuration file, where that has the deployed ones.
+ */
+export function withExtraKeys(options: ConfigurationOptions, deployed: Deployed) {
+  const found = fileOrError(options);
+  const ofFile = found instanceof ConfigurationError ? undefined : found.deployment.entities;
+  const unknown: Entity[] = [];
   const plans = ENTITIES.map((entity): [Entity, EntityPlan] => {
-    const { filters: _, ...plan } = deployed.entities[entity];
-    const own = file?.entities[entity];
-    const filters = isOther(entity, 'filters') ? undefined : own?.filters;
-    return [entity, { ...plan, ...(filters && { filters }), extra: (!isOther(entity, 'extra') && own?.extra) || {} }];
+    const plan = deployed.entities[entity];
+    const extra = [ofFile?.[entity].extra ?? {}, {}].find((one) => digestOf(one) === plan.extra.digest);
+    if (!extra) unknown.push(entity);
+    return [entity, { ...plan, extra: extra ?? {} }];
   });
-  return {
-    deployment: { ...deployed, entities: Object.fromEntries(plans) as Record<Entity, EntityPlan> },
-    file,
-    changed: ENTITIES.filter((entity) => file && differs(entity)),
-    unknown: ENTITIES.filter((entity) => {
-      const { filters, extra } = deployed.entities[entity];
-      return (filters && isOther(entity, 'filters')) || (extra.digest !== NO_KEYS && isOther(entity, 'extra'));
-    }),
-    finding,
-  };
+  const entities = Object.fromEntries(plans) as Record<Entity, EntityPlan>;
+  const deployment: Deployment = { ...deployed, entities };
+  return { deployment, unknown };
 }
-
-const NO_KEYS = digestOf({});

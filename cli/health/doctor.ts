@@ -1,28 +1,32 @@
 import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
-import { isUntried } from '../../core/oauth/grant.ts';
-import { pathArgument, withExamples } from '../support/command-options.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
+import { readOAuthClient } from '../../core/oauth/secrets.ts';
+import { watchClock } from '../access/aws-clock.ts';
+import { grantPlaces } from '../deployment-state.ts';
+import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
-import { CommandError } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 import {
   broken,
-  type Check,
   type Checked,
   checked,
   documentOf,
+  type Finding,
   fact,
   holds,
   ifRead,
+  type Question,
   textOf,
+  unknown,
   type Verdict,
   warning,
 } from './check.ts';
-import { type Configured, configured } from './doctor-configuration.ts';
-import { type DoctorFacts, type DoctorOptions, lackingOf, notChecked, readFacts } from './doctor-facts.ts';
+import { type ConfigurationOptions, type Configured, configured } from './doctor-configuration.ts';
 import {
   accessTokenFinding,
   clientFinding,
@@ -36,6 +40,18 @@ import {
   storedFinding,
 } from './grant-checks.ts';
 import { alarmAddresses, RULES, rulesFinding, settingsFindings } from './night-checks.ts';
+import { askCrm } from './service-checks.ts';
+import { type Refreshed, refreshGrant } from './spend-grant.ts';
+
+/** `doctor`: answers questions in four steps: what is deployed, the night, the grant, the CRM. */
+
+interface DoctorOptions extends ConfigurationOptions {
+  /** Spends a token set of the grant; without this option, doctor changes nothing. */
+  refresh?: boolean;
+  /** Prints the passed checks too. */
+  all?: boolean;
+  json?: boolean;
+}
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
@@ -56,25 +72,82 @@ export function addDoctor(command: Command): void {
   });
 }
 
+const BUCKET_RIGHTS = [
+  's3:GetObject on `published/*`, `runs/*`',
+  's3:ListBucket on the bucket',
+  'kms:Decrypt on the key, through S3',
+];
+
+/** The questions in the order in which a nightly run needs what they ask. */
+export const DOCTOR_QUESTIONS = {
+  configuration: {
+    question: 'Is the configuration file the deployed one?',
+    rights: ['cloudformation:GetTemplate on the stack'],
+  },
+  stack: { question: 'Does the stack exist?', rights: ['cloudformation:DescribeStacks on the stack'] },
+  rules: { ...RULES, mayBeUnknown: true },
+  network: {
+    question: 'Can the functions in your subnets reach the CRM and AWS?',
+    rights: ['Subnets', 'SecurityGroups', 'RouteTables', 'VpcEndpoints'].map((what) => `ec2:Describe${what} on \`*\``),
+    mayBeUnknown: true,
+  },
+  'alarm-addresses': {
+    question: 'Do alarms reach a person?',
+    rights: ['sns:ListSubscriptionsByTopic on the topic of the alarms'],
+    mayBeUnknown: true,
+  },
+  'column-settings': {
+    question: 'Was everything that readers have written under the current column settings?',
+    rights: [...BUCKET_RIGHTS, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
+    mayBeUnknown: true,
+  },
+  'client-secret': { question: 'Is the OAuth client stored?', rights: GRANT_RIGHTS },
+  grant: { question: 'Is there a grant?', rights: GRANT_RIGHTS },
+  ledger: {
+    question: 'Can the grant be spent when the time comes?',
+    rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
+  },
+  'grant-stored': GRANT_STORED,
+  refresh: {
+    question: 'Does the CRM refresh the grant?',
+    option: '--refresh',
+    rights: [
+      'secretsmanager:PutSecretValue on both secrets',
+      'dynamodb:UpdateItem on the ledger',
+      'kms:GenerateDataKey on the key, through Secrets Manager',
+    ],
+  },
+  scopes: { question: 'Has the grant every scope?', rights: GRANT_RIGHTS },
+  'access-token': { question: 'How long does the access token live?', rights: GRANT_RIGHTS },
+  service: { question: 'Does the CRM answer, with the grant?', rights: [] },
+  columns: {
+    question: 'Do the columns that the CRM lists fit the configuration and the last export?',
+    rights: BUCKET_RIGHTS,
+    mayBeUnknown: true,
+  },
+} satisfies Record<string, Omit<Question, 'id'>>;
+
+type Ask = (id: keyof typeof DOCTOR_QUESTIONS, look: Parameters<typeof checked>[1]) => Promise<Checked[]>;
+
 /**
  * Checks everything that a nightly run needs against the deployed configuration.
  * @returns the results in the order in which a run needs what they check; no result contains a token
  */
 export async function doctor(options: DoctorOptions): Promise<Checked[]> {
+  const ask: Ask = (id, look) => checked({ id, ...DOCTOR_QUESTIONS[id] }, look, options);
   const connected = fact(connect(options));
   const target = await ifRead(connected);
   const configuration = fact(configuredBy(options, target));
-  const known = await ifRead(configuration);
-  const beginning = await allOf(BEGINNING, { connected, configuration }, options);
-  if (target) return [...beginning, ...(await allOf(DOCTOR_CHECKS, await readFacts(target, known, options), options))];
-  if (!known?.file?.network) return beginning;
+  const deployment = (await ifRead(configuration))?.deployment;
+  const deployed = [
+    ...(await ask('configuration', async () => (await configuration).finding)),
+    ...(await ask('stack', async () => stackFinding(await connected))),
+  ];
   // Before the first deployment, it shows whether the configured network has a way out.
-  const clients = lazyClients(clientSettings(options));
-  return [...beginning, ...(await checked(NETWORK, { target: clients, known: { file: known.file } }, options))];
-}
-
-async function allOf<Context>(checks: Check<Context>[], context: Context, options: DoctorOptions): Promise<Checked[]> {
-  return (await Promise.all(checks.map((check) => checked(check, context, options)))).flat();
+  if (!target) return [...deployed, ...(await askNetwork(ask, lazyClients(clientSettings(options)), deployment))];
+  const night = await askNight(ask, target, deployment, options);
+  const { checks: grant, ...spendable } = await askGrant(ask, target, deployment, options);
+  return [...deployed, ...night, ...grant, ...(await askService(ask, target, deployment, spendable))];
 }
 
 /** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
@@ -99,152 +172,98 @@ function byFile(options: DoctorOptions, other: OtherRelease): Configured {
   }
 }
 
-/** What the first checks judge, before the deployment is known. */
-interface Beginning {
-  connected: Promise<Target>;
-  configuration: Promise<Configured>;
+function stackFinding(target: Target): Finding {
+  const between = unsettledText(target);
+  if (between === undefined) return holds(`${target.stack} exists, with all its outputs.`);
+  return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
 }
 
-const BEGINNING: Check<Beginning>[] = [
-  {
-    id: 'configuration',
-    question: 'Is the configuration file the deployed one?',
-    rights: ['cloudformation:GetTemplate on the stack'],
-    look: async ({ configuration }) => (await configuration).finding,
-  },
-  {
-    id: 'stack',
-    question: 'Does the stack exist?',
-    rights: ['cloudformation:DescribeStacks on the stack'],
-    look: async ({ connected }) => {
-      const target = await connected.catch((error: unknown) => {
-        if (error instanceof CommandError) return error;
-        throw error;
-      });
-      if (target instanceof CommandError) {
-        const advice = 'Check --deployment, --profile, --region and --endpoint-url, or deploy the stack.';
-        return broken(target.message, advice, target.exitCode);
-      }
-      const between = unsettledText(target);
-      if (between === undefined) return holds(`${target.stack} exists, with all its outputs.`);
-      return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
-    },
-  },
-];
+async function askNight(ask: Ask, target: Target, deployment: Deployment | undefined, options: DoctorOptions) {
+  if (!deployment) return ask('rules', () => notChecked('a valid configuration'));
+  const { local, alarms } = deployment;
+  const checks = await Promise.all([
+    ask('rules', () => rulesFinding(target, deployment, options)),
+    askNetwork(ask, target, deployment),
+    // A local cloud sends no mail, so its configuration needs no address.
+    local && alarms.email.length === 0 ? [] : ask('alarm-addresses', () => alarmAddresses(target, alarms.email)),
+    ask('column-settings', () => settingsFindings(target, deployment, options)),
+  ]);
+  return checks.flat();
+}
 
-const NETWORK: Check<{ target: Pick<Target, 'ec2'>; known: Partial<Configured> | undefined }> = {
-  id: 'network',
-  question: 'Can the functions in your subnets reach the CRM and AWS?',
-  rights: ['Subnets', 'SecurityGroups', 'RouteTables', 'VpcEndpoints'].map((what) => `ec2:Describe${what} on \`*\``),
-  fails: 'ifBroken',
-  look: async ({ target, known }) => {
-    if (!known?.deployment?.network && !known?.file?.network) return [];
-    // Loaded only if there is a network: the client of EC2 takes as long to load as all others together.
-    const { networkFindings } = await import('./network-checks.ts');
-    return networkFindings(target, known.deployment, known.file);
-  },
-};
-const BUCKET_RIGHTS = [
-  's3:GetObject on `published/*`, `runs/*`',
-  's3:ListBucket on the bucket',
-  'kms:Decrypt on the key, through S3',
-];
+async function askNetwork(ask: Ask, target: Pick<Target, 'ec2'>, deployment: Deployment | undefined) {
+  if (!deployment?.network) return [];
+  const { network, crm } = deployment;
+  // Loaded only if there is a network: the client of EC2 takes as long to load as all others together.
+  const { networkFindings } = await import('./network-checks.ts');
+  return ask('network', () => networkFindings(target, network, crm));
+}
 
-/** All checks of a deployment, in the order in which a nightly run needs what they check. */
-export const DOCTOR_CHECKS: Check<DoctorFacts>[] = [
-  {
-    ...RULES,
-    fails: 'ifBroken',
-    look: ({ target, known, options }) =>
-      known ? rulesFinding(target, known.deployment, options) : notChecked('a valid configuration'),
-  },
-  NETWORK,
-  {
-    id: 'alarm-addresses',
-    question: 'Do alarms reach a person?',
-    rights: ['sns:ListSubscriptionsByTopic on the topic of the alarms'],
-    fails: 'never',
-    look: ({ target, known }) => {
-      const { local, alarms } = known?.deployment ?? {};
-      // A local cloud sends no mail, so its configuration needs no address.
-      return local && alarms?.email.length === 0 ? [] : alarmAddresses(target, alarms?.email);
-    },
-  },
-  {
-    id: 'column-settings',
-    question: 'Was everything that readers have written under the current column settings?',
-    rights: [...BUCKET_RIGHTS, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
-    fails: 'never',
-    look: ({ target, known, options }) => (known ? settingsFindings(target, known.deployment, options) : []),
-  },
-  {
-    id: 'client-secret',
-    question: 'Is the OAuth client stored?',
-    rights: GRANT_RIGHTS,
-    look: async ({ client, before, known, advising }) =>
-      clientFinding(await client, before?.tokens ?? {}, known?.deployment.crm, advising),
-  },
-  {
-    id: 'grant',
-    question: 'Is there a grant?',
-    rights: GRANT_RIGHTS,
-    look: async ({ grant, advising }) => grantFinding(await grant, advising),
-  },
-  {
-    id: 'ledger',
-    question: 'Can the grant be spent when the time comes?',
-    rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
-    look: async ({ claim, before, advising }) => {
-      const item = await claim;
-      return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
-    },
-  },
-  { ...GRANT_STORED, look: ({ before }) => (before ? storedFinding(before.tokens) : []) },
-  {
-    id: 'refresh',
-    question: 'Does the CRM refresh the grant?',
-    option: '--refresh',
-    rights: [
-      'secretsmanager:PutSecretValue on both secrets',
-      'dynamodb:UpdateItem on the ledger',
-      'kms:GenerateDataKey on the key, through Secrets Manager',
-    ],
-    look: async ({ options, refreshed, advising, before, known }) => {
-      if (!options.refresh) return [];
-      const done = await refreshed;
-      if (done) return refreshFinding(done, advising);
-      if (before && isUntried(before.tokens)) {
-        return notChecked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
-      }
-      return notChecked(lackingOf({ known, before }) ?? 'a grant that can be spent');
-    },
-  },
-  {
-    id: 'scopes',
-    question: 'Has the grant every scope?',
-    rights: GRANT_RIGHTS,
-    look: ({ tokens, known, advising }) =>
-      tokens && known ? scopesFinding(tokens, known.deployment.crm.scopes, advising) : [],
-  },
-  {
-    id: 'access-token',
-    question: 'How long does the access token live?',
-    rights: GRANT_RIGHTS,
-    look: ({ tokens, advising }) => (tokens ? accessTokenFinding(tokens, advising) : []),
-  },
-  {
-    id: 'service',
-    question: 'Does the CRM answer, with the grant?',
-    rights: [],
-    look: ({ asked }) => asked.service,
-  },
-  {
-    id: 'columns',
-    question: 'Do the columns that the CRM lists fit the configuration and the last export?',
-    rights: BUCKET_RIGHTS,
-    look: ({ asked }) => asked.columns,
-  },
-];
+/** What the CRM can be asked with. */
+interface Spendable {
+  /** The newest token set; `undefined` if it could not be read. */
+  newest: TokenSet | undefined;
+  refreshed: boolean;
+  now: () => Date;
+  refreshCommand: string;
+}
+
+async function askGrant(ask: Ask, target: Target, deployment: Deployment | undefined, options: DoctorOptions) {
+  const { store, ledger } = grantPlaces(target);
+  const { now } = watchClock(target.secrets);
+  const grant = fact(newestOf(store));
+  const before = (await ifRead(grant))?.newest;
+  const { configuration, ...place } = options;
+  const isNew = before !== undefined && isUntried(before.tokens);
+  const refreshCommand = isNew ? FIRST_RUN : `${commandFor('doctor', place, { configuration })} --refresh`;
+  const advising = { now: now(), authorizeCommand: commandFor('authorize', place), refreshCommand };
+  const client = await ask('client-secret', async () => {
+    const stored = await readOAuthClient(target.secrets, target.ClientSecretId);
+    return clientFinding(stored, before?.tokens ?? {}, deployment?.crm, advising);
+  });
+  const claim = await ask('ledger', async () => {
+    const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
+    return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
+  });
+  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, advising))), ...claim];
+  if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
+  let done: Refreshed | undefined;
+  const refresh = async () => {
+    // A function has to make the first refresh: this shows that functions can refresh.
+    if (isNew)
+      return notChecked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+    if (!deployment || !before) return notChecked(deployment ? 'a grant' : 'a valid configuration');
+    if ([...client, ...claim].some(({ verdict }) => verdict === 'broken' || verdict === 'unknown')) {
+      return notChecked('a grant that can be spent');
+    }
+    done = await refreshGrant(target, before, { ...advising, crm: deployment.crm, now });
+    return refreshFinding(done, advising);
+  };
+  if (options.refresh) checks.push(...(await ask('refresh', refresh)));
+  const newest = done?.after ?? before;
+  if (newest && deployment) {
+    checks.push(...(await ask('scopes', () => scopesFinding(newest.tokens, deployment.crm.scopes, advising))));
+    checks.push(...(await ask('access-token', () => accessTokenFinding(newest.tokens, advising))));
+  }
+  return { checks, newest, refreshed: done !== undefined, now, refreshCommand };
+}
+
+/** Asks the CRM, if there is an access token that lives. */
+async function askService(ask: Ask, target: Target, deployment: Deployment | undefined, spendable: Spendable) {
+  const { newest, refreshed, now, refreshCommand } = spendable;
+  const lacking = deployment ? 'a grant' : 'a valid configuration';
+  if (!deployment || !newest) return ask('service', () => notChecked(lacking));
+  if (tokenFreshness(newest.tokens, undefined, now()) === 'stale') {
+    return ask('service', () => notChecked('a valid access token', `Refresh it by: ${refreshCommand}.`));
+  }
+  const { service, columns } = await askCrm(deployment, newest.tokens, { now, refreshed, refreshCommand, target });
+  return [...(await ask('service', () => service)), ...(await ask('columns', () => columns))];
+}
+
+/** The finding of a check that cannot run because an earlier check failed. */
+function notChecked(lacking: string, advice = 'Fix what failed above, then run the command again.'): Finding {
+  return unknown(`Not checked, because this is missing: ${lacking}.`, advice);
+}
 
 /** The exit code of the first failed check. Checks are ordered by cause, so this is the cause of the failure. */
 export function exitCodeOf(checks: Checked[]): number {
@@ -280,8 +299,6 @@ function doubtOf(checks: Checked[]): string | undefined {
   const rules = find('rules');
   if (rules && rules.verdict !== 'holds') return 'some nights may not start: see rules';
   if (find('grant-stored')?.verdict === 'warning') return 'no function has refreshed the grant yet: see grant-stored';
-  if (find('service')?.verdict === 'holds') {
-    return find('columns') && 'not all deployed columns were checked';
-  }
+  if (find('service')?.verdict === 'holds') return undefined;
   return `the grant was not tried${find('refresh') ? ' at the CRM' : ': add --refresh'}`;
 }

@@ -5,10 +5,10 @@ import { ERRORS } from '../../core/errors.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
-import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { asciiText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
+import type { Refreshed } from './spend-grant.ts';
 
 /** Findings about the stored client and grant, and about their use. */
 
@@ -122,8 +122,8 @@ export const GRANT_STORED = {
   id: 'grant-stored',
   question: 'When did a function last store a refreshed grant?',
   rights: GRANT_RIGHTS,
-  fails: 'ifBroken',
-} as const;
+  mayBeUnknown: true,
+};
 
 /** The command of the run that refreshes an untried grant; `checked` adds the options of the deployment. */
 export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
@@ -181,15 +181,6 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
     return warning(text, `To try this now: ${refreshCommand}.`);
   }
   return holds(`${lives} and has ${durationText((end - now.getTime()) / 1000)} left.`);
-}
-
-export interface Refreshed {
-  before: TokenSet;
-  after: TokenSet;
-  /** Calls of the token endpoint; empty if another function refreshed at the same time. */
-  calls: { answer: TokenAnswer; milliseconds: number }[];
-  /** The CRM gave new tokens, but they could not be stored. */
-  lost: boolean;
 }
 
 /** The finding about rotation, `expires_in` and latency. */

@@ -8,9 +8,8 @@ import {
   type VpcEndpoint,
 } from '@aws-sdk/client-ec2';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { canonicalText } from '../../core/json.ts';
 import type { Target } from '../support/target.ts';
-import { about, asRemark, broken, type Finding, holds, nameCalls, unknown } from './check.ts';
+import { about, broken, type Finding, holds, unknown } from './check.ts';
 
 /** Whether the functions in the user's own subnets have a way to the CRM and to AWS. */
 
@@ -24,24 +23,13 @@ interface NetworkFacts {
   endpoints: VpcEndpoint[];
 }
 
-/** Judges the deployed network, and with warnings only a network that only the configuration file has. */
+/** Judges each subnet and security group of a network. */
 export async function networkFindings(
   target: Pick<Target, 'ec2'>,
-  deployed: Deployment | undefined,
-  file: Deployment | undefined,
+  network: Network,
+  crm: Deployment['crm'],
 ): Promise<Finding[]> {
-  const isDeployed = canonicalText(file?.network) === canonicalText(deployed?.network);
-  const planned = isDeployed ? [] : await findingsOf(target, file);
-  return [
-    ...(await findingsOf(target, deployed)),
-    ...planned.map((one) => asRemark(one, ' This would hold after the next deployment.')),
-  ];
-}
-
-async function findingsOf(target: Pick<Target, 'ec2'>, deployment: Deployment | undefined): Promise<Finding[]> {
-  const { network } = deployment ?? {};
-  if (!deployment || !network) return [];
-  const facts = await networkFacts(target, network);
+  const facts = await networkFacts(target.ec2, network);
   return [...network.subnetIds, ...network.securityGroupIds].flatMap((id) => {
     const vpc = facts.vpcs.get(id);
     if (vpc !== network.vpcId) {
@@ -50,15 +38,15 @@ async function findingsOf(target: Pick<Target, 'ec2'>, deployment: Deployment | 
         : `There is no ${id} in this account and region.`;
       return [about(id, broken(found, 'Correct `network` in the configuration and deploy.'))];
     }
-    return network.subnetIds.includes(id) ? [about(id, subnetFinding(id, facts, isInternal(deployment.crm)))] : [];
+    return network.subnetIds.includes(id) ? [about(id, subnetFinding(id, facts, isInternal(crm)))] : [];
   });
 }
 
 /** Reads the existing parts of a network; missing parts are left out. */
-async function networkFacts(target: Pick<Target, 'ec2'>, network: Network): Promise<NetworkFacts> {
-  nameCalls(target as Target, ['ec2']);
-  const client = target.ec2;
-  const { vpcId, subnetIds, securityGroupIds } = network;
+async function networkFacts(
+  client: Target['ec2'],
+  { vpcId, subnetIds, securityGroupIds }: Network,
+): Promise<NetworkFacts> {
   // Uses a filter, because a missing id in a filter is not an error.
   const by = (Name: string, ...Values: string[]) => ({ Filters: [{ Name, Values }] });
   const { Subnets = [] } = await client.send(new DescribeSubnetsCommand(by('subnet-id', ...subnetIds)));

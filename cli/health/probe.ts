@@ -16,10 +16,10 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { type Configured, configured } from './doctor-configuration.ts';
-import { grantDeps } from './doctor-facts.ts';
+import { withExtraKeys } from './doctor-configuration.ts';
 import { type Call, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
+import { grantDeps } from './spend-grant.ts';
 
 /** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
 
@@ -64,8 +64,7 @@ export function addProbe(command: Command): void {
 
 async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
-  const configuration = configured(options, await deployedConfiguration(target));
-  const { deployment } = configuration;
+  const { deployment, unknown } = withExtraKeys(options, await deployedConfiguration(target));
   const observed: Observations = { calls: [], notes: {} };
   const { host } = new URL(deployment.crm.baseUrl);
   const tell = options.json ? printErr : printOut;
@@ -74,8 +73,10 @@ async function probe(options: ProbeOptions): Promise<void> {
     const token = await storedToken(target, deployment.crm, options);
     signal.throwIfAborted();
     tell(`The CRM at ${host}: each call once, one export of one column.`);
-    const missing = missingOf(configuration);
-    if (missing !== undefined) tell(missing);
+    if (unknown.length > 0) {
+      const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
+      tell(`${what}: name the deployed configuration with --configuration FILE.`);
+    }
     const context = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
     const pause = (ms: number) => sleep(ms, undefined, { signal });
     return endOfProbe({ ...context, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, observed);
@@ -86,13 +87,6 @@ async function probe(options: ProbeOptions): Promise<void> {
   else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
   process.exitCode = code;
-}
-
-/** The unknown parts of the deployed configuration: its template holds only digests of filters and extra keys. */
-function missingOf({ unknown, finding }: Configured): string | undefined {
-  if (unknown.length === 0) return undefined;
-  const what = `The deployed filters or extra keys of ${unknown.join(', ')} are unknown here, so they are not sent`;
-  return printableLine(`${what}. ${[finding.found, finding.advice].filter(Boolean).join(' ')}`);
 }
 
 /** Runs the probe without throwing, so that observations are printed. @returns why it ended early, if it did */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod/mini';
-import { isLoopback } from '../../core/config/configuration.ts';
+import type { Deployed } from '../../core/config/deployed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { isListed } from '../../core/log/log-fields.ts';
@@ -16,14 +16,20 @@ import { followRun } from '../runs/follow.ts';
 import type { NamedRun, Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { asciiText, bytesText, manyText } from '../support/text.ts';
-import { broken, CannotTell, type Check, type Finding, holds, holdsUnless, unknown } from './check.ts';
+import { broken, CannotTell, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
+
+/** A question of verify, and how it is answered. */
+export interface Check extends Question {
+  look: (verifying: Verifying) => Finding | Promise<Finding>;
+}
 
 /** One verify run: the deployment, and what its checks share. */
 export interface Verifying {
   target: Target;
   /** Deployment options for the commands in the advice. */
   place: TargetOptions;
+  configuration: Promise<Deployed>;
   entity: Entity;
   /** Distinguishes objects of this verify from those of others. */
   id: string;
@@ -56,27 +62,10 @@ export async function pollUntil<T>(
   }
 }
 
-const ANSWERS_WITHIN_MS = 20_000;
-
-/**
- * Turns a finding that does not hold into `unknown` if the cloud enforces less than AWS: it lets a request without
- * credentials read the bucket. The request is made only at a loopback address, so never to AWS.
- */
-export async function unlessNotEnforced(
-  { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
-  finding: Finding,
-): Promise<Finding> {
-  if (finding.verdict === 'holds') return finding;
-  const at = await s3.config.endpoint?.();
-  const endpoint = at && `${at.protocol}//${at.hostname}:${at.port ?? ''}`;
-  if (!isLoopback(endpoint)) return finding;
-  const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
-  // A request that failed is no evidence.
-  const isOpen = await fetch(`${endpoint}/${BucketName}?versioning`, { signal }).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-  return isOpen ? unknown('not enforced here') : finding;
+/** Turns a finding that does not hold into `unknown` in a local cloud, which enforces less than AWS. */
+export async function unlessLocal({ configuration }: Pick<Verifying, 'configuration'>, finding: Finding) {
+  const isLocal = finding.verdict !== 'holds' && (await ifRead(configuration))?.local === true;
+  return isLocal ? unknown('not enforced here') : finding;
 }
 
 /** Intervals and time limits of verify. */
@@ -132,7 +121,7 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
 }
 
 /** Checks of one export, from its start to its readers. */
-export const EXPORT_CHECKS: Check<Verifying>[] = [
+export const EXPORT_CHECKS: Check[] = [
   { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, look: exportFinding },
   {
     id: 'read-back',
@@ -163,7 +152,7 @@ async function exportFinding({ exported }: Verifying): Promise<Finding> {
 }
 
 /** Checked after the export, whose functions refresh a grant that is due, however it ends. */
-export const GRANT_CHECK: Check<Verifying> = {
+export const GRANT_CHECK: Check = {
   ...GRANT_STORED,
   look: async ({ target, exported }) => {
     await exported().catch(() => undefined);
@@ -172,7 +161,7 @@ export const GRANT_CHECK: Check<Verifying> = {
 };
 
 /** Checks that functions log only ids, counts and outcomes: a library that logs by itself would be found here. */
-export const LOG_CHECK: Check<Verifying> = {
+export const LOG_CHECK: Check = {
   id: 'log-lines',
   question: 'Do the functions log only listed fields, since the start of that export?',
   rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
@@ -230,7 +219,7 @@ function strangersIn(text: string): string[] {
   return strangers.map((name) => `the field ${asciiText(name).slice(0, 40)}`);
 }
 
-export const METRIC_CHECK: Check<Verifying> = {
+export const METRIC_CHECK: Check = {
   id: 'metrics',
   question: 'Have the metrics of that export arrived?',
   rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
@@ -265,7 +254,7 @@ async function arrived(verifying: Verifying): Promise<Finding> {
     missing.length === 0
       ? holds(`all ${expected.length} have data`)
       : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
-  const first = await unlessNotEnforced(verifying.target, judge(await look()));
+  const first = await unlessLocal(verifying, judge(await look()));
   // Without advice, a second look cannot change the finding.
   if (first.advice === null) return first;
   return judge(await pollUntil(look, (missing) => missing.length === 0, verifying));

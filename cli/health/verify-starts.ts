@@ -16,13 +16,13 @@ import { alarmsOf } from '../deployment-state.ts';
 import { executionsOf } from '../runs/find-run.ts';
 import { REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import { broken, CannotTell, type Check, type Finding, holds, missingRight, unknown } from './check.ts';
+import { broken, CannotTell, deniedRight, type Finding, holds, isDenied, type Question, unknown } from './check.ts';
 import { ruleTarget } from './night-checks.ts';
-import { pollUntil, type Verifying } from './verify-export.ts';
+import { type Check, pollUntil, type Verifying } from './verify-export.ts';
 
 /** Checks that make something temporary in the account, and the check that removes it. */
 
-export const ALARM_CHECK: Check<Verifying> = {
+export const ALARM_CHECK: Check = {
   id: 'alarm',
   question: 'Does an alarm that is set by hand arrive in a temporary queue that subscribes to the topic?',
   rights: [
@@ -114,7 +114,7 @@ async function messageAbout({ target }: Verifying, QueueUrl: string, name: strin
 }
 
 /** Whether the role of the nightly rules may start the machine: otherwise only the first night would show it. */
-export const RULE_START: Check<Verifying> = {
+export const RULE_START: Check = {
   id: 'rule-start',
   question: 'Does a temporary rule with the role of the nightly rules start a run?',
   rights: [
@@ -205,7 +205,7 @@ function isToRemove(name: string, id: string): boolean {
 }
 
 /** The last check, made after all others: removes what they have made, and what a killed verify has left. */
-export const LEFT_OVERS: Check<Pick<Verifying, 'target' | 'id'>> = {
+export const LEFT_OVERS: Question = {
   id: 'left-overs',
   question: 'Is everything that verify made removed?',
   rights: [
@@ -221,10 +221,9 @@ export const LEFT_OVERS: Check<Pick<Verifying, 'target' | 'id'>> = {
     's3:ListBucketVersions on the bucket',
     's3:DeleteObjectVersion on `verify_/*`',
   ],
-  look: leftOvers,
 };
 
-async function leftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
+export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
   const isOurs = (name: string) => isToRemove(name, id);
   const removals = [removeRules, removeSubscriptions, removeQueues, removeObjects, resetAlarms];
   // Each kind is removed even if another cannot be.
@@ -233,7 +232,7 @@ async function leftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Prom
   const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   const earlier = removed.filter((name) => !name.includes(id));
   const also = earlier.length > 0 ? `; removed of an earlier verify: ${earlier.join(', ')}` : '';
-  const rights = errors.flatMap((error) => missingRight(error) ?? []);
+  const rights = errors.flatMap((error) => (isDenied(error) && deniedRight(error)) || []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
     const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
     return broken(`not all could be removed${also}`, `Remove by hand what has _verify_ in its name${lacking}.`);

@@ -6,8 +6,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { keyIdOf } from '../deployment-state.ts';
 import { REWRITE } from '../support/aws-error.ts';
-import { CannotTell, type Check, type Finding, holdsUnless } from './check.ts';
-import { publishedBy, RUN_RIGHTS, unlessNotEnforced, type Verifying } from './verify-export.ts';
+import { CannotTell, type Finding, holdsUnless } from './check.ts';
+import { type Check, publishedBy, RUN_RIGHTS, unlessLocal, type Verifying } from './verify-export.ts';
 import { TEMPORARY_PREFIX } from './verify-starts.ts';
 
 type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
@@ -15,7 +15,7 @@ type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
 const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObjectVersion on `verify_/*`'];
 
 /** Checks of how files are stored, and of the requests that the bucket policy refuses for everyone. */
-export const STORAGE_CHECKS: Check<Verifying>[] = [
+export const STORAGE_CHECKS: Check[] = [
   {
     id: 'encryption',
     question: 'Are the file and its manifest encrypted by the key of the deployment?',
@@ -64,7 +64,7 @@ async function encryption(verifying: Verifying): Promise<Finding> {
   }
   const finding = holdsUnless(wrong, `both by aws:kms with the key ${ours} of the deployment`);
   // S3 encrypts every object: https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-encryption-faq.html
-  return encrypted > 0 ? finding : unlessNotEnforced(target, finding);
+  return encrypted > 0 ? finding : unlessLocal(verifying, finding);
 }
 
 async function refused(verifying: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
@@ -74,7 +74,7 @@ async function refused(verifying: Verifying, puts: Record<string, Put>, plainHtt
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
   const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
-  return unlessNotEnforced(verifying.target, finding);
+  return unlessLocal(verifying, finding);
 }
 
 /** @throws CannotTell if S3 refuses for another reason than the policy: credentials without the right prove nothing */

@@ -7,9 +7,10 @@ import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, isSettled, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { type Check, type Checked, checked, countOf, documentOf, nameCalls, textOf } from './check.ts';
+import { type Checked, checked, countOf, documentOf, fact, textOf } from './check.ts';
 import { RULES, rulesFinding } from './night-checks.ts';
 import {
+  type Check,
   EXPORT_CHECKS,
   GRANT_CHECK,
   LOG_CHECK,
@@ -19,7 +20,7 @@ import {
   type Pace,
   type Verifying,
 } from './verify-export.ts';
-import { ALARM_CHECK, LEFT_OVERS, RULE_START, stampOf } from './verify-starts.ts';
+import { ALARM_CHECK, LEFT_OVERS, RULE_START, removeLeftOvers, stampOf } from './verify-starts.ts';
 import { STORAGE_CHECKS } from './verify-storage.ts';
 
 interface VerifyCommandOptions extends TargetOptions {
@@ -76,7 +77,7 @@ export function isProof(checks: Checked[]): boolean {
 }
 
 /** All checks except the last one, `left-overs`, in the order of the output; they run at the same time. */
-export const ALL_CHECKS: Check<Verifying>[] = [
+export const ALL_CHECKS: Check[] = [
   ...EXPORT_CHECKS,
   LOG_CHECK,
   ...STORAGE_CHECKS,
@@ -85,8 +86,7 @@ export const ALL_CHECKS: Check<Verifying>[] = [
   {
     ...RULES,
     rights: ['cloudformation:GetTemplate on the stack', ...RULES.rights],
-    look: async ({ target, place }) =>
-      rulesFinding(target, await deployedConfiguration(target, () => undefined), place),
+    look: async ({ target, configuration, place }) => rulesFinding(target, await configuration, place),
   },
   RULE_START,
   GRANT_CHECK,
@@ -101,13 +101,12 @@ export interface VerifyOptions {
   /** Called with each result, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
-  checks?: Check<Verifying>[];
+  checks?: Check[];
   pace?: Pace;
 }
 
 /** Verify takes about ten minutes if the CRM makes the export at once. */
 const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
-const CALLED = ['cloudformation', 'sfn', 's3', 'logs', 'events', 'sns', 'cloudwatch', 'sqs', 'secrets'] as const;
 
 /**
  * Makes every check of a deployment at the same time. In the end it removes its own objects except runs, and those of an
@@ -117,7 +116,6 @@ const CALLED = ['cloudformation', 'sfn', 's3', 'logs', 'events', 'sns', 'cloudwa
  */
 export async function verify(target: Target, options: VerifyOptions): Promise<{ checks: Checked[]; runs: string[] }> {
   refuseHalfUpdated(target);
-  nameCalls(target, [...CALLED]);
   const { entity, alarm = false, pace = PACE, signal, checks = ALL_CHECKS, onChecked } = options;
   const place = options.place ?? { deployment: target.stack.replace(/^crm-export-/, '') };
   const id = `${stampOf(Date.now())}-${randomBytes(3).toString('hex')}`;
@@ -125,6 +123,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
   let exported: Promise<Made> | undefined;
   const verifying: Verifying = {
     ...{ target, place, entity, id, alarm, pace, signal, runs },
+    configuration: fact(deployedConfiguration(target, () => undefined)),
     exported: () => {
       exported ??= makeExport(verifying);
       return exported;
@@ -135,8 +134,8 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
     results.push(...some);
     if (!signal.aborted) for (const one of some) onChecked?.(one);
   };
-  for (const one of checks.map((check) => checked(check, verifying, place))) report(await one);
-  report(await checked(LEFT_OVERS, verifying, place));
+  for (const one of checks.map((check) => checked(check, () => check.look(verifying), place))) report(await one);
+  report(await checked(LEFT_OVERS, () => removeLeftOvers(verifying), place));
   signal.throwIfAborted();
   return { checks: results, runs };
 }

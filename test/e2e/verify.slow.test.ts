@@ -34,6 +34,7 @@ import type { Made, Verifying } from '../../cli/health/verify-export.ts';
 import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-starts.ts';
 import { REWRITE } from '../../cli/support/aws-error.ts';
 import { completed } from '../../cli/support/completed.ts';
+import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
@@ -156,7 +157,8 @@ async function findingAbout(id: string, run: Partial<Made>) {
   const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as Made;
   const { signal } = new AbortController();
   const place = { deployment: 'verify' };
-  const rest = { entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
+  const configuration = deployedConfiguration(system.target);
+  const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
   const verifying: Verifying = { ...rest, runs: [], target: system.target, place, exported: async () => made };
   return ALL_CHECKS.find((check) => check.id === id)?.look(verifying);
 }

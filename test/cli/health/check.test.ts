@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import {
   broken,
   CannotTell,
-  type Check,
   type Checked,
   checked,
   checksSchema,
@@ -16,29 +15,24 @@ import {
   unknown,
   warning,
 } from '../../../cli/health/check.ts';
-import { DOCTOR_CHECKS } from '../../../cli/health/doctor.ts';
+import { DOCTOR_QUESTIONS } from '../../../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { RunError } from '../../../core/errors.ts';
 
-const checkOf = (look: Check<undefined>['look']): Check<undefined> => {
-  return { id: 'a', question: 'Is it so?', rights: ['s3:GetObject on the bucket'], look };
+type Look = Parameters<typeof checked>[1];
+const ask = (look: Look, more: { mayBeUnknown?: boolean } = {}) => {
+  const question = { id: 'a', question: 'Is it so?', rights: ['s3:GetObject on the bucket'], ...more };
+  return checked(question, look, { deployment: 'prod' });
 };
-const only = async (look: Check<undefined>['look']) =>
-  (await checked(checkOf(look), undefined, { deployment: 'prod' }))[0];
+const only = async (look: Look) => (await ask(look))[0];
 const failing = (error: unknown) => only(() => Promise.reject(error));
 const awsError = (name: string, message = '') => Object.assign(new Error(message), { name });
 
 test('a finding has the question, its subject and the rights', async () => {
   const some: Finding[] = [{ ...holds('It is.'), of: 'leads' }, warning('Nearly.', 'Look.')];
 
-  expect(
-    await checked(
-      checkOf(() => some),
-      undefined,
-      { deployment: 'prod' },
-    ),
-  ).toMatchObject([
+  expect(await ask(() => some)).toMatchObject([
     { id: 'a.leads', question: 'Is it so?', verdict: 'holds', found: 'It is.', advice: null, rights: ['s3:GetObject'] },
     { id: 'a', verdict: 'warning', found: 'Nearly.', advice: 'Look.' },
   ]);
@@ -57,6 +51,11 @@ test.each<[string, unknown, Partial<Finding>]>([
     'is denied by AWS',
     awsError('AccessDenied', 'not authorized to perform: sns:List'),
     { verdict: 'unknown', found: 'these credentials lack the right sns:List', exitCode: 3 },
+  ],
+  [
+    'is denied by AWS, which does not name the right',
+    awsError('UnauthorizedOperation', 'You are not authorized.'),
+    { verdict: 'unknown', found: 'these credentials lack the right s3:GetObject', exitCode: 3 },
   ],
   ['is throttled', awsError('Throttling'), { verdict: 'unknown', exitCode: 3 }],
   ['cannot be decided', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
@@ -96,18 +95,15 @@ test('an unexpected error is reported by its name, without its message', async (
 });
 
 test.each([
-  [undefined, ['broken 1', 'unknown 3', 'unknown 2']],
-  ['ifBroken', ['broken 1', 'unknown 0', 'unknown 0']],
-  ['never', ['warning 0', 'unknown 0', 'unknown 0']],
-] as const)('a check with "fails" set to %s gives these verdicts and exit codes', async (fails, expected) => {
-  const looks = [
+  [false, ['broken 1', 'unknown 3', 'unknown 2']],
+  [true, ['broken 1', 'unknown 0', 'unknown 0']],
+])('if an answer may be missing: %s, the verdicts and exit codes are these', async (mayBeUnknown, expected) => {
+  const looks: Look[] = [
     () => broken('No.', 'Do.'),
     () => Promise.reject(awsError('AccessDenied')),
     () => unknown('Why.', null, 2),
   ];
-  const found = await Promise.all(
-    looks.map((look) => checked({ ...checkOf(look), ...(fails && { fails }) }, undefined, { deployment: 'prod' })),
-  );
+  const found = await Promise.all(looks.map((look) => ask(look, { mayBeUnknown })));
 
   expect(found.flat().map(({ verdict, exitCode }) => `${verdict} ${exitCode}`)).toEqual(expected);
 });
@@ -156,7 +152,8 @@ test('the JSON document follows its schema', () => {
 
 test('each question has one id in all commands', () => {
   const all = new Map<string, string>();
-  for (const { id, question } of [...DOCTOR_CHECKS, ...ALL_CHECKS]) {
+  const doctor = Object.entries(DOCTOR_QUESTIONS).map(([id, { question }]) => ({ id, question }));
+  for (const { id, question } of [...doctor, ...ALL_CHECKS]) {
     expect(question).toMatch(/^[A-Z].*\?$/);
     expect(all.get(id) ?? question).toBe(question);
     all.set(id, question);

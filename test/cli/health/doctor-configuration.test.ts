@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addDoctor } from '../../../cli/health/doctor.ts';
-import { configured } from '../../../cli/health/doctor-configuration.ts';
+import { configured, withExtraKeys } from '../../../cli/health/doctor-configuration.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { tempDir } from '../../local/support/support.ts';
@@ -19,27 +19,26 @@ const leads = { columns: { except: ['notes'] }, filters, extra: { archive: true 
 const file = { local: true, crm, entities: { leads } };
 const deployed = deployedOf(deploymentSchema.parse(file));
 
-async function configuredBy(content: object | string, known = true) {
+/** The options of a command with this configuration file. */
+async function optionsWith(content: object | string) {
   const configuration = join(await tempDir(), 'prod.json');
   await writeFile(configuration, typeof content === 'string' ? content : JSON.stringify(content));
-  const options = { deployment: 'prod', configuration, endpointUrl: 'http://127.0.0.1:1' };
-  return configured(options, known ? deployed : undefined);
+  return { deployment: 'prod', configuration, endpointUrl: 'http://127.0.0.1:1' };
 }
+const configuredBy = async (content: object | string, known = true) =>
+  configured(await optionsWith(content), known ? deployed : undefined);
 
-test('with the deployed file, also checks settings that the template hides', async () => {
-  const { finding, deployment, changed, unknown } = await configuredBy(file);
+test('the deployed file is named as such', async () => {
+  const { finding } = await configuredBy(file);
   expect(finding).toMatchObject({
     verdict: 'holds',
     found: expect.stringMatching(/prod\.json is what is deployed\.$/),
   });
-  expect(deployment.entities.leads).toMatchObject({ filters, extra: { archive: true } });
-  expect([changed, unknown]).toEqual([[], []]);
 });
 
 test('reports no difference between the local deployment and config/local.json in addresses', () => {
-  const { finding, file: compared } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, deployed);
+  const { finding } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, deployed);
   expect(finding).toMatchObject({ verdict: 'holds', advice: null });
-  expect(compared).toBeUndefined();
 });
 
 test('with other addresses in the file, uses the deployed ones and names both', async () => {
@@ -51,11 +50,10 @@ test('with other addresses in the file, uses the deployed ones and names both', 
 });
 
 test('names each setting that the file would change, and does not show hidden values', async () => {
-  const { finding, changed } = await configuredBy({
+  const { finding } = await configuredBy({
     ...{ local: true, crm },
     entities: { leads: { ...leads, extra: { archive: 'canary' } }, contacts: { enabled: false } },
   });
-  expect(changed).toEqual(['leads', 'contacts']);
   expect(finding.found).toMatch(
     /would change entities\.leads\.extra \(not shown\), entities\.contacts\.enabled \(deployed: true; file: false\)\. /,
   );
@@ -68,24 +66,19 @@ test('shows only the length of a long list', async () => {
   expect(finding.found).toContain('entities.leads.columns (deployed: {"except":["notes"]}; file: 500 entries)');
 });
 
-test('leaves deployed filters unknown if the file has other ones', async () => {
-  const { unknown, deployment } = await configuredBy({ ...file, entities: { leads: { ...leads, filters: [] } } });
-  expect(deployment.entities.leads).not.toHaveProperty('filters');
-  expect(unknown).toEqual(['leads']);
-});
-
-test('knows deployed filters from the file even if the file combines them differently', async () => {
-  const { unknown, changed, deployment } = await configuredBy({
-    ...file,
-    entities: { leads: { ...leads, filtersOperator: 'or' } },
-  });
-  expect(deployment.entities.leads).toMatchObject({ filters });
-  expect([changed, unknown]).toEqual([['leads'], []]);
+test.each([
+  ['the deployed ones', { archive: true }, []],
+  ['others', { archive: 'canary' }, ['leads']],
+])('extra keys of requests come from a file that has %s', async (_, extra, unknown) => {
+  const known = withExtraKeys(await optionsWith({ ...file, entities: { leads: { ...leads, extra } } }), deployed);
+  expect(known.unknown).toEqual(unknown);
+  expect(known.deployment.entities.leads.extra).toEqual(unknown.length === 0 ? extra : {});
+  expect(withExtraKeys({ deployment: 'missing' }, deployed).unknown).toEqual(['leads']);
 });
 
 test('checks the deployed configuration if the file is missing or invalid', async () => {
   const missing = configured({ deployment: 'missing' }, deployed);
-  expect(missing).toMatchObject({ deployment: { crm }, file: undefined, changed: [], unknown: ['leads'] });
+  expect(missing).toMatchObject({ deployment: { crm } });
   expect(missing.finding).toMatchObject({ verdict: 'warning' });
   expect(missing.finding.found).toMatch(/missing\.json does not exist; .* The deployed configuration is checked here/);
   const broken = await configuredBy({ crm: { ...crm, baseUrl: 'nowhere' } });
@@ -94,7 +87,7 @@ test('checks the deployed configuration if the file is missing or invalid', asyn
 
 test('before a first deployment, requires the file and checks it', async () => {
   const { deployment, finding } = await configuredBy(file, false);
-  expect(deployment).toMatchObject({ crm, entities: { leads: { filters } } });
+  expect(deployment).toMatchObject({ crm });
   expect(finding).toMatchObject({ verdict: 'holds' });
   await expect(configuredBy('{', false)).rejects.toThrow(/is not JSON/);
   expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/health/check.ts';
-import { LEFT_OVERS, reasonFor, stampOf } from '../../../cli/health/verify-starts.ts';
+import { LEFT_OVERS, reasonFor, removeLeftOvers, stampOf } from '../../../cli/health/verify-starts.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
@@ -32,7 +32,7 @@ function subscriptions(members: string) {
 
 async function leftOvers(answers: Answers) {
   const { target, calls } = await aws({ ...NOTHING, ...answers });
-  const [found] = await checked(LEFT_OVERS, { target, id: OURS }, { deployment: 'test' });
+  const [found] = await checked(LEFT_OVERS, () => removeLeftOvers({ target, id: OURS }), { deployment: 'test' });
   const asked = (operation: string) => calls.filter((call) => call.operation === operation).map(({ input }) => input);
   return { found, asked };
 }
