@@ -14,7 +14,7 @@ import { buildRequest } from '../../core/export/request.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
 import { noteFile, policyOf } from './probe-file.ts';
-import { assumed, failing, type Notes, notSeen, tolerated } from './probe-points.ts';
+import { assumed, failing, type Notes } from './probe-points.ts';
 
 /**
  * Calls the CRM with the code of a run. It does not repeat a refused call, and makes at most one export. It keeps only
@@ -48,8 +48,6 @@ export interface ProbeContext {
   token: AccessToken;
   /** Default: the first entity whose fields a run can read. */
   entity?: Entity | undefined;
-  /** A monotonic clock in milliseconds. */
-  elapsed: () => number;
   sleep: (ms: number) => Promise<void>;
   signal: AbortSignal;
   onCall: (call: Call) => void;
@@ -63,23 +61,25 @@ export interface ProbeContext {
 export async function makeCalls(context: ProbeContext, observed: Observations): Promise<void> {
   const { deployment, token } = context;
   const { notes } = observed;
-  const crm = keepingClient(context, observed);
-  const scopes = token.scope.split(/\s+/).filter(Boolean);
+  const crm = recordingClient(context, observed);
+  const scopes = token.scope.split(/\s+/);
   try {
-    const { entity, fields } = await chosenList(crm, context, observed);
+    const { entity, fields } = await readLists(crm, context, observed);
     observed.entity = entity;
     const column = columnOf(deployment, entity, fields);
     const time = { timeoutMs: deployment.crm.createTimeoutSeconds * 1000 };
     const request = requestOf(deployment, entity, column);
     const id = await noting('export-id-field', notes, () => createExport(crm, entity, request, time));
-    notes['export-id-field'] = placeNote(placeOf(crm.last(), ['id', 'uuid', 'exportId'], id), 'id');
-    if (scopes.includes(EXPORT_SCOPE)) notes['export-scope'] = assumed(`An export is accepted with ${EXPORT_SCOPE}.`);
-    else if (scopes.length > 0) notes['export-scope'] = tolerated(`An export is accepted without ${EXPORT_SCOPE}.`);
+    notes['export-id-field'] = assumed('The answer has a UUID.');
+    const how = scopes.includes(EXPORT_SCOPE) ? 'with' : 'without';
+    notes['export-scope'] = assumed(`An export is accepted ${how} ${EXPORT_SCOPE}.`);
     await waitFor(crm, context, observed, { entity, id });
     const address = await noting('file-host', notes, () => requestDownload(crm, entity, id));
-    if (noteLink(new URL(address), deployment, notes)) {
-      await noteFile(address, context, { entity, fields, column, notes });
-    }
+    const { hostname } = new URL(address);
+    const text = `Files come from ${printableHost(hostname)}`;
+    const isListed = isAllowedHost(hostname, policyOf(deployment));
+    notes['file-host'] = isListed ? assumed(`${text}.`) : failing(`${text}, which is not listed.`);
+    if (isListed) await noteFile(address, context, { entity, fields, column, notes });
   } catch (error) {
     if (error instanceof RunError && error.status === 403 && scopes.includes(EXPORT_SCOPE)) {
       notes['export-scope'] = failing(error.message);
@@ -100,41 +100,33 @@ async function noting<T>(id: keyof Notes, notes: Notes, work: () => Promise<T>):
   }
 }
 
-/** `last`: returns the body of the last answer, to find the places of values in it. */
-interface KeepingClient extends CrmClient {
-  last: () => unknown;
-}
-
 /** The client of a run, which also records shapes. It has one token, so it repeats no call after a 401 or 403. */
-function keepingClient(
-  { deployment, token, elapsed, signal, onCall }: ProbeContext,
-  observed: Observations,
-): KeepingClient {
+function recordingClient(
+  { deployment, token, signal, onCall }: ProbeContext,
+  { calls, notes }: Observations,
+): CrmClient {
   const log = { info: () => undefined, error: () => undefined };
   const now = () => new Date();
   const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now, signal });
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => undefined);
-  signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  let body: unknown;
-  const call: CrmClient['call'] = async (call, schema) => {
-    const began = elapsed();
-    const exchange = await Promise.race([crm.exchange(call), aborted]);
-    body = exchange.response?.body;
-    const kept = { call: nameOf(call), milliseconds: Math.round(elapsed() - began), ...formOf(exchange.response) };
-    observed.calls.push(kept);
-    onCall(kept);
-    if (!exchange.response) throw exchange.unanswered;
-    const { response } = exchange;
-    if (response.status === 401) {
-      noteScheme(response, observed.notes);
-      throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
-    }
-    const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
-    if (error) throw error;
-    return parsedBody(response, call, schema);
+  return {
+    call: async (call, schema) => {
+      const began = performance.now();
+      const exchange = await crm.exchange(call);
+      signal.throwIfAborted();
+      const { response } = exchange;
+      const kept = { call: nameOf(call), milliseconds: Math.round(performance.now() - began), ...formOf(response) };
+      calls.push(kept);
+      onCall(kept);
+      if (!response) throw exchange.unanswered;
+      if (response.status === 401) {
+        noteScheme(response, notes);
+        throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
+      }
+      const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
+      if (error) throw error;
+      return parsedBody(response, call, schema);
+    },
   };
-  return { call, last: () => body };
 }
 
 /** The form of an answer. */
@@ -151,18 +143,11 @@ function noteScheme({ headers }: CrmAnswer, notes: Notes): void {
 }
 
 /** The fields of an entity, or why a run could not read them. */
-interface List {
-  entity: Entity;
-  fields?: Field[];
-  /** Where in the answer they are. */
-  at?: string;
-  error?: RunError;
-}
+type List = { entity: Entity } & ({ fields: Field[]; error?: undefined } | { fields?: undefined; error: RunError });
 
-async function listOf(crm: KeepingClient, entity: Entity): Promise<List> {
+async function listOf(crm: CrmClient, entity: Entity): Promise<List> {
   try {
-    const fields = await readFields(crm, entity);
-    return { entity, fields, at: placeOf(crm.last(), ['data', 'fields', 'items']) };
+    return { entity, fields: await readFields(crm, entity) };
   } catch (error) {
     if (error instanceof RunError) return { entity, error };
     throw error;
@@ -170,7 +155,7 @@ async function listOf(crm: KeepingClient, entity: Entity): Promise<List> {
 }
 
 /** The fields of the wanted entity, or of the first entity whose fields a run can read. @throws RunError */
-async function chosenList(crm: KeepingClient, { entity: wanted }: ProbeContext, { calls, notes }: Observations) {
+async function readLists(crm: CrmClient, { entity: wanted }: ProbeContext, { calls, notes }: Observations) {
   const lists: List[] = [];
   for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
     const list = await listOf(crm, entity);
@@ -187,31 +172,15 @@ async function chosenList(crm: KeepingClient, { entity: wanted }: ProbeContext, 
 
 function noteLists(lists: List[], notes: Notes): void {
   const read = lists.filter(({ error }) => !error);
-  const agents = lists.find(({ entity }) => entity === 'agent-numbers');
-  // Only the fields of agent numbers may have another address.
-  const isMissing = agents?.error?.status === 404 && read.length > 0;
-  if (isMissing) {
-    notes['agent-numbers-address'] = failing(
-      'The CRM answers 404 for their fields, and not for those of other entities.',
-    );
-  } else if (agents && !agents.error) {
-    notes['agent-numbers-address'] = assumed('Their fields are answered at agent-numbers.');
-  }
   if (read.length > 0) notes['token-presentation'] = assumed('Authorization: Bearer is accepted.');
   // Without an answer, at a 401, 429 or 503, the fields are not known. A 403 for all entities concerns the scope.
   const others = [undefined, 401, 429, 503, ...(read.length > 0 ? [] : [403])];
-  const refused = lists.filter((list) => !others.includes(list.error?.status) && !(isMissing && list === agents));
+  const refused = lists.filter(({ error }) => !others.includes(error?.status));
   const unread = lists.find(({ error }) => error?.name === 'CrmContractError')?.error;
-  const elsewhere = read.find(({ at }) => at !== 'list');
   const names = refused.map(({ entity, error }) => `${entity} (${error?.status})`).join(', ');
-  const note = unread
-    ? failing(unread.message)
-    : refused.length > 0
-      ? failing(`The CRM refuses the fields of ${names}.`)
-      : elsewhere
-        ? tolerated(`The list is in ${elsewhere.at}.`)
-        : assumed(`${read.length} entities answer an array with fieldName.`);
-  if (read.length + refused.length > 0 || unread) notes['fields-shape'] = note;
+  if (unread) notes['fields-shape'] = failing(unread.message);
+  else if (refused.length > 0) notes['fields-shape'] = failing(`The CRM refuses the fields of ${names}.`);
+  else if (read.length > 0) notes['fields-shape'] = assumed(`${read.length} entities answer a list with fieldName.`);
 }
 
 /** The least personal of the columns that a run requests. @throws RunError if a run requests no column */
@@ -235,14 +204,14 @@ const LONGEST_WAIT_MS = 15_000;
 
 /** Reads the status until the export is PROCESSED. @throws RunError */
 async function waitFor(
-  crm: KeepingClient,
-  { deployment, elapsed, sleep }: ProbeContext,
+  crm: CrmClient,
+  { deployment, sleep }: ProbeContext,
   { notes }: Observations,
   { entity, id }: { entity: Entity; id: string },
 ): Promise<void> {
   const { deadlineSeconds } = deployment.entities[entity].polling;
-  const began = elapsed();
-  const words = new Map<string, string>();
+  const words = new Set<string>();
+  let seconds = 0;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
     const { status } = await readStatus(crm, entity, id).catch((error: unknown) => {
       if (!(error instanceof RunError && error.name === 'CrmContractError')) throw error;
@@ -250,54 +219,15 @@ async function waitFor(
       const point = error.message.startsWith('The status of export') ? 'status-words' : 'status-record';
       return noting(point, notes, () => Promise.reject(error));
     });
-    const seconds = Math.round((elapsed() - began) / 100) / 10;
-    notes['status-record'] ??= placeNote(placeOf(crm.last(), ['status'], status), 'status');
-    if (!words.has(status)) words.set(status, `${status} after ${seconds} s`);
-    notes['status-words'] = assumed(`${[...words.values()].join(', ')}.`);
+    words.add(status);
+    notes['status-record'] = assumed('The answer has a status.');
+    notes['status-words'] = assumed(`${[...words].join(', ')}.`);
     if (status === 'PROCESSED') return;
     if (status === 'FAILED') throw new RunError('ExportFailed', 'The CRM reports the export as FAILED.');
-    if (seconds + wait / 1000 > deadlineSeconds)
-      throw new RunError('ExportDeadlineExceeded', `The export is ${status} after ${seconds} s.`);
+    seconds += wait / 1000;
+    if (seconds > deadlineSeconds) {
+      throw new RunError('ExportDeadlineExceeded', `The export is ${status} after ${deadlineSeconds} s.`);
+    }
     await sleep(wait);
   }
-}
-
-function placeNote(at: string, usual: string) {
-  return at === usual ? assumed(`It is in ${at}.`) : tolerated(`It is in ${at}.`);
-}
-
-/**
- * The key of a value in an answer, at the top level or below `data`; `list` or `text` if the answer has no keys.
- * @param value the value that a run read there, in any letter case
- */
-function placeOf(body: unknown, keys: string[], value?: string): string {
-  if (typeof body !== 'object' || body === null) return 'text';
-  if (Array.isArray(body)) return 'list';
-  const isHere = (key: string) =>
-    key in body && (value === undefined || wordOf(Reflect.get(body, key)) === wordOf(value));
-  const data = 'data' in body ? body.data : undefined;
-  return keys.find(isHere) ?? (data === undefined ? 'elsewhere' : `data.${placeOf(data, keys, value)}`);
-}
-
-function wordOf(value: unknown): unknown {
-  return typeof value === 'string' ? value.trim().toLowerCase() : value;
-}
-
-/** A run is designed for answers within five minutes; the difference is for the answer itself. */
-const DESIGNED_SECONDS = 295;
-
-/** @returns whether the file may be fetched */
-function noteLink({ hostname, search }: URL, deployment: Deployment, notes: Notes): boolean {
-  const isListed = isAllowedHost(hostname, policyOf(deployment));
-  const text = `Files come from ${printableHost(hostname)}`;
-  notes['file-host'] = isListed ? assumed(`${text}.`) : failing(`${text}, which is not listed.`);
-  const seconds = /[?&]x-(?:amz|goog)-expires=(\d{1,8})(?:&|$)/i.exec(search)?.[1];
-  const life = `The address says that it is valid for ${seconds} s.`;
-  notes['link-lifetime'] =
-    seconds === undefined
-      ? notSeen('The address does not say how long it is valid.')
-      : Number(seconds) >= DESIGNED_SECONDS
-        ? assumed(life)
-        : tolerated(life);
-  return isListed;
 }

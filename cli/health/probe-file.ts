@@ -7,7 +7,7 @@ import { readContent } from '../../core/file/read-content.ts';
 import { type Facts, isEmptyFile } from '../../core/gate/facts.ts';
 import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import { type FileSample, sampleFile } from '../../transfer/source/sample-file.ts';
-import { assumed, failing, type Notes, notSeen, tolerated } from './probe-points.ts';
+import { assumed, failing, type Notes, notSeen } from './probe-points.ts';
 
 /** The hosts from which files may be fetched. */
 export function policyOf({ crm, local }: Deployment) {
@@ -88,24 +88,12 @@ async function factsOf(
 }
 
 function noteFacts(facts: Facts, notes: Notes): void {
-  const { format, compression, dialect } = facts;
-  if (!isEmptyFile(facts)) {
-    notes['file-format'] = compression ? tolerated(`It is ${format} in ${compression}.`) : assumed(`It is ${format}.`);
-  }
-  notes['csv-dialect'] = dialect ? dialectNote(dialect) : notSeen('The file is not a CSV file.');
-  if (facts.header) notes['header-texts'] = assumed('The header has a name or label that the CRM lists.');
-  else if (facts.content?.headed === false) {
+  const { format, compression, dialect, header, content } = facts;
+  const packed = compression ? ` in ${compression}` : '';
+  const text = dialect ? `, ${dialect.encoding ?? 'encoding not recognised'}, line breaks ${dialect.lineBreak}` : '';
+  if (!isEmptyFile(facts)) notes['file-format'] = assumed(`It is ${format}${packed}${text}.`);
+  if (header) notes['header-texts'] = assumed('The header has a name or label that the CRM lists.');
+  else if (content?.headed === false) {
     notes['header-texts'] = assumed('It has no header, as configured in columns.header.');
   }
-}
-
-function dialectNote({ encoding, byteOrderMark, separatorLine, lineBreak }: NonNullable<Facts['dialect']>) {
-  const others = [
-    encoding === 'utf-8' ? '' : (encoding ?? 'an unrecognised encoding'),
-    byteOrderMark ? 'a byte order mark' : '',
-    separatorLine ? 'a line sep=' : '',
-    lineBreak === 'cr' || lineBreak === 'mixed' ? `line breaks ${lineBreak}` : '',
-  ].filter(Boolean);
-  if (others.length > 0) return tolerated(`It has ${others.join(', ')}.`);
-  return assumed(`${encoding}, line breaks ${lineBreak}. One column shows no separator.`);
 }

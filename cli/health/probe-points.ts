@@ -5,27 +5,23 @@ import * as z from 'zod/mini';
 export const pointSchema = z.strictObject({
   id: z.string(),
   point: z.string().check(z.describe('The row of docs/interface/open-points.md.')),
-  verdict: z.enum(['as assumed', 'otherwise', 'not seen']),
+  verdict: z
+    .enum(['as assumed', 'otherwise', 'not seen'])
+    .check(z.describe('as assumed: a run accepts it. otherwise: a run fails because of it.')),
   what: z.string(),
-  fails: z.boolean().check(z.describe('A run fails because of what differs.')),
   setting: z.nullable(z.string()).check(z.describe('What to change where a run fails; null: nothing.')),
 });
+type Point = z.infer<typeof pointSchema>;
 
-/** What was observed about a point that the interface document leaves open. */
-interface Observation {
-  verdict: 'as assumed' | 'otherwise' | 'not seen';
-  /** A sentence without a value of a record, a token or a file address. */
-  what: string;
-  /** A run would fail because of this. */
-  fails?: boolean;
+/** What was observed about a point: a sentence without a value of a record, a token or a file address. */
+interface Observation extends Pick<Point, 'verdict' | 'what'> {
   /** Replaces the setting of the point; `null` = no setting helps. */
   setting?: string | null;
 }
 
 export const assumed = (what: string): Observation => ({ verdict: 'as assumed', what });
-export const tolerated = (what: string): Observation => ({ verdict: 'otherwise', what: `${what} Runs accept it.` });
 export const notSeen = (what: string): Observation => ({ verdict: 'not seen', what });
-export const failing = (what: string): Observation => ({ verdict: 'otherwise', what, fails: true });
+export const failing = (what: string): Observation => ({ verdict: 'otherwise', what });
 
 /**
  * The points that the interface document leaves open and that a probe can observe: the row of
@@ -33,16 +29,13 @@ export const failing = (what: string): Observation => ({ verdict: 'otherwise', w
  */
 const POINTS = {
   'fields-shape': { point: '`GET /{entity}/fields` shape' },
-  'agent-numbers-address': { point: 'Address of agent numbers' },
   'token-presentation': { point: 'How the access token is presented' },
   'export-scope': { point: 'Scope of the export operations', setting: 'crm.scopes' },
   'export-id-field': { point: 'Field with the UUID in the stage 1 answer' },
   'status-record': { point: 'Record of stage 2' },
   'status-words': { point: 'Status words' },
   'file-host': { point: 'Host of the file URL', setting: 'crm.fileHosts' },
-  'link-lifetime': { point: 'Lifetime of the download URL' },
   'file-format': { point: 'Export file format', setting: 'entities.ENTITY.opaque' },
-  'csv-dialect': { point: 'CSV dialect' },
   'header-texts': { point: "Texts of a file's header", setting: 'entities.ENTITY.columns' },
 } satisfies Record<string, { point: string; setting?: string }>;
 
@@ -50,12 +43,11 @@ const POINTS = {
 export type Notes = Partial<Record<keyof typeof POINTS, Observation>>;
 
 /** All points in order, each with its observation. @param entity the one that was exported */
-export function pointsOf(notes: Notes, entity = 'ENTITY'): z.infer<typeof pointSchema>[] {
+export function pointsOf(notes: Notes, entity = 'ENTITY'): Point[] {
   const all: Record<string, { point: string; setting?: string }> = POINTS;
-  return Object.entries(all).map(([id, { point, setting }]) => {
+  return Object.entries(all).map(([id, { point, setting: usual }]) => {
     const note = notes[id as keyof Notes] ?? notSeen('The probe ended before this point.');
-    const { verdict, what, fails = false } = note;
-    const named = note.setting === undefined ? setting?.replace('ENTITY', entity) : note.setting;
-    return { id, point, verdict, what, fails, setting: (fails && named) || null };
+    const { verdict, what, setting = usual?.replace('ENTITY', entity) ?? null } = note;
+    return { id, point, verdict, what, setting: verdict === 'otherwise' ? setting : null };
   });
 }

@@ -77,12 +77,12 @@ async function probe(options: ProbeOptions): Promise<void> {
       const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
       tell(`${what}: name the deployed configuration with --configuration FILE.`);
     }
-    const context = { deployment, token, entity: options.entity, elapsed: () => performance.now() };
+    const context = { deployment, token, entity: options.entity };
     const pause = (ms: number) => sleep(ms, undefined, { signal });
     return endOfProbe({ ...context, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, observed);
   });
   const points = pointsOf(observed.notes, observed.entity);
-  const code = ended?.code ?? (points.some(({ fails }) => fails) ? RUN_FAILED : 0);
+  const code = ended?.code ?? (points.some(({ verdict }) => verdict === 'otherwise') ? RUN_FAILED : 0);
   if (options.json) printJson(documentOf(observed, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
   else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
@@ -134,11 +134,11 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
 
 /** One line per point, with the setting to change if a run fails. */
 function linesOf(points: Points): string[] {
-  const { red, yellow, green, dim } = colorsFor(process.stdout);
-  const signs = { 'as assumed': green('✓'), otherwise: yellow('!'), 'not seen': dim('-') };
+  const { red, green, dim } = colorsFor(process.stdout);
+  const signs = { 'as assumed': green('✓'), otherwise: red('✗'), 'not seen': dim('-') };
   const widest = Math.max(...points.map(({ id }) => id.length));
-  return points.map(({ id, verdict, what, setting, fails }) => {
+  return points.map(({ id, verdict, what, setting }) => {
     const advice = setting === null ? '' : ` Setting: ${setting}.`;
-    return `${fails ? red('✗') : signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${printableLine(what)}${advice}`;
+    return `${signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${printableLine(what)}${advice}`;
   });
 }
