@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
@@ -41,7 +42,7 @@ import {
 } from './grant-checks.ts';
 import { alarmAddresses, RULES, rulesFinding, settingsFindings } from './night-checks.ts';
 import { askCrm } from './service-checks.ts';
-import { type Refreshed, refreshGrant } from './spend-grant.ts';
+import { grantDeps } from './spend-grant.ts';
 
 /** `doctor`: answers questions in four steps: what is deployed, the night, the grant, the CRM. */
 
@@ -227,7 +228,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   });
   const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, advising))), ...claim];
   if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
-  let done: Refreshed | undefined;
+  let newest = before;
   const refresh = async () => {
     // A function has to make the first refresh: this shows that functions can refresh.
     if (isNew)
@@ -236,16 +237,18 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     if ([...client, ...claim].some(({ verdict }) => verdict === 'broken' || verdict === 'unknown')) {
       return notChecked('a grant that can be spent');
     }
-    done = await refreshGrant(target, before, { ...advising, crm: deployment.crm, now });
-    return refreshFinding(done, advising);
+    const deps = grantDeps(target, { ...advising, crm: deployment.crm, now });
+    await createGetAccessToken(deps)({ rejected: before.tokens.accessToken });
+    newest = (await newestOf(store)).newest;
+    return refreshFinding(before, newest, advising);
   };
   if (options.refresh) checks.push(...(await ask('refresh', refresh)));
-  const newest = done?.after ?? before;
-  if (newest && deployment) {
-    checks.push(...(await ask('scopes', () => scopesFinding(newest.tokens, deployment.crm.scopes, advising))));
-    checks.push(...(await ask('access-token', () => accessTokenFinding(newest.tokens, advising))));
+  const after = newest;
+  if (after && deployment) {
+    checks.push(...(await ask('scopes', () => scopesFinding(after.tokens, deployment.crm.scopes, advising))));
+    checks.push(...(await ask('access-token', () => accessTokenFinding(after.tokens, advising))));
   }
-  return { checks, newest, refreshed: done !== undefined, now, refreshCommand };
+  return { checks, newest: after, refreshed: after !== before, now, refreshCommand };
 }
 
 /** Asks the CRM, if there is an access token that lives. */

@@ -8,7 +8,6 @@ import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secre
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { asciiText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
-import type { Refreshed } from './spend-grant.ts';
 
 /** Findings about the stored client and grant, and about their use. */
 
@@ -62,7 +61,7 @@ const CLOCKS_MS = 15_000;
 
 /** Whether a run can spend the newest token set. */
 export function ledgerFinding(item: LedgerItem | undefined, advising: Advising): Finding {
-  const { now, authorizeCommand } = advising;
+  const { now, authorizeCommand, refreshCommand } = advising;
   const authorize = `Authorize again: ${authorizeCommand}.`;
   if (!item) return holds('Reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
@@ -78,10 +77,13 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
     return broken(text, advice, ENVIRONMENT);
   }
   if (deadline === 0) return holds('Reachable; the current token set was claimed and given back unspent.');
-  if (deadline < now.getTime()) return endedClaimFinding(item, advising);
-  if (deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
-    const since = new Date(deadline - LEASE_MS).toISOString();
-    const text = `The current token set has been claimed since ${since}: a refresh or an authorization is under way.`;
+  const left = deadline - now.getTime();
+  const claimedAt = new Date(deadline - LEASE_MS).toISOString();
+  if (left < 0) {
+    return warning(endedClaimText(item, claimedAt), `The next run tries again; to try now: ${refreshCommand}.`);
+  }
+  if (left <= LEASE_MS + CLOCKS_MS) {
+    const text = `The current token set has been claimed since ${claimedAt}: a refresh or an authorization is under way.`;
     return warning(text, 'Run the command again in a minute.');
   }
   const next = `the next is tried after ${new Date(deadline).toISOString()}.`;
@@ -93,22 +95,18 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
 }
 
-/** The finding for an expired claim: the next run makes a new one. */
-function endedClaimFinding(item: LedgerItem, { refreshCommand }: Advising): Finding {
-  const next = `The next run tries again; to try now: ${refreshCommand}.`;
+/** What is known of an expired claim: the next run makes a new one. */
+function endedClaimText(item: LedgerItem, claimedAt: string): string {
   if (item.state === 'AUTHORIZED') {
-    const text = `The grant that a person gave at ${item.authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
-    return warning(text, next);
+    return `The grant that a person gave at ${item.authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
   }
-  if (item.unanswered > 0) return warning(`${unansweredText(item)}.`, next);
-  const since = new Date(item.deadline - LEASE_MS).toISOString();
-  return warning(`The current token set was claimed at ${since}, and that refresh recorded no result.`, next);
+  if (item.unanswered > 0) return `${unansweredText(item)}.`;
+  return `The current token set was claimed at ${claimedAt}, and that refresh recorded no result.`;
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
-  return `No refresh of the current token set got a usable answer${since}${times}`;
+  return `No refresh of the current token set got a usable answer${since} (${unanswered} tried)`;
 }
 
 /** The rights to read the stored client and grant. */
@@ -183,27 +181,17 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
   return holds(`${lives} and has ${durationText((end - now.getTime()) / 1000)} left.`);
 }
 
-/** The finding about rotation, `expires_in` and latency. */
-export function refreshFinding({ before, after, calls, lost }: Refreshed, { authorizeCommand }: Advising): Finding {
-  if (lost) {
-    const text = 'The CRM issued a new refresh token, but it could not be stored. The old one is used up.';
+/** What one refresh did, by the token set before and the newest one after it. */
+export function refreshFinding(before: TokenSet, after: TokenSet, { authorizeCommand }: Advising): Finding {
+  if (after.versionId === before.versionId) {
+    const text = 'The CRM refreshed the grant, but its answer could not be stored. The old refresh token may be used up.';
     return broken(text, `Make sure that the secret can be written, then authorize again: ${authorizeCommand}.`);
   }
-  const last = calls.at(-1);
-  if (last?.answer.kind !== 'granted') {
-    const text = `Another function refreshed the grant at the same time; token set ${after.versionId} is there.`;
-    return warning(text, 'To test the CRM, refresh again when no run is under way.');
-  }
-  const { refreshToken, expiresAt, obtainedAt } = last.answer.tokens;
-  const rotated = refreshToken !== undefined && refreshToken !== before.tokens.refreshToken;
+  const { refreshToken, expiresAt, obtainedAt } = after.tokens;
+  const rotation =
+    refreshToken === before.tokens.refreshToken
+      ? 'No rotation: the refresh token stays the same'
+      : 'Rotation observed: the CRM issued a new refresh token';
   const life = expiresAt ? `${Math.round((Date.parse(expiresAt) - Date.parse(obtainedAt)) / 1000)} s` : 'unknown';
-  const text = [
-    `Answered in ${last.milliseconds} ms`,
-    rotated ? 'rotation observed: the CRM issued a new refresh token' : 'no rotation: the refresh token stays the same',
-    `expires_in ${life}`,
-    `stored as token set ${after.versionId}`,
-  ].join('; ');
-  const odd = [...(calls.length > 1 ? ['the first answer was lost'] : []), ...last.answer.oddities];
-  if (odd.length === 0) return holds(`${text}.`);
-  return warning(`${text}. Odd: ${odd.join(', ')}.`, 'The grant is safe. Report this to the operator of the CRM.');
+  return holds(`${rotation}; expires_in ${life}; stored as token set ${after.versionId}.`);
 }

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { broken, type Checked, type Finding, holds, unknown, warning } from '../../../cli/health/check.ts';
 import { addDoctor, exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
 import {
@@ -13,7 +13,6 @@ import {
   storedFinding,
 } from '../../../cli/health/grant-checks.ts';
 import { columnsFindings } from '../../../cli/health/service-checks.ts';
-import type { Refreshed } from '../../../cli/health/spend-grant.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
@@ -308,35 +307,17 @@ describe('the grant', () => {
   });
 });
 
-describe('a refresh', () => {
-  const granted = (refreshToken: string | undefined, oddities: string[] = []) => ({
-    answer: { kind: 'granted' as const, tokens: { ...tokens(), refreshToken }, oddities },
-    milliseconds: 41,
-  });
-  const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
-
-  it.each<[string, Partial<Refreshed>, string, RegExp]>([
-    [
-      'reports rotation, lifetime and latency',
-      { calls: [granted('rt-new')] },
-      'holds',
-      /^Answered in 41 ms; rotation observed: .*; expires_in 3600 s; stored as token set v2\.$/,
-    ],
-    ['reports that the refresh token stays the same', { calls: [granted('rt-canary')] }, 'holds', /no rotation/],
-    ['reports no rotation if the answer has no refresh token', { calls: [granted(undefined)] }, 'holds', /no rotation/],
-    [
-      'warns of odd and lost answers',
-      { calls: [lostAnswer, granted('rt-new', ['status 201'])] },
-      'warning',
-      /Odd: the first answer was lost, status 201\.$/,
-    ],
-    ['warns of a refresh by another function', {}, 'warning', /^Another function/],
-    ['fails if the new grant could not be stored', { calls: [granted('rt-new')], lost: true }, 'broken', /^/],
-  ])('%s', (_, changes, verdict, found) => {
-    const refreshed = { before: tokenSet('v1'), after: tokenSet('v2'), calls: [], lost: false, ...changes };
-
-    expect(refreshFinding(refreshed, around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
-  });
+test.each<[string, ReturnType<typeof tokenSet>, string, RegExp]>([
+  [
+    'reports rotation and lifetime',
+    tokenSet('v2', { refreshToken: 'rt-new' }),
+    'holds',
+    /^Rotation observed: .*; expires_in 3600 s; stored as token set v2\.$/,
+  ],
+  ['reports that the refresh token stays the same', tokenSet('v2'), 'holds', /^No rotation/],
+  ['fails if the new grant could not be stored', tokenSet('v1'), 'broken', /could not be stored/],
+])('a refresh %s', (_, after, verdict, found) => {
+  expect(refreshFinding(tokenSet('v1'), after, around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
 });
 
 describe('the column settings', () => {
