@@ -1,5 +1,4 @@
 import { chooseColumns, compareColumns, type LastColumns, lastColumnsOf } from '../../core/columns/columns.ts';
-import { labelsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { createCrmClient } from '../../core/crm/crm-client.ts';
@@ -7,7 +6,6 @@ import { type Field, readFields } from '../../core/crm/fields.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
-import { folded } from '../../core/folded.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import type { Target } from '../support/target.ts';
@@ -127,11 +125,6 @@ export function columnsFindings(deployment: Deployment, { entity, fields, last }
     findings.push(about(entity, holds(`${count} columns that the CRM lists are exported.`)));
     const correct = 'The next run warns of it in its manifest: correct the configuration if that is not intended.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);
-    const strange = strangeLabels(deployment, entity, fields);
-    if (strange.length > 0) {
-      const text = `columns.labels names columns that the CRM does not list: ${strange.slice(0, 10).join(', ')}.`;
-      warn(`${entity}.labels`, text, 'Their texts have no effect: correct or remove them.');
-    }
     of = `${entity}.changed`;
     // Without a newest export whose columns are known, no run fails by a change.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
@@ -141,12 +134,4 @@ export function columnsFindings(deployment: Deployment, { entity, fields, last }
     findings.push(about(of, findingOf(error)));
   }
   return findings;
-}
-
-/** `"city" (for "Town")` for each entry of columns.labels whose column the CRM does not list. */
-function strangeLabels({ entities }: Deployment, entity: Entity, fields: Field[]): string[] {
-  const listed = new Set(fields.map(({ name }) => folded(name)));
-  return Object.entries(labelsOf(entities[entity])).flatMap(([text, value]) =>
-    value === null || listed.has(folded(value)) ? [] : [`"${value}" (for "${text}")`],
-  );
 }
