@@ -72,34 +72,24 @@ export async function alarmAddresses(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
   addresses: string[] = [],
 ): Promise<Finding> {
-  const subscribed: { digest: string; isConfirmed: boolean }[] = [];
+  const confirmed: string[] = [];
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
-    for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
-      const isConfirmed = SubscriptionArn.startsWith('arn:');
-      const isKept = isConfirmed || /^pending ?confirmation$/i.test(SubscriptionArn);
-      if (isKept) subscribed.push({ digest: mailDigest(Endpoint), isConfirmed });
-    }
+    // Other texts than an ARN mean that the subscription is not confirmed, or was removed.
+    const own = (page.Subscriptions ?? []).filter(({ SubscriptionArn = '' }) => SubscriptionArn.startsWith('arn:'));
+    confirmed.push(...own.map(({ Endpoint = '' }) => mailDigest(Endpoint)));
   }
-  const confirmed = subscribed.filter(({ isConfirmed }) => isConfirmed).length;
-  const open = subscribed.length - confirmed;
-  const lapsed = addresses.filter((address) => !subscribed.some(({ digest }) => digest === address)).length;
+  const missing = addresses.filter((address) => !confirmed.includes(address)).length;
   // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
   const subscribe = `aws sns subscribe --topic-arn ${AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
-  if (subscribed.length === 0) {
-    return warning(
-      'Alarms reach no person: the topic has no confirmed subscription.',
-      `Set alarms.email in the configuration and deploy; where it has an address already: ${subscribe}.`,
-    );
+  const advice = `The link in the mail "AWS Notification - Subscription Confirmation" is valid for two days. After that, and for an address without a subscription: ${subscribe}.`;
+  if (confirmed.length === 0) {
+    const text = 'Alarms reach no person: the topic has no confirmed subscription.';
+    return warning(text, missing > 0 ? advice : 'Set alarms.email in the configuration and deploy.');
   }
-  const text = `Alarms go to ${manyText(confirmed, 'confirmed subscription')}`;
-  if (open + lapsed === 0) return holds(`${text}.`);
-  return warning(
-    `${text}; not confirmed yet: ${open}; addresses of alarms.email without a subscription: ${lapsed}.`,
-    `The link in the mail "AWS Notification - Subscription Confirmation" is valid for two days. After that, and for an address without a subscription: ${subscribe}.`,
-  );
+  const text = `Alarms go to ${manyText(confirmed.length, 'confirmed subscription')}`;
+  if (missing === 0) return holds(`${text}.`);
+  return warning(`${text}; addresses of alarms.email without a confirmed subscription: ${missing}.`, advice);
 }
-
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * Counts published files, tables, feeds and copied tables that were written under other column settings than the
@@ -116,12 +106,8 @@ export async function settingsFindings(
     const files = await outdatedFiles(target, deployment, entity);
     const objects = all.filter((object) => object.entity === entity && object.then !== 'keep');
     if (files.length + objects.length === 0) return [];
-    const kept = [
-      ...files.map(({ manifest }) => manifest.run.keptUntil),
-      ...objects.flatMap(({ at }) => (at ? [keptUntil(at, deployment.retentionDays)] : [])),
-    ];
     const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
-    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings. The last of them expires on ${kept.sort().at(-1)}.`;
+    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';
@@ -138,8 +124,4 @@ async function outdatedFiles(target: Pick<Target, 's3' | 'BucketName'>, deployme
   if (exceptedOf(plan).length === 0) return [];
   const { published, newest } = await publishedManifests(createManifests(target), entity, () => undefined);
   return published.filter(({ manifest }) => whyWithheld(manifest, plan, newest) !== undefined);
-}
-
-function keptUntil(at: Date, retentionDays: number): string {
-  return new Date(at.getTime() + retentionDays * DAY_MS).toISOString().slice(0, 10);
 }

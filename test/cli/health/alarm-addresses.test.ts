@@ -34,33 +34,22 @@ test('holds if all addresses are confirmed', async () => {
   });
 });
 
-test('warns of an address that was never confirmed, and does not show it', async () => {
-  const check = await alarmAddresses(await topic([`${ARN}:1`, 'PendingConfirmation']));
-  expect(check).toMatchObject({
-    verdict: 'warning',
-    found: expect.stringContaining('; not confirmed yet: 1; '),
-    advice: expect.stringMatching(/^The link in the mail .* aws sns subscribe --topic-arn arn:/),
-  });
-  expect(JSON.stringify(check)).not.toContain('ops@');
-});
-
-test('warns of a configured address without a subscription, even if another is confirmed', async () => {
-  const check = await alarmAddresses(
-    await topic([`${ARN}:1`]),
-    ['Ops@example.com', 'night@example.com'].map(mailDigest),
-  );
-  expect(check).toMatchObject({
-    verdict: 'warning',
-    found: expect.stringContaining('addresses of alarms.email without a subscription: 1.'),
-  });
-  expect(JSON.stringify(check)).not.toContain('night@');
-  expect(await alarmAddresses(await topic([`${ARN}:1`]), [mailDigest('ops@example.com')])).toMatchObject({
-    verdict: 'holds',
-  });
-  expect(await alarmAddresses(await topic([`${ARN}:1`, 'Deleted']), [mailDigest('ops@example.com')])).toMatchObject({
-    verdict: 'holds',
-  });
-});
+test.each(['PendingConfirmation', 'Deleted'])(
+  'warns of an address whose subscription is %s, even if another is confirmed, and does not show it',
+  async (arn) => {
+    const addresses = ['Ops@example.com', 'night@example.com'].map(mailDigest);
+    const check = await alarmAddresses(await topic([`${ARN}:1`, arn]), addresses);
+    expect(check).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('addresses of alarms.email without a confirmed subscription: 1.'),
+      advice: expect.stringMatching(/^The link in the mail .* aws sns subscribe --topic-arn arn:/),
+    });
+    expect(JSON.stringify(check)).not.toMatch(/ops@|night@/i);
+    expect(await alarmAddresses(await topic([`${ARN}:1`, arn]), addresses.slice(0, 1))).toMatchObject({
+      verdict: 'holds',
+    });
+  },
+);
 
 test('warns that alarms reach no person if there is no address, or each has unsubscribed', async () => {
   for (const page of [[], ['Deleted']]) {
