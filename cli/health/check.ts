@@ -20,12 +20,7 @@ export interface Question {
 }
 
 /** An answered question. */
-export interface Checked extends Omit<Finding, 'of'> {
-  /** The id of the question, with the subject of the finding: `columns.leads`. */
-  id: string;
-  question: string;
-  rights: string[];
-}
+export type Checked = z.infer<typeof checkedSchema> & Pick<Finding, 'exitCode'>;
 
 /**
  * Answers one question. An error becomes its finding, so that the other questions are still answered.
@@ -66,11 +61,7 @@ const VERDICTS = ['holds', 'warning', 'broken', 'unknown'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** The result of a check. */
-export interface Finding {
-  verdict: Verdict;
-  /** What the check found; for `unknown`, why it could not find out. */
-  found: string;
-  advice: string | null;
+export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' | 'found' | 'advice'> {
   /** The subject, if a check covers several things: an entity. */
   of?: string;
   /** The exit code for the cause of the problem; 0 if the finding makes no command fail. */

@@ -184,7 +184,8 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
 /** What one refresh did, by the token set before and the newest one after it. */
 export function refreshFinding(before: TokenSet, after: TokenSet, { authorizeCommand }: Advising): Finding {
   if (after.versionId === before.versionId) {
-    const text = 'The CRM refreshed the grant, but its answer could not be stored. The old refresh token may be used up.';
+    const text =
+      'The CRM refreshed the grant, but its answer could not be stored. The old refresh token may be used up.';
     return broken(text, `Make sure that the secret can be written, then authorize again: ${authorizeCommand}.`);
   }
   const { refreshToken, expiresAt, obtainedAt } = after.tokens;

@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import { chooseColumns } from '../../core/columns/columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -22,18 +23,15 @@ import { assumed, failing, type Notes } from './probe-points.ts';
  */
 
 /** A call to the CRM, as the report shows it. */
-export interface Call {
-  /** The call as the interface document writes it: `GET /leads/fields`. */
-  call: string;
-  /** `null` = no answer. */
-  status: number | null;
-  milliseconds: number;
-  mediaType: string;
-  /** Keys and types of the body. */
-  shape: string;
-  /** The error code in the body. */
-  code: string | null;
-}
+export const callSchema = z.strictObject({
+  call: z.string().check(z.describe('As the interface document writes it.')),
+  status: z.nullable(z.int()).check(z.describe('null: the CRM did not answer.')),
+  milliseconds: z.int(),
+  mediaType: z.string(),
+  shape: z.string().check(z.describe('Keys and types of the body.')),
+  code: z.nullable(z.string()).check(z.describe('The code of an error.')),
+});
+export type Call = z.infer<typeof callSchema>;
 
 /** What the probe has observed so far. */
 export interface Observations {

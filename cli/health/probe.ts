@@ -17,7 +17,7 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
-import { type Call, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
+import { type Call, callSchema, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
 import { grantDeps } from './spend-grant.ts';
 
@@ -28,15 +28,6 @@ interface ProbeOptions extends TargetOptions {
   entity?: Entity;
   json?: boolean;
 }
-
-const callSchema = z.strictObject({
-  call: z.string().check(z.describe('As the interface document writes it.')),
-  status: z.nullable(z.int()).check(z.describe('null: the CRM did not answer.')),
-  milliseconds: z.int(),
-  mediaType: z.string(),
-  shape: z.string().check(z.describe('Keys and types of the body.')),
-  code: z.nullable(z.string()).check(z.describe('The code of an error.')),
-});
 
 /** The document of `--json`: shapes only. */
 export const probeReportSchema = z.strictObject({

@@ -45,32 +45,26 @@ async function alarm(verifying: Verifying): Promise<Finding> {
   const { target, id, pace } = verifying;
   if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
   const { name, before } = await quietAlarm(target);
-  const set = (StateValue: StateValue, StateReason: string) =>
+  // The left-overs of this verify set it back, by this reason.
+  const StateReason = reasonFor(id, before);
+  const set = (StateValue: StateValue) =>
     target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
   const QueueUrl = await queueThatHears(verifying);
   let nextAt = 0;
-  try {
-    const heard = await pollUntil(
-      async () => {
-        if (performance.now() >= nextAt) {
-          // CloudWatch sends a message only if the state changes.
-          if (nextAt > 0) await set(before, reasonFor(id, before));
-          await set('ALARM', reasonFor(id, before));
-          nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
-        }
-        return messageAbout(verifying, QueueUrl, name);
-      },
-      Boolean,
-      verifying,
-    );
-    if (heard) return holds(`${name} arrived in the queue; it is ${before} again`);
-    return broken(
-      `${name} did not arrive in the queue`,
-      'CloudWatch should publish to the topic, and the topic should deliver to the queue.',
-    );
-  } finally {
-    await set(before, 'Set back by verify');
-  }
+  const look = async () => {
+    if (performance.now() >= nextAt) {
+      // CloudWatch sends a message only if the state changes.
+      if (nextAt > 0) await set(before);
+      await set('ALARM');
+      nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
+    }
+    return messageAbout(verifying, QueueUrl, name);
+  };
+  if (await pollUntil(look, Boolean, verifying)) return holds(`${name} arrived in the queue`);
+  return broken(
+    `${name} did not arrive in the queue`,
+    'CloudWatch should publish to the topic, and the topic should deliver to the queue.',
+  );
 }
 
 /**
@@ -224,11 +218,17 @@ export const LEFT_OVERS: Question = {
 };
 
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
-  const isOurs = (name: string) => isToRemove(name, id);
-  const removals = [removeRules, removeSubscriptions, removeQueues, removeObjects, resetAlarms];
+  const kinds = [rulesOf, subscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
+  const removed: string[] = [];
   // Each kind is removed even if another cannot be.
-  const settled = await Promise.allSettled(removals.map((remove) => remove(target, isOurs)));
-  const removed = settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+  const settled = await Promise.allSettled(
+    kinds.map(async (find) => {
+      for (const { name, remove } of (await find(target)).filter((one) => isToRemove(one.name, id))) {
+        await remove().catch(unlessGone);
+        removed.push(name);
+      }
+    }),
+  );
   const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   const earlier = removed.filter((name) => !name.includes(id));
   const also = earlier.length > 0 ? `; removed of an earlier verify: ${earlier.join(', ')}` : '';
@@ -241,20 +241,20 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   return holds(`nothing temporary is left${also}`);
 }
 
-/** Whether an object is to be removed, by its name. */
-type IsOurs = (name: string) => boolean;
+/** Something that a verify made: a name that has its id, and the call that removes it. */
+interface Temporary {
+  name: string;
+  remove: () => Promise<unknown>;
+}
 
-/** Sets alarms that verify has set back to their former state. @returns their names and reasons */
-async function resetAlarms(target: Target, isOurs: IsOurs): Promise<string[]> {
-  const reset: string[] = [];
-  for (const { AlarmName, StateValue, StateReason = '' } of await alarmsOf(target)) {
-    const [, id = '', before] = /^Set by hand for verify (\S+); it was (\w+)$/.exec(StateReason) ?? [];
-    if (StateValue !== 'ALARM' || !before || !isOurs(id)) continue;
-    const back = { AlarmName, StateValue: before as StateValue, StateReason: 'Set back by verify' };
-    await target.cloudwatch.send(new SetAlarmStateCommand(back));
-    reset.push(`alarm ${AlarmName} of ${id}`);
-  }
-  return reset;
+/** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
+function unlessGone(error: unknown): void {
+  if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
+}
+
+async function rulesOf({ events, stack }: Target): Promise<Temporary[]> {
+  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
+  return Rules.map(({ Name = '' }) => ({ name: Name, remove: () => removeRule({ events }, Name) }));
 }
 
 /**
@@ -266,43 +266,44 @@ async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Pro
   await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
-/** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
-function unlessGone(error: unknown): void {
-  if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
-}
-
-async function removeRules({ events, stack }: Target, isOurs: IsOurs): Promise<string[]> {
-  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
-  const names = Rules.flatMap(({ Name = '' }) => (isOurs(Name) ? [Name] : []));
-  for (const name of names) await removeRule({ events }, name);
-  return names;
-}
-
-async function removeSubscriptions({ sns, stack, AlarmTopicArn }: Target, isOurs: IsOurs): Promise<string[]> {
-  const removed: string[] = [];
+async function subscriptionsOf({ sns, stack, AlarmTopicArn }: Target): Promise<Temporary[]> {
+  const found: Temporary[] = [];
   for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
     for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
-      const name = Endpoint.split(':').at(-1) ?? '';
+      const queue = Endpoint.split(':').at(-1) ?? '';
       // With `PendingConfirmation` or `Deleted` instead of an ARN, AWS refuses to remove the subscription.
-      const isSubscribed = name.startsWith(temporaryName(stack, '')) && SubscriptionArn.startsWith('arn:');
-      if (!isSubscribed || !isOurs(name)) continue;
-      await sns.send(new UnsubscribeCommand({ SubscriptionArn })).catch(unlessGone);
-      removed.push(`subscription of ${name}`);
+      if (!queue.startsWith(temporaryName(stack, '')) || !SubscriptionArn.startsWith('arn:')) continue;
+      const remove = () => sns.send(new UnsubscribeCommand({ SubscriptionArn }));
+      found.push({ name: `subscription of ${queue}`, remove });
     }
   }
-  return removed;
+  return found;
 }
 
-async function removeQueues({ sqs, stack }: Target, isOurs: IsOurs): Promise<string[]> {
+async function queuesOf({ sqs, stack }: Target): Promise<Temporary[]> {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
-  const urls = QueueUrls.filter(isOurs);
-  for (const QueueUrl of urls) await sqs.send(new DeleteQueueCommand({ QueueUrl })).catch(unlessGone);
-  return urls.map((url) => `queue ${url.split('/').at(-1)}`);
+  return QueueUrls.map((QueueUrl) => ({
+    name: `queue ${QueueUrl.split('/').at(-1)}`,
+    remove: () => sqs.send(new DeleteQueueCommand({ QueueUrl })),
+  }));
 }
 
-async function removeObjects({ s3, BucketName: Bucket }: Target, isOurs: IsOurs): Promise<string[]> {
+async function objectsOf({ s3, BucketName: Bucket }: Target): Promise<Temporary[]> {
   const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
-  const ours = Versions.filter(({ Key = '' }) => isOurs(Key));
-  for (const { Key, VersionId } of ours) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
-  return ours.map(({ Key }) => `object ${Key}`);
+  return Versions.map(({ Key = '', VersionId }) => ({
+    name: `object ${Key}`,
+    remove: () => s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId })),
+  }));
+}
+
+/** Alarms that a verify has raised; to remove one is to set it back to its former state. */
+async function raisedAlarmsOf(target: Target): Promise<Temporary[]> {
+  const alarms = await alarmsOf(target);
+  return alarms.flatMap(({ AlarmName, StateValue, StateReason = '' }) => {
+    const [, id = '', before] = /^Set by hand for verify (\S+); it was (\w+)$/.exec(StateReason) ?? [];
+    if (StateValue !== 'ALARM' || !before) return [];
+    const back = { AlarmName, StateValue: before as StateValue, StateReason: 'Set back by verify' };
+    const remove = () => target.cloudwatch.send(new SetAlarmStateCommand(back));
+    return [{ name: `alarm ${AlarmName} of ${id}`, remove }];
+  });
 }

@@ -106,7 +106,7 @@ test.for([
   expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
 });
 
-test('sets the alarm again until the queue receives it, and resets it at the end', async () => {
+test('sets the alarm again until the queue receives it', async () => {
   const states: unknown[] = [];
   const alarm = { AlarmName: 'crm-export-test-A', StateValue: 'OK', AlarmActions: [OUTPUTS.AlarmTopicArn] };
   const Body = JSON.stringify({
@@ -124,13 +124,12 @@ test('sets the alarm again until the queue receives it, and resets it at the end
     ReceiveMessage: () => (states.length > 1 ? { Messages: [{ Body, MD5OfBody }] } : {}),
   });
 
-  expect(result).toMatchObject({ verdict: 'holds', found: 'crm-export-test-A arrived in the queue; it is OK again' });
+  expect(result).toMatchObject({ verdict: 'holds', found: 'crm-export-test-A arrived in the queue' });
   const reason = reasonFor('test', 'OK');
   expect(states).toEqual([
     ['ALARM', reason],
     ['OK', reason],
     ['ALARM', reason],
-    ['OK', 'Set back by verify'],
   ]);
 });
 
