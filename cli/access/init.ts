@@ -1,8 +1,9 @@
-import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, entitiesArgument, pathArgument, quoted, withExamples } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { printableLine } from '../support/text.ts';
@@ -16,7 +17,7 @@ interface Question {
   /** The answer that keeps the default of the configuration; without it a person has to answer. */
   normal?: string;
   /** The settings that any other answer adds to the configuration. @throws InvalidArgumentError */
-  adds: (answer: string, before: Settings, fileOf: (name: string) => string) => Settings;
+  adds: (answer: string, before: Settings) => Settings;
 }
 
 /** Questions in the order in which they are asked; an option of the same name answers a question. */
@@ -24,10 +25,9 @@ const QUESTIONS: Record<string, Question> = {
   deployment: {
     flags: '--deployment <name>',
     about: 'name of the new deployment',
-    adds: (name, _, fileOf) => {
+    adds: (name) => {
       const rule = 'A name starts with a letter and has at most 31 lower-case letters, digits and hyphens.';
       if (!config.isDeploymentName(name)) throw new InvalidArgumentError(rule);
-      if (existsSync(fileOf(name))) throw new InvalidArgumentError(`${fileOf(name)} exists, and is never overwritten.`);
       return { deployment: name };
     },
   },
@@ -93,42 +93,36 @@ async function init(options: Partial<Record<string, string>>): Promise<void> {
   const { profile, region, endpointUrl, configuration } = options;
   const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;
   const local = config.isLoopback(endpoint);
-  const fileOf = (name: string) => configuration ?? config.configurationFile(name);
-  const { deployment = '', ...settings } = await answersTo(options, fileOf, local ? { local } : {});
-  const file = fileOf(deployment);
+  const { deployment = '', ...settings } = await answersTo(options, local ? { local } : {});
+  const file = configuration ?? config.configurationFile(deployment);
   const $schema = configuration === undefined ? { $schema: './schema.json' } : {};
-  // A hard link fails if the file exists, so it never overwrites one.
-  writeWhole(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`, (finished) => linkSync(finished, file));
+  writeNew(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`);
   if (local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
   const target = { deployment, profile, region, endpointUrl };
-  const cloud = endpointUrl ? `AWS_ENDPOINT_URL=${quoted(endpointUrl)} ` : '';
   const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
-  const credentials = profile ? ` --profile ${quoted(profile)}` : '';
   printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md). Next:
   ${commandFor('plan', { deployment }, { configuration })}
-  ${cloud}npx cdk deploy -c deployment=${deployment}${context}${credentials}
+  ${completed('npx cdk deploy', { deployment, profile, endpointUrl })}${context}
   ${commandFor('authorize', target, { 'client-id': 'ID', port: 'PORT', run: 'leads' })}
   ${commandFor('probe', target)}
   ${commandFor('doctor', target)}`);
 }
 
 /** The name and the settings, from the options or by asking a person. @throws CommandError */
-async function answersTo(options: Partial<Record<string, string>>, fileOf: (name: string) => string, local: Settings) {
+async function answersTo(options: Partial<Record<string, string>>, local: Settings): Promise<Settings> {
   const isAsked = process.stdin.isTTY;
-  const missing = Object.entries(QUESTIONS).filter(([key, { normal }]) => (options[key] ?? normal) === undefined);
-  if (!isAsked && missing.length > 0) {
-    const flags = missing.map(([, question]) => question.flags).join(', ');
-    throw new CommandError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`, USAGE);
-  }
   let settings = local;
   for (const [key, { flags, about, normal, adds }] of Object.entries(QUESTIONS)) {
-    const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings, fileOf)) });
+    const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings)) });
     const given = options[key] ?? (isAsked ? undefined : normal);
+    if (given === undefined && !isAsked) {
+      throw new CommandError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`, USAGE);
+    }
     const problem = given === undefined ? undefined : problemOf(given, next);
     if (problem) throw new CommandError(`${flags}: ${problem} ${NOTHING}`, USAGE);
     const message = `${about.charAt(0).toUpperCase()}${about.slice(1)}:`;
     const validate = (text: string) => problemOf(text.trim(), next) ?? true;
-    const answer = given ?? (await ask(({ input }, at) => input({ message, default: normal, validate }, at), NOTHING));
+    const answer = given ?? (await ask({ message, default: normal, validate }));
     settings = next(answer.trim());
   }
   return settings;
@@ -147,47 +141,36 @@ function problemOf(answer: string, next: (answer: string) => Settings): string |
   }
 }
 
-type Prompts = typeof import('@inquirer/prompts');
-type Place = NonNullable<Parameters<Prompts['input']>[1]>;
-
 /**
  * Asks a person at the terminal. Questions go to standard error, because standard output is for results.
- * @param nothing sentence about what was not done, for an error without an answer
  * @throws CommandError at Ctrl-C (exit code 130), or at the end of the input (exit code 2)
  */
-async function ask<T>(question: (prompts: Prompts, place: Place) => Promise<T>, nothing: string): Promise<T> {
-  const prompts = await import('@inquirer/prompts');
+async function ask(question: Parameters<typeof import('@inquirer/prompts').input>[0]): Promise<string> {
+  const { input } = await import('@inquirer/prompts');
   const ended = new AbortController();
   // Ctrl-D closes the input, which pauses it. The library does not settle its promise then.
   const end = () => ended.abort();
   process.stdin.once('pause', end);
   try {
-    return await question(prompts, { output: process.stderr, signal: ended.signal });
+    return await input(question, { output: process.stderr, signal: ended.signal });
   } catch (error) {
     const name = error instanceof Error ? error.name : '';
-    if (name === 'ExitPromptError') throw new CommandError(`Interrupted. ${nothing}`, INTERRUPTED, { cause: error });
+    if (name === 'ExitPromptError') throw new CommandError(`Interrupted. ${NOTHING}`, INTERRUPTED, { cause: error });
     if (name !== 'AbortPromptError') throw error;
-    throw new CommandError(`Not everything was answered. ${nothing}`, USAGE, { cause: error });
+    throw new CommandError(`Not everything was answered. ${NOTHING}`, USAGE, { cause: error });
   } finally {
     process.stdin.off('pause', end);
   }
 }
 
-/**
- * Writes a whole file or no file.
- * @param place moves the finished temporary file to its final name
- * @throws CommandError, also if `place` reports that the file exists
- */
-function writeWhole(file: string, text: string, place: (finished: string) => void): void {
-  const unfinished = `${file}.${process.pid}.tmp`;
+/** Writes a new file: whole, or not at all. @throws CommandError, also if the file exists */
+function writeNew(file: string, text: string): void {
   try {
-    writeFileSync(unfinished, text, { flag: 'wx' });
-    place(unfinished);
+    writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
+    rmSync(file, { force: true });
     throw new CommandError(`${file} could not be written (${code}).`, ENVIRONMENT, { cause: error });
-  } finally {
-    rmSync(unfinished, { force: true });
   }
 }

@@ -81,11 +81,7 @@ test('for a local cloud, init writes a local configuration, which may use loopba
 });
 
 test.for<[what: string, args: string[], sentence: RegExp]>([
-  [
-    'a missing required option',
-    [],
-    /^Without a terminal, init asks no questions: give --crm-url <url>, --auth-url <url>\. Nothing was/,
-  ],
+  ['a missing required option', [], /^Without a terminal, init asks no questions: give --crm-url <url>\. Nothing was/],
   [
     'a CRM address with http',
     ['--crm-url', 'http://c.test/api/v1', '--auth-url', 'https://a.test'],
@@ -155,7 +151,7 @@ test.for(['schema', 'example', 'local'])('init never overwrites config/%s.json',
 
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `--deployment <name>: ${file} exists, and is never overwritten. Nothing was written.\n`,
+    stderr: `${file} exists, and is never overwritten.\n`,
   });
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
