@@ -78,10 +78,9 @@ export async function refuseLaterBatches(
   const own = [batch, resumedName(batch)];
   const later = [...new Set(begun.flat())].filter((name) => !own.includes(name));
   if (later.length === 0) return;
-  const more = later.length > LISTED ? ` and ${later.length - LISTED} more` : '';
   const lines = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   throw refused(
-    `Batches that started after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${more}. To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
+    `Batches that started after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${later.length > LISTED ? ', …' : '.'} To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
   );
 }
 

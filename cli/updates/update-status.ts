@@ -101,11 +101,10 @@ export function countsOf(counts: Counts): { outcome: LineOutcome; text: string }
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
   const { batch, startedAt, endedAt, error, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
+  const outcome = status.status === null ? 'its execution is forgotten' : outcomeWord(status);
   return [
-    printableLine(
-      `${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`,
-    ),
-    printableLine(`From ${startedAt} to ${endedAt ?? 'now'}.`),
+    `${batch}: ${outcome}, ${records}`,
+    `From ${startedAt} to ${endedAt ?? 'now'}.`,
     ...(error ? [failureText(status)] : []),
     ...(resumedAs ? [`Resumed as ${resumedAs}: ${commandFor(`update-status ${resumedAs}`, options)}`] : []),
     '',

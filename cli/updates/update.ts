@@ -15,10 +15,10 @@ import type { LineRules } from '../../core/updates/update-line.ts';
 import { secondsBetween } from '../runs/run.ts';
 import { failureText } from '../runs/run-words.ts';
 import { commandFor, numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
-import { confirm } from '../support/confirm.ts';
+import { askHere } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { liveLines, printErr, printJson, printOut, writeText } from '../support/print.ts';
+import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -171,8 +171,7 @@ async function askBefore(
   const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
   if (!process.stdin.isTTY)
     throw refused(`${what}, and standard input is not a terminal, so it cannot ask: add --yes.`);
-  const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
-  if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
+  await askHere(`${what}. Send?`, 'nothing was sent.');
 }
 
 /**

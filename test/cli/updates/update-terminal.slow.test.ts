@@ -36,7 +36,7 @@ test('the answer no sends no update', async () => {
   const { type, ended, shown, asked } = await questioned();
   type('\r');
   expect(await ended).toBe(2);
-  expect(shown()).toMatch(/Not confirmed\. Nothing was sent\.\r\n$/);
+  expect(shown()).toMatch(/Not confirmed: nothing was sent\.\r\n$/);
   expect(asked).toEqual([]);
 });
 
