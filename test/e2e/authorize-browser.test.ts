@@ -77,20 +77,4 @@ describe.skipIf(!hasChromium())('authorize in a real browser', () => {
     await functionAt(places, options.crm)({ rejected: tokens.accessToken });
     expect(sandbox.ledger.violations()).toEqual([]);
   });
-
-  test('Deny shows that the authorization was refused, ends in access_denied and stores nothing', async () => {
-    const { places, options } = await setting();
-    const page = Promise.withResolvers<Record<string, unknown>>();
-
-    const onUrl = async (url: string) => {
-      await browser.open(url);
-      await browser.value(there('deny'));
-      await browser.value(press('deny'));
-      page.resolve(callbackPage());
-    };
-    await expect(authorize(places.target, { ...options, onUrl })).rejects.toThrow(/access_denied/);
-
-    expect(await page.promise).toMatchObject({ heading: ['The authorization was refused'], language: 'en' });
-    expect(await places.tokensText()).toBe('');
-  });
 });

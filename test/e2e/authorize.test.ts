@@ -220,14 +220,6 @@ describe('a client whose secret has changed', () => {
     await expect(again(more)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining(words) });
     expect([await secretNow(), await places.tokensText()]).toEqual([clientSecret, before]);
   });
-
-  test('needs a prompt for --new-secret', async () => {
-    const { again } = await rotated();
-    await expect(again({ newSecret: true })).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('give it in the environment variable CRM_CLIENT_SECRET'),
-    });
-  });
 });
 
 describe('a grant with fewer scopes', () => {
@@ -323,13 +315,6 @@ describe('a CRM that grants less than needed', () => {
       message: 'The CRM refused the authorization: access_denied.',
     });
     await nothingStored();
-  });
-
-  test('for an unknown scope, lists the requested ones and the setting', async () => {
-    const { go } = await setting({}, { scopes: ['openid', 'everything'] });
-    await expect(go({ configuration: 'config/dev.json' })).rejects.toThrow(
-      /invalid_scope\. .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
-    );
   });
 
   test('without a refresh token, ends with the reason and stores nothing', async () => {

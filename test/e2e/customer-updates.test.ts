@@ -243,26 +243,6 @@ describe('the command update', () => {
     ]);
   });
 
-  it('resumes a batch only with --over-newer if a newer one was started', async () => {
-    system.sandbox.faults.add({ path: 'update', answer: { status: 500 } });
-    await batches.apply('older', changes(3, CANARY, 450));
-    system.sandbox.faults.clear();
-    await batches.apply('newer', changes(1, 'newer', 451));
-    const since = batches.lastCall();
-
-    const refused = await cli('update', '--resume', 'older', '--yes', '--json');
-    const before = [...batches.callsSince(since).keys()];
-    const resumed = await cli('update', '--resume', 'older', '--over-newer', '--yes', '--json');
-
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('started after older') });
-    expect(refused.stderr).toContain(': newer.');
-    expect(before).toEqual([]);
-    expect(resumed.code, resumed.stderr).toBe(0);
-    expect([...batches.callsSince(since).keys()].sort()).toEqual(
-      [450, 451, 452].map((n) => idAt('customers', n)).sort(),
-    );
-  });
-
   it('resumes a stopped batch without sending a line that a running function still sends', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });

@@ -151,9 +151,7 @@ it('--refresh refreshes once, and reports rotation and lifetime', async () => {
   const after = await storedTokens(system);
   secretsSeen.add(after.accessToken).add(after.refreshToken);
   expect(code).toBe(0);
-  expect(at('refresh')?.found).toMatch(
-    /^Rotation observed: .*; expires_in 3600 s; stored as token set/,
-  );
+  expect(at('refresh')?.found).toMatch(/^Rotation observed: .*; expires_in 3600 s; stored as token set/);
   expect(after.refreshToken).not.toBe(before.refreshToken);
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(1);
   expect(verdicts).toMatchObject({ refresh: 'holds', service: 'holds' });

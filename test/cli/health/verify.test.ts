@@ -5,7 +5,7 @@ import { ALL_CHECKS, addVerify, isProof } from '../../../cli/health/verify.ts';
 import { LEFT_OVERS } from '../../../cli/health/verify-starts.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
+import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ verify: addVerify });
 
@@ -27,14 +27,6 @@ test.for([
 
   expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
   expect(stderr).toMatch(sentence);
-});
-
-test('reports missing credentials in one sentence, and in the document', async () => {
-  const { code, stdout, stderr } = await runCli('verify', '--deployment', 'prod', '--region', 'us-east-1', '--json');
-
-  expect(code).toBe(3);
-  expect(stderr).toMatch(/^There are no AWS credentials: .*\n$/);
-  expect(JSON.parse(stdout)).toEqual({ ok: false, error: stderr.trim() });
 });
 
 test('docs/verify.md explains every check', async () => {
