@@ -226,7 +226,11 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
     return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
   });
-  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, advising))), ...claim];
+  const checks = [
+    ...client,
+    ...(await ask('grant', async () => grantFinding((await grant).newest, advising))),
+    ...claim,
+  ];
   if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
   let newest = before;
   const refresh = async () => {

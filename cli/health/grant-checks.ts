@@ -39,21 +39,12 @@ export function clientFinding(
   return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --new-secret.`, USAGE);
 }
 
-/** @param labelled the version that AWSCURRENT names @param newest the last of its successors */
-export function grantFinding(
-  { labelled, newest }: { labelled: TokenSet; newest: TokenSet },
-  { now }: Advising,
-): Finding {
-  const { obtainedAt, expiresAt } = newest.tokens;
+export function grantFinding({ versionId, tokens }: TokenSet, { now }: Advising): Finding {
+  const { obtainedAt, expiresAt } = tokens;
   const end = expiresAt === null ? 'its expiry is unknown' : `its access token ends at ${expiresAt}`;
-  const exhausted = versionsExhausted(newest.tokens, now);
+  const exhausted = versionsExhausted(tokens, now);
   if (exhausted) return broken(exhausted.message, ERRORS.SecretVersionsExhausted.advice, ENVIRONMENT);
-  const text = `Token set ${newest.versionId}, obtained at ${obtainedAt}; ${end}.`;
-  if (labelled.versionId === newest.versionId) return holds(text);
-  return warning(
-    `${text} AWSCURRENT still names its ancestor ${labelled.versionId}.`,
-    'The functions find the newest by themselves. If this lasts, a person moved the label: let the software move it.',
-  );
+  return holds(`Token set ${versionId}, obtained at ${obtainedAt}; ${end}.`);
 }
 
 /** Allowance for two different clocks: a claim counts as longer than a lease only beyond it. */
@@ -139,14 +130,10 @@ export function storedFinding(tokens: Tokens): Finding {
 }
 
 export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCommand }: Advising): Finding {
-  const held = scope.split(' ').filter(Boolean);
+  const held = scope.split(' ');
   const missing = needed.filter((name) => !held.includes(name));
-  // The finding names requested scopes only: other names are text from the CRM.
-  const ours = held.filter((name) => needed.includes(name));
-  const others = held.length - needed.length + missing.length;
-  const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
-  if (missing.length === 0) return holds(`The grant has all of them (${lists}).`);
-  const text = `Lacking: ${missing.join(' ')} (${lists}).`;
+  if (missing.length === 0) return holds(`The grant has all of them: ${needed.join(' ')}.`);
+  const text = `Lacking: ${missing.join(' ')}.`;
   if (missing.every((name) => [...PERSONAL_SCOPES, UPDATE_SCOPE].includes(name))) {
     const advice = `No export needs these. To get them: ${authorizeCommand}; else take them out of the configuration.`;
     return warning(text, advice);
@@ -154,9 +141,6 @@ export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCo
   const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
   return broken(text, advice);
 }
-
-/** With a shorter life, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
-const SHORT_LIFE_MS = 20 * 60_000;
 
 /** The lifetime of the access token. An expired token is not an error: a run refreshes it. */
 export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advising): Finding {
@@ -168,12 +152,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
     );
   }
   const end = Date.parse(tokens.expiresAt);
-  const life = end - Date.parse(tokens.obtainedAt);
-  const lives = `It is valid for ${durationText(life / 1000)}`;
-  if (life < SHORT_LIFE_MS) {
-    const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
-    return warning(text, 'Ask the operator of the CRM for tokens that are valid for 20 minutes or more.');
-  }
+  const lives = `It is valid for ${durationText((end - Date.parse(tokens.obtainedAt)) / 1000)}`;
   if (tokenFreshness(tokens, undefined, now) === 'stale') {
     const text = `${lives} and is stale (it expires or expired at ${tokens.expiresAt}); the next run refreshes it.`;
     return warning(text, `To try this now: ${refreshCommand}.`);

@@ -186,18 +186,14 @@ describe('checks', () => {
 
 describe('the grant', () => {
   it('is reported with its token set and expiry', () => {
-    const look = (labelled: ReturnType<typeof tokenSet>, newest = labelled) =>
-      grantFinding({ labelled, newest }, around);
-    const one = tokenSet('v1');
-    const old = tokenSet('v0', { expiresAt: null });
+    const look = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), around);
 
-    expect(look(one)).toMatchObject({
+    expect(look()).toMatchObject({
       verdict: 'holds',
       found: `Token set v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
     });
-    expect(look(old).found).toContain('its expiry is unknown');
-    expect(look(old, one)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
-    expect(look(tokenSet('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) }))).toMatchObject({
+    expect(look({ expiresAt: null }).found).toContain('its expiry is unknown');
+    expect(look({ earlierObtainedAt: Array(94).fill(minutes(-60)) })).toMatchObject({
       verdict: 'broken',
       found: expect.stringMatching(/^95 grants/),
     });
@@ -284,13 +280,13 @@ describe('the grant', () => {
     [
       'global:export',
       ['openid', 'profile', 'global:export'],
-      { verdict: 'warning', found: expect.stringMatching(/^Lacking: openid profile /) },
+      { verdict: 'warning', found: 'Lacking: openid profile.' },
     ],
     ['global:export', ['global:export', 'customers:update'], { verdict: 'warning' }],
     [
       '',
       ['openid', 'global:export'],
-      { verdict: 'broken', found: expect.stringContaining('held: none'), advice: expect.stringContaining('AUTHORIZE') },
+      { verdict: 'broken', found: 'Lacking: openid global:export.', advice: expect.stringContaining('AUTHORIZE') },
     ],
   ])('with the scopes "%s", of which %j are needed, gets the right verdict', (scope, needed, finding) => {
     expect(scopesFinding(tokens({ scope }), needed, around)).toMatchObject(finding);
@@ -298,9 +294,7 @@ describe('the grant', () => {
 
   it.each<[string, Partial<Tokens>, string, RegExp]>([
     ['is valid', {}, 'holds', /^It is valid for 1 h and has 50 min left\.$/],
-    ['is valid for 20 minutes', { expiresAt: minutes(10) }, 'holds', /20 min/],
     ['has expired', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
-    ['is valid for too short a time', { expiresAt: minutes(9) }, 'warning', /19 min; .* 100 a day/],
     ['has no expiry', { expiresAt: null }, 'warning', /expires_in/],
   ])('with an access token that %s gets the right verdict', (_, changes, verdict, found) => {
     expect(accessTokenFinding(tokens(changes), around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
