@@ -93,11 +93,6 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
     /^--crm-url <url>: crm\.baseUrl: must end in \/api\/v1: write the address .* Nothing was written\.$/,
   ],
   [
-    'the address of the consent page as --auth-url',
-    ['--crm-url', 'https://c.test/api/v1', '--auth-url', 'https://a.test/authorize'],
-    /^--auth-url <url>: crm\.authUrl: must not end in \/authorize or \/oauth\/token: write the address .* Nothing was written\.$/,
-  ],
-  [
     'an invalid address',
     ['--crm-url', 'crm', '--auth-url', 'https://a.test'],
     /^--crm-url <url>: crm\.baseUrl: Invalid URL\. /,
@@ -106,11 +101,6 @@ test.for<[what: string, args: string[], sentence: RegExp]>([
     'an unknown time zone',
     [...CRM, '--time-zone', 'Jerusalem'],
     /^--time-zone <zone>: timeZone: an IANA time zone such as /,
-  ],
-  [
-    'an invalid time',
-    [...CRM, '--at', '25:00'],
-    /^--at <HH:MM>: nightly\.at: a time such as "01:30"\. Nothing was written\.$/,
   ],
   [
     'an unknown entity',

@@ -42,32 +42,17 @@ beforeEach(() => shortWaits());
 /** A command that needs no AWS. */
 const alone = (...args: string[]) => runCli(...args, '--deployment', 'local', '--endpoint-url', NOBODY);
 
-const LONG = JSON.stringify({ id: idOf(1), notes: 'x'.repeat(10_000_000) });
-const bad: [what: string, name: string, content: string | Uint8Array, sentence: RegExp][] = [
+const bad: [what: string, name: string, content: string, sentence: RegExp][] = [
   ['an empty file', 'a.csv', '', /a\.csv is empty\./],
-  ['an empty file of JSON Lines', 'a.jsonl', '', /a\.jsonl is empty\./],
-  ['a header without records', 'a.csv', 'id,city\n', /a\.csv holds no record to update\./],
   ['a repeated column', 'a.csv', `id,city,city\n${idOf(1)},a,b\n`, /line 1, city: is the name of two columns\./],
-  [
-    'an unknown column',
-    'a.csv',
-    `id,city,citty\n${idOf(1)},a,b\n`,
-    /line 1, citty: is not a field .* \(did you mean "city"\?\)\./,
-  ],
-  ['a missing column id', 'a.csv', 'city\nHaifa\n', /line 1, id: is missing: the first line names the columns/],
-  ['a record without an id', 'a.jsonl', '{"city":"Haifa"}\n', /line 1, id: is missing\./],
-  ['an id that is not a UUID', 'a.jsonl', '{"id":"7","city":"Haifa"}\n', /line 1, id: is no UUID\./],
   ['the same id twice', 'a.jsonl', jsonl([...people(2), ...people(1)]), /line 3, id: is the same as on line 1/],
-  ['a number instead of a text', 'a.jsonl', jsonl([{ id: idOf(1), city: 7 }]), /line 1, city: must be text\./],
-  ['an unlisted code', 'a.jsonl', jsonl([{ id: idOf(1), gender: 9 }]), /line 1, gender: must be one of the codes 1/],
   [
     'null',
     'a.jsonl',
     jsonl([{ id: idOf(1), city: null }]),
     /line 1, city: is null: leave the field out, or set updates\.allowNull/,
   ],
-  ['a line of 10 MB', 'a.jsonl', `${LONG}\n`, /line 1: is longer than/],
-  ['UTF-16', 'a.csv', Buffer.from('\uFEFFid,city\n', 'utf16le'), /a\.csv is not a text in UTF-8/],
+  ['a line that is too long', 'a.jsonl', `{"notes":"${'x'.repeat(2_000_000)}"}\n`, /line 1: is longer than/],
   [
     'a wrong extension',
     'a.txt',
