@@ -144,13 +144,8 @@ describe('a batch sends nothing', () => {
     expect(batches.callsSince(since).size).toBe(0);
   });
 
-  it.each([
-    [{}],
-    [[1]],
-    ['updates/x/input.jsonl'],
-    [{ file: 'updates/../secret' }],
-    [{ file: 'updates/absent/input.jsonl' }],
-  ])('for the input %j, and gives an example to paste', async (input) => {
+  it('for an input without a stored file, and gives an example to paste', async () => {
+    const input = { file: 'updates/absent/input.jsonl' };
     const ended = await batches.ended(await batches.startRaw(input));
 
     expect(ended).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -225,21 +224,6 @@ test.for([
   expect(await ended, shown()).toBe(code);
   expect(shown()).toMatch(sentence);
   expect(files()).toEqual([]);
-});
-
-test('if two init commands run at once, one writes its file and the other fails', async () => {
-  const { args, files, written } = place();
-  const start = (zone: string) =>
-    new Promise<number | null>((resolve) => {
-      const command = ['cli/main.js', ...args, ...CRM, '--time-zone', zone];
-      spawn(process.execPath, command, { stdio: 'ignore' }).once('close', resolve);
-    });
-
-  const codes = await Promise.all([start('Asia/Jerusalem'), start('Europe/Berlin')]);
-
-  expect(codes.toSorted()).toEqual([0, 2]);
-  expect(files()).toEqual(['prod.json']);
-  expect(written().timeZone).toBe(codes[0] === 0 ? 'Asia/Jerusalem' : 'Europe/Berlin');
 });
 
 test('init does not overwrite a file that appears while it asks questions', async () => {

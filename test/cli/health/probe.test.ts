@@ -4,7 +4,6 @@ import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { CANARY } from '../../support/builders.ts';
-import { writtenAs } from '../../support/dialect.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -124,19 +123,6 @@ test('exports a column that a run requests, and makes no export if a run would s
   const creates = sandbox.ledger.calls({ kind: 'create' });
   expect(creates.map(({ request }) => request)).toEqual([{ columns: ['createdAt'] }]);
   expect(lastLine(stopped)).toMatch(/^ConfigInvalid: columns\.except of leads names "emial-adress"/);
-});
-
-test('names no setting for a point that runs accept', async () => {
-  const sandbox = await sandboxFor({}, [
-    { path: 'file', body: writtenAs({ packed: 'zip' }), contentType: 'application/zip' },
-  ]);
-  const cloud = await deployedFor(sandbox);
-
-  const { stdout } = await cloud.cli('probe');
-  const { points } = probeReportSchema.parse(JSON.parse((await cloud.cli('probe', '--json')).stdout));
-
-  expect(stdout).toMatch(/^✓ file-format {9}as assumed: It is csv in zip, utf-8, line breaks \S+\.$/m);
-  expect(points.filter(({ setting }) => setting !== null)).toEqual([]);
 });
 
 test('reports extra keys that no file on this machine has, and does not send them', async () => {
@@ -270,15 +256,4 @@ test('makes one call if the CRM refuses it', async () => {
   expect(code).toBe(1);
   expect(asked).toEqual(['/api/v1/leads/fields']);
   expect(stdout).toContain('✗ token-presentation  otherwise: The CRM asks for the scheme DPoP.');
-});
-
-test('never sends or shows a token that no header can contain', async () => {
-  const sandbox = await sandboxFor();
-
-  const { code, stdout, stderr } = await (await deployedFor(sandbox, { accessToken: 'to\u05d0ken' })).cli('probe');
-
-  expect(code).toBe(1);
-  expect(stderr).toContain('has a character that is not allowed in a header');
-  expect(stdout + stderr).not.toContain('to\u05d0ken');
-  expect(sandbox.ledger.count()).toBe(0);
 });
