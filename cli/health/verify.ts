@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entitiesArgument, withExamples } from '../support/command-options.ts';
-import { deployedConfiguration } from '../support/deployed-configuration.ts';
+import { deployedConfiguration, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
-import { connect, isSettled, type Target, type TargetOptions } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Checked, checked, countOf, documentOf, fact, textOf } from './check.ts';
 import { RULES, rulesFinding } from './night-checks.ts';
@@ -115,7 +115,8 @@ const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
  * @throws CommandError (exit code 3) if the stack is being changed; the reason of the signal
  */
 export async function verify(target: Target, options: VerifyOptions): Promise<{ checks: Checked[]; runs: string[] }> {
-  refuseHalfUpdated(target);
+  const between = unsettledText(target);
+  if (between !== undefined) throw new CommandError(`${between} verify made no changes.`, ENVIRONMENT);
   const { entity, alarm = false, pace = PACE, signal, checks = ALL_CHECKS, onChecked } = options;
   const place = options.place ?? { deployment: target.stack.replace(/^crm-export-/, '') };
   const id = `${stampOf(Date.now())}-${randomBytes(3).toString('hex')}`;
@@ -138,14 +139,4 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
   report(await checked(LEFT_OVERS, () => removeLeftOvers(verifying), place));
   signal.throwIfAborted();
   return { checks: results, runs };
-}
-
-/** @throws CommandError (exit code 3) */
-function refuseHalfUpdated({ stack, stackStatus }: Target): void {
-  if (isSettled(stackStatus)) return;
-  const advice = /IN_PROGRESS$/.test(stackStatus) ? 'wait until the deployment has ended' : 'deploy it again';
-  throw new CommandError(
-    `The stack ${stack} is only partly updated (${stackStatus}): ${advice}. verify made no changes.`,
-    ENVIRONMENT,
-  );
 }

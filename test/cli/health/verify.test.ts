@@ -9,25 +9,19 @@ import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ verify: addVerify });
 
-/** Verifies an account whose stack has this status. The fake would record every other call. */
-async function verify(status: string, ...args: string[]) {
-  const { cli, calls } = await aws(stack({}, status));
-  return { ...(await cli('verify', ...args)), calls };
-}
+test.for(['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'])(
+  'refuses a stack in %s in one sentence, before it creates anything',
+  async (status) => {
+    const { cli, calls } = await aws(stack({}, status));
 
-test.for([
-  [
-    'UPDATE_IN_PROGRESS',
-    /^The stack crm-export-test is only partly updated \(UPDATE_IN_PROGRESS\): wait until the deployment has ended\. verify made no changes\.$/m,
-  ],
-  ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until the deployment has ended\. verify made no changes\.$/m],
-  ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. verify made no changes\.$/m],
-] as const)('refuses a stack in %s in one sentence, before it creates anything', async ([status, sentence]) => {
-  const { code, stdout, stderr, calls } = await verify(status);
+    const { code, stdout, stderr } = await cli('verify');
 
-  expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
-  expect(stderr).toMatch(sentence);
-});
+    expect({ code, stdout, calls }).toEqual({ code: 3, stdout: '', calls: [] });
+    expect(stderr).toMatch(
+      new RegExp(` is in ${status}: a deployment is under way or failed\\. .* made no changes\\.$`, 'm'),
+    );
+  },
+);
 
 test('docs/verify.md explains every check', async () => {
   const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
