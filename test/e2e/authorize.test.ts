@@ -145,7 +145,7 @@ describe('the client', () => {
     const { go, places, clientId, clientSecret, nothingStored } = await setting();
     await expect(go({ clientSecret: '' })).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('CRM_CLIENT_SECRET'),
+      message: expect.stringContaining('give it in the environment variable CRM_CLIENT_SECRET'),
     });
     await nothingStored();
     const asked: string[] = [];
