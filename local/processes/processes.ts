@@ -17,7 +17,7 @@ export type StartOptions = {
 };
 
 /** How a process ended: an exit code, or the signal that ended it. */
-export type ExitStatus = { code: number | null; signal: NodeJS.Signals | null };
+type ExitStatus = { code: number | null; signal: NodeJS.Signals | null };
 
 /** A process that was started, leader of its own process group. */
 export type RunningProcess = {
