@@ -172,24 +172,17 @@ type Running = Pick<Session, 'updates'> & {
 /** The endpoints, and commands to paste into another terminal. */
 export function endpointLines({ cloud, crm, target, sandbox, updates }: Running): string[] {
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
+  const words = ['start leads --wait', 'show leads', 'report', 'doctor', 'probe', 'authorize'];
+  if (updates) words.push('update FILE.csv');
   return [
     'Everything keeps running until Ctrl-C.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
     '',
     'In another terminal, once:',
     `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
-    'Start a run and follow it:',
-    `  ${CRM_EXPORT} start leads --wait`,
+    `Then, for example (${CRM_EXPORT} --help lists all commands):`,
+    ...words.map((command) => `  ${CRM_EXPORT} ${command}`),
     ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),
-    'See what a run did, all nights as a page, and whether the next run would work:',
-    `  ${CRM_EXPORT} show leads`,
-    `  ${CRM_EXPORT} report`,
-    `  ${CRM_EXPORT} doctor`,
-    'Compare the answers of the CRM with its interface document (docs/operating.md, "First contact"):',
-    `  ${CRM_EXPORT} probe`,
-    ...(updates ? ['Update customers by a file (docs/updates.md):', `  ${CRM_EXPORT} update FILE.csv`] : []),
-    'Authorize again:',
-    `  ${CRM_EXPORT} authorize`,
     'With the AWS CLI:',
     `  aws s3 ls s3://${target.BucketName} --recursive`,
   ];
