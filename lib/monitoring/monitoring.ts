@@ -7,6 +7,7 @@ import {
   Stats,
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -49,15 +50,12 @@ export class Monitoring extends Construct {
     this.settings = configuration.deployment.alarms;
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
-    const { machines, deadLetterQueue } = watched;
-    this.add('ExecutionsAborted', abortedOf(machines.export));
+    this.add('ExecutionsAborted', abortedOf(watched.machines.export));
     // The children of the machine's map do not count here, because they never fail.
-    if (machines.updates) this.add('ExecutionsAborted', abortedOf(machines.updates), { of: 'CustomerUpdates' });
+    const { updates } = watched.machines;
+    if (updates) this.add('ExecutionsAborted', abortedOf(updates), { of: 'CustomerUpdates' });
     this.watchNights(configuration.deployment);
-    this.watchRuns(tableEntities(configuration.deployment).length > 0);
-    this.watchQueue(deadLetterQueue);
-    this.watchGrant();
-    this.watchAccount();
+    this.watchAll(watched.deadLetterQueue, tableEntities(configuration.deployment).length > 0);
   }
 
   private topicWith(key: EncryptionKey): Topic {
@@ -132,50 +130,40 @@ export class Monitoring extends Construct {
   }
 
   /** @param tables whether an entity has tables */
-  private watchRuns(tables: boolean): void {
+  private watchAll({ queueName }: IQueue, tables: boolean): void {
+    const soon = (name: MetricName, outcome?: string) =>
+      this.ours(name, outcome === undefined ? {} : { outcome }, { period: SOON });
     // This alarm lasts longer than a day, so that a warning that comes with every file is mailed once.
     const warnings = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
     this.add('PublishedWithWarnings', warnings, { evaluationPeriods: 26, datapointsToAlarm: 1 });
-    this.add('FileQuarantined', this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }));
-    this.add('SchemaChanged', this.ours('SchemaChanges', {}, { period: SOON }));
+    this.add('FileQuarantined', soon('RunsEnded', 'FileQuarantined'));
+    this.add('SchemaChanged', soon('SchemaChanges'));
     // A function that died writes no metric: its run is mailed.
-    if (tables) this.add('TableNotWritten', this.ours('TablesNotWritten', {}, { period: SOON }));
-  }
-
-  /**
-   * SQS sends no metric of a queue after six idle hours, even if it has messages: missing data must not end the alarm
-   * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
-   */
-  private watchQueue({ queueName }: IQueue): void {
+    if (tables) this.add('TableNotWritten', soon('TablesNotWritten'));
+    // SQS sends no metric of a queue after six idle hours, even if it has messages: missing data must not end the alarm
+    // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
     const options = { statistic: Stats.MAXIMUM, period: SOON };
-    const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
-    this.add('UndeliveredStarts', metric, { treatMissingData: TreatMissingData.IGNORE, tellsEnd: true });
+    const messages = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
+    this.add('UndeliveredStarts', messages, { treatMissingData: TreatMissingData.IGNORE, tellsEnd: true });
+    this.add('ReauthorizationRequired', soon('RunsEnded', 'ReauthorizationRequired'));
+    for (const id of ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'] as const) this.add(id, soon(id));
+    const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
+    this.add('SecretVersionsNearLimit', refreshes, { threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
+    // Throttling concerns the account. Without a dimension both metrics count all functions and machines, and the
+    // children of maps (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all
+    // functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
+    const throttled = {
+      ExecutionsThrottled: ['AWS/States', 'ExecutionThrottled'],
+      FunctionThrottled: ['AWS/Lambda', 'Throttles'],
+    } as const;
+    for (const [id, [namespace, name]] of Object.entries(throttled))
+      this.add(id as AlarmId, awsMetric(namespace, name, {}, { period: SOON }), { tellsEnd: true });
   }
 
   /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
   watchMails(functionName: string): void {
     const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
     this.add('MailsNotSent', metric, { tellsEnd: true });
-  }
-
-  private watchGrant(): void {
-    const ended = this.ours('RunsEnded', { outcome: 'ReauthorizationRequired' }, { period: SOON });
-    this.add('ReauthorizationRequired', ended);
-    for (const id of ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'] as const)
-      this.add(id, this.ours(id, {}, { period: SOON }));
-    const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
-    this.add('SecretVersionsNearLimit', refreshes, { threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
-  }
-
-  /**
-   * Throttling concerns the account. Without a dimension both metrics count all functions and machines, and the
-   * children of maps (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all
-   * functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
-   */
-  private watchAccount(): void {
-    const metric = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
-    this.add('ExecutionsThrottled', metric('AWS/States', 'ExecutionThrottled'), { tellsEnd: true });
-    this.add('FunctionThrottled', metric('AWS/Lambda', 'Throttles'), { tellsEnd: true });
   }
 
   private add(id: AlarmId, metric: Metric, options: AlarmOptions = {}): void {
@@ -196,7 +184,7 @@ export class Monitoring extends Construct {
       treatMissingData: TreatMissingData.NOT_BREACHING,
       ...options,
     });
-    const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
+    const action = new SnsAction(this.topic);
     alarm.addAlarmAction(action);
     // An alarm that fires before the topic's policy exists is never mailed.
     alarm.node.addDependency(this.topic);
