@@ -24,9 +24,22 @@ interface FailureMailsProps extends Pick<Watched, 'machines' | 'deadLetterQueue'
 export class FailureMails extends Construct {
   constructor(scope: Construct, id: string, props: FailureMailsProps) {
     super(scope, id);
-    const { machines, deadLetterQueue, monitoring } = props;
-    const { alias, functionName } = this.mailer(props);
-    monitoring.watchMails(functionName);
+    const { configuration, key, exports, machines, deadLetterQueue, monitoring } = props;
+    const { topicArn } = monitoring.topic;
+    const stack = Stack.of(this);
+    const mailer = new StepFunction(stack, MAILER, {
+      configuration,
+      key,
+      memorySize: 256,
+      timeout: Duration.minutes(1),
+      deadLetterQueue,
+      environment: { TOPIC_ARN: topicArn, BUCKET_NAME: exports.bucket.bucketName, URL_SUFFIX: stack.urlSuffix },
+    });
+    mailer.role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topicArn] }));
+    for (const service of ['sns', 'sqs'] as const)
+      key.allow(mailer.role, service, ['kms:Decrypt', 'kms:GenerateDataKey']);
+    exports.allow(MAILER, mailer.role);
+    monitoring.watchMails(mailer.functionName);
     const watched = [machines.export, ...(machines.updates ? [machines.updates] : [])];
     // A run that a person stopped is not mailed: that person knows, and the alarm ExecutionsAborted informs the others.
     new Rule(this, 'Failed', {
@@ -36,30 +49,7 @@ export class FailureMails extends Construct {
         detailType: ['Step Functions Execution Status Change'],
         detail: { stateMachineArn: watched.map((machine) => machine.stateMachineArn), status: ['FAILED', 'TIMED_OUT'] },
       },
-      targets: [new LambdaFunction(alias, { deadLetterQueue })],
+      targets: [new LambdaFunction(mailer.alias, { deadLetterQueue })],
     });
-  }
-
-  private mailer(props: FailureMailsProps): StepFunction {
-    const { configuration, key, exports, deadLetterQueue } = props;
-    const { topic } = props.monitoring;
-    const stack = Stack.of(this);
-    const mailer = new StepFunction(stack, MAILER, {
-      configuration,
-      key,
-      memorySize: 256,
-      timeout: Duration.minutes(1),
-      deadLetterQueue,
-      environment: {
-        TOPIC_ARN: topic.topicArn,
-        BUCKET_NAME: exports.bucket.bucketName,
-        URL_SUFFIX: stack.urlSuffix,
-      },
-    });
-    mailer.role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topic.topicArn] }));
-    for (const service of ['sns', 'sqs'] as const)
-      key.allow(mailer.role, service, ['kms:Decrypt', 'kms:GenerateDataKey']);
-    exports.allow(MAILER, mailer.role);
-    return mailer;
   }
 }

@@ -17,16 +17,15 @@ const INTERFACE_ACTIONS = [
   'UnassignPrivateIpAddresses',
 ].map((action) => `ec2:${action}`);
 
-interface Access {
-  configuration: Configuration;
-  tokens: TokenStore;
-}
-
 /** Gives functions that call the CRM or the file host access to the grant and the configured network. */
-export function letCallCrm(functions: StepFunction[], { tokens, configuration }: Access): void {
+export function letCallCrm(
+  functions: StepFunction[],
+  { tokens, configuration }: { tokens: TokenStore; configuration: Configuration },
+): void {
+  const { network } = configuration.deployment;
   for (const one of functions) {
     tokens.allowTokens(one.role);
-    if (configuration.deployment.network) connect(one, configuration.deployment.network);
+    if (network) connect(one, network);
   }
 }
 
