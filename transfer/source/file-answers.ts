@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { TransferReason } from '../base/transfer-errors.ts';
 
 /** The bytes from `from` up to, not including, `to` (`null` = the end). */
 export interface Range {
@@ -16,12 +17,17 @@ interface Exchange {
   etag: string | null;
 }
 
+/** Why an answer is not the file. */
+export type Refusal = Extract<
+  TransferReason,
+  'changed' | 'rate-limited' | 'source-unavailable' | 'refused' | 'link-expired'
+>;
+
 /**
  * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size of the
- * file, so a GET without Range decides. `changed`, `shorter`: the file differs from before. `busy`, `unavailable`: a later
- * GET may succeed. `no file`: the answer is not a file. `expired`: a fresh link may work.
+ * file, so a GET without Range decides.
  */
-type Meaning = 'file' | 'empty' | 'ask whole' | 'changed' | 'shorter' | 'busy' | 'unavailable' | 'no file' | 'expired';
+type Meaning = 'file' | 'empty' | 'ask whole' | Refusal;
 
 interface Row {
   when: (exchange: Exchange) => boolean;
@@ -46,14 +52,14 @@ const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status }) => status === 206, means: 'file' },
   { when: ({ status }) => status === 412, means: 'changed' },
   { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },
-  { when: ({ status, range }) => status === 416 && range !== undefined, means: 'shorter' },
-  { when: ({ status }) => status === 429, means: 'busy' },
-  { when: ({ status }) => status >= 500 || status === 408, means: 'unavailable' },
-  { when: ({ status }) => status < 400 || status === 416, means: 'no file' },
+  { when: ({ status, range }) => status === 416 && range !== undefined, means: 'changed' },
+  { when: ({ status }) => status === 429, means: 'rate-limited' },
+  { when: ({ status }) => status >= 500 || status === 408, means: 'source-unavailable' },
+  { when: ({ status }) => status < 400 || status === 416, means: 'refused' },
   // Stores refuse an expired link with 403, 410, 400, 401 or 404.
-  { when: () => true, means: 'expired' },
+  { when: () => true, means: 'link-expired' },
 ];
 
 export function meaningOfFile(exchange: Exchange): Meaning {
-  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'no file';
+  return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'refused';
 }

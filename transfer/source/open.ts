@@ -5,7 +5,7 @@ import { RetryableError, StartOver, TransferError } from '../base/transfer-error
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Blocks } from './blocks.ts';
 import { Body } from './body.ts';
-import { meaningOfFile, type Range } from './file-answers.ts';
+import { meaningOfFile, type Range, type Refusal } from './file-answers.ts';
 import { checkAddress, guardedLookup } from './guard.ts';
 
 const REDIRECTS = 3;
@@ -69,9 +69,8 @@ export async function openSource(source: Source, range: Range | undefined, etag:
       body.begin(described.to === null ? null : described.to - described.from);
       return { ...described, body };
     }
-    if (meaning === 'changed') throw new StartOver(CHANGED);
-    if (meaning === 'shorter') throw new StartOver('The file at the origin is shorter than before.');
-    throw refusal(source, address, response, meaning);
+    if (meaning === 'link-expired') source.link.expire(address);
+    throw meaning === 'changed' ? new StartOver(CHANGED) : refusal(response, meaning);
   } catch (error) {
     response.destroy();
     throw error;
@@ -160,19 +159,9 @@ function strongEtag(etag: string | undefined): string | null {
   return etag && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag) ? etag : null;
 }
 
-function refusal(
-  source: Source,
-  address: string,
-  { statusCode, headers }: IncomingMessage,
-  meaning: 'busy' | 'unavailable' | 'no file' | 'expired',
-): RetryableError {
-  const message = `The GET of the file was answered ${statusCode}.`;
+function refusal({ statusCode, headers }: IncomingMessage, reason: Refusal): RetryableError {
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after']) };
-  if (meaning === 'busy') return new RetryableError('rate-limited', message, wait);
-  if (meaning === 'unavailable') return new RetryableError('source-unavailable', message, wait);
-  if (meaning === 'no file') return new RetryableError('refused', `${message} 200 or 206 was due.`);
-  source.link.expire(address);
-  return new RetryableError('link-expired', message);
+  return new RetryableError(reason, `The GET of the file was answered ${statusCode}.`, wait);
 }
 
 /** The address of the file, requested once for all connections, and again when one of them finds it expired. */
