@@ -103,7 +103,7 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
 
   it('leaves nothing of an upload that is aborted twice', async () => {
     const file = world.origin.file({ size: 6 * PART });
-    const options = world.options(key, file.url, { limits: { smallBytes: PART, recordFromBytes: 0 } });
+    const options = world.options(key, file.url, { limits: { bufferBytes: PART, recordFromBytes: 0 } });
     let resume: Resume | null = null;
     const upload = (open: Resume | null) => {
       resume = open;

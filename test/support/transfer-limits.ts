@@ -15,10 +15,9 @@ export const LIMITS: Partial<Limits> = {
   firstBackoffMs: 1,
   largestBackoffMs: 4,
   longestWaitSeconds: 1,
-  smallBytes: PART,
+  bufferBytes: PART,
   smallestPartBytes: PART,
   largestPartBytes: 4 * PART,
-  bufferedPartBytes: PART,
   recordFromBytes: Number.POSITIVE_INFINITY,
   measureMs: 10_000,
 };

@@ -119,7 +119,7 @@ describe('transient trouble', () => {
     ['a large part that streams', {}, 'UploadPart'],
   ] as const)('%s is sent again if the store does not read it', async (name, file, operation) => {
     const large = 12 * 1024 * 1024;
-    const sizes = { smallBytes: name.includes('file') ? large : PART, bufferedPartBytes: large - 1 };
+    const sizes = { bufferBytes: name.includes('file') ? large : large - 1 };
     // The other limits are long: a busy machine may need time for so many bytes.
     const limits = { idleMs: 1_000, ...sizes, smallestPartBytes: large / 2, largestPartBytes: large };
 

@@ -36,7 +36,7 @@ describe('the plan', () => {
   });
 
   test('makes parts that S3 accepts, for any allowed size and number of connections', () => {
-    const size = fc.integer({ min: IN_LIFE.smallBytes + 1, max: LARGEST_FILE_BYTES });
+    const size = fc.integer({ min: IN_LIFE.bufferBytes + 1, max: LARGEST_FILE_BYTES });
     fc.assert(
       fc.property(size, fc.integer({ min: 1, max: 64 }), (bytes, connections) => {
         const partBytes = partBytesFor(bytes, connections, IN_LIFE);
@@ -60,7 +60,7 @@ describe('the plan', () => {
   });
 
   test('needs at most 10,000 parts that fit in memory for the largest file', () => {
-    expect(10_000 * IN_LIFE.bufferedPartBytes).toBeGreaterThan(LARGEST_FILE_BYTES);
+    expect(10_000 * IN_LIFE.bufferBytes).toBeGreaterThan(LARGEST_FILE_BYTES);
   });
 });
 

@@ -19,12 +19,10 @@ export const LIMITS = {
   largestBackoffMs: 10_000,
   /** A longer Retry-After ends the transfer, which reports it. */
   longestWaitSeconds: 10,
-  /** A file of up to this size is kept in memory and stored in one request. */
-  smallBytes: 16 * MIB,
+  /** A file of up to this size is kept in memory and stored in one request; a longer one that comes in one piece, in parts. */
+  bufferBytes: 16 * MIB,
   smallestPartBytes: 8 * MIB,
   largestPartBytes: 64 * MIB,
-  /** Parts of a file that comes in one piece, which are kept in memory until they are sent. */
-  bufferedPartBytes: 16 * MIB,
   /** From this size on, `transfer` returns once the upload exists: its caller records it before hours of work. */
   recordFromBytes: 2048 * MIB,
   /** The engine measures the rate for this long before it adds or removes connections. */

@@ -25,12 +25,10 @@ async function beginFile(attempt: Attempt): Promise<Stored | null> {
     const { limits } = attempt.context;
     const size = first.head.length;
     const byRanges =
-      !attempt.options.inOnePiece && ranged && etag !== null && size !== null && size > limits.smallBytes;
+      !attempt.options.inOnePiece && ranged && etag !== null && size !== null && size > limits.bufferBytes;
     const large = size !== null && size >= limits.recordFromBytes;
     if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
-    const partBytes = byRanges
-      ? partBytesFor(size, attempt.options.connections.most, limits)
-      : limits.bufferedPartBytes;
+    const partBytes = byRanges ? partBytesFor(size, attempt.options.connections.most, limits) : limits.bufferBytes;
     const upload = await attempt.createUpload({ ...object, etag: byRanges ? etag : null, size, partBytes });
     // Returns so that the upload is recorded before hours of work. A killed process would leave an unknown upload.
     if (large) return null;
@@ -92,7 +90,7 @@ interface FirstResponse extends Opened {
  */
 function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
-    const opened = await openSource(source, { from: 0, to: context.limits.smallBytes }, null);
+    const opened = await openSource(source, { from: 0, to: context.limits.bufferBytes }, null);
     const { body } = opened;
     try {
       if ((opened.head.length ?? 0) > options.maxBytes) throw tooLarge(options.maxBytes);
@@ -132,9 +130,7 @@ async function storeWhole(
   before: readonly StoredPart[],
   first?: FirstResponse,
 ): Promise<Stored | null> {
-  const { smallBytes, bufferedPartBytes } = attempt.context.limits;
-  const small = upload === null && size !== null && size <= smallBytes;
-  const partBytes = upload?.partBytes ?? (small ? smallBytes : bufferedPartBytes);
+  const partBytes = upload?.partBytes ?? attempt.context.limits.bufferBytes;
   const parts = new PartsInMemory(attempt, { size, partBytes }, before);
   const reader = wholeReader(attempt.source, size, () => parts.crc32, { offset: parts.bytes, first });
   try {

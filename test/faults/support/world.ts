@@ -52,7 +52,7 @@ import { startVirtualTime } from './virtual-time.ts';
 Object.assign(Upload, { MIN_PART_SIZE: PART });
 
 /** Part sizes, a thousandth of those in production. Waits and time limits are real ones: time is virtual. */
-const SMALL = { ...LIMITS, smallBytes: PART, smallestPartBytes: PART, largestPartBytes: PART, bufferedPartBytes: PART };
+const SMALL = { ...LIMITS, bufferBytes: PART, smallestPartBytes: PART, largestPartBytes: PART };
 export const CANARY = 'c4n4ry-of-a-customer';
 const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
 

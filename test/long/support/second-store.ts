@@ -16,10 +16,9 @@ export const PART = 5 * 1024 * 1024;
 const BUCKET = 'exports';
 
 const LIMITS: TransferOptions['limits'] = {
-  smallBytes: PART,
+  bufferBytes: PART,
   smallestPartBytes: PART,
   largestPartBytes: PART,
-  bufferedPartBytes: PART,
   firstBackoffMs: 10,
   largestBackoffMs: 50,
 };
