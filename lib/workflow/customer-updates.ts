@@ -12,12 +12,12 @@ import {
   Succeed,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { MACHINE_VERSION, type UpdateStepName } from '../../core/step/steps.ts';
+import type { UpdateStepName } from '../../core/step/steps.ts';
 import { letCallCrm } from './crm-access.ts';
 import type { StepsProps } from './export-steps.ts';
 import { streaming } from './node-options.ts';
 import { StepFunction } from './step-function.ts';
-import { connectStep, type Ends, failStates, machineIn, stepTask, waitState } from './step-task.ts';
+import { beginState, connectStep, type Ends, failStates, machineIn, stepTask, waitState } from './step-task.ts';
 
 /** At its rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
 const TIMEOUT = Duration.days(3);
@@ -86,7 +86,7 @@ export class CustomerUpdates extends Construct {
     applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
     applyChunks.addCatch(summarize, { resultPath: '$.crash' });
     connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
-    return this.beginBatch().next(validate);
+    return beginState(this, 'BeginBatch', 'batch').next(validate);
   }
 
   /**
@@ -144,19 +144,6 @@ export class CustomerUpdates extends Construct {
 
   private answer(id: string, comment: string, further: Record<string, unknown> = {}): Pass {
     return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
-  }
-
-  /** Times in files come from the execution, not from the clock of a function, so that retries write equal bytes. */
-  private beginBatch(): Pass {
-    return new Pass(this, 'BeginBatch', {
-      comment: 'Wraps the input, whatever it is, into the state of the batch',
-      parameters: {
-        'input.$': '$$.Execution.Input',
-        'execution.$': '$$.Execution.Name',
-        'startedAt.$': '$$.Execution.StartTime',
-        machineVersion: MACHINE_VERSION,
-      },
-    });
   }
 }
 

@@ -15,10 +15,10 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { ERRORS, type RunErrorName } from '../../core/errors.ts';
-import { type Answered, MACHINE_VERSION, RECORDER, type StepName } from '../../core/step/steps.ts';
+import { type Answered, RECORDER, type StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportSteps } from './step-function.ts';
-import { connectStep, failStates, machineIn, retriesOf, stepTask, waitState } from './step-task.ts';
+import { beginState, connectStep, failStates, machineIn, retriesOf, stepTask, waitState } from './step-task.ts';
 
 /** A step of the machine: what it does, the state in which it waits, and the next state for each of its outcomes. */
 interface Row<S extends StepName> {
@@ -135,21 +135,7 @@ export class ExportWorkflow extends Construct {
     });
     purpose.when(Condition.isPresent('$.input.release'), stateOf('PublishFile'));
     if (tasks.has('WriteTable')) purpose.when(Condition.isPresent('$.input.table'), stateOf('WriteTable'));
-    return this.beginRun().next(purpose.otherwise(stateOf('CreateExport')));
-  }
-
-  /** Times in files come from the execution, not from the clock of a function, so that retries write equal bytes. */
-  private beginRun(): Pass {
-    return new Pass(this, 'BeginRun', {
-      comment: 'Wraps the input, whatever it is, into the state of the run',
-      parameters: {
-        'input.$': '$$.Execution.Input',
-        'execution.$': '$$.Execution.Name',
-        'startedAt.$': '$$.Execution.StartTime',
-        checks: 0,
-        machineVersion: MACHINE_VERSION,
-      },
-    });
+    return beginState(this, 'BeginRun', 'run', { checks: 0 }).next(purpose.otherwise(stateOf('CreateExport')));
   }
 
   /**

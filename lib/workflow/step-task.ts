@@ -9,6 +9,7 @@ import {
   JitterType,
   JsonPath,
   LogLevel,
+  Pass,
   type RetryProps,
   StateMachine,
   Wait,
@@ -18,7 +19,7 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ERRORS } from '../../core/errors.ts';
-import type { Answered, AnyStepName, InvokedName } from '../../core/step/steps.ts';
+import { type Answered, type AnyStepName, type InvokedName, MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { StepFunction } from './step-function.ts';
 
@@ -141,6 +142,23 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
       cause: `A step returned an outcome that the state machine does not have. ${ERRORS.UnknownOutcome.advice}`,
     }),
   };
+}
+
+/**
+ * The first state of a machine. Times in files come from the execution, not from the clock of a function, so that retries
+ * write equal bytes.
+ */
+export function beginState(scope: Construct, id: string, of: string, further: Record<string, unknown> = {}): Pass {
+  return new Pass(scope, id, {
+    comment: `Wraps the input, whatever it is, into the state of the ${of}`,
+    parameters: {
+      'input.$': '$$.Execution.Input',
+      'execution.$': '$$.Execution.Name',
+      'startedAt.$': '$$.Execution.StartTime',
+      ...further,
+      machineVersion: MACHINE_VERSION,
+    },
+  });
 }
 
 /** Waits as long as the previous step requested. */
