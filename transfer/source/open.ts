@@ -37,14 +37,13 @@ export function sourceOf(
 export interface Opened {
   body: Body;
   head: FileHead;
-  /** The strong ETag; `null` if there is none. */
+  /** The strong ETag of a file that comes in ranges; `null` if there is none. */
   etag: string | null;
   /** The bytes of this body; `to` is `null` if only the end of the body tells. */
   from: number;
   to: number | null;
   /** The response holds less than was requested and less than the file has. */
   short: boolean;
-  ranged: boolean;
   /** The response has neither a length nor chunks: the end of the connection is the end of the body. */
   undeclaredEnd: boolean;
 }
@@ -131,7 +130,7 @@ function describe(
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
   }
-  return { head, etag: found, ...place, ranged, undeclaredEnd };
+  return { head, etag: ranged ? found : null, ...place, undeclaredEnd };
 }
 
 type ReceivedRange = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };

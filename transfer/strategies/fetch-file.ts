@@ -21,11 +21,10 @@ export async function fetchFile(attempt: Attempt): Promise<Stored | null> {
 async function beginFile(attempt: Attempt): Promise<Stored | null> {
   const first = await requestFirst(attempt);
   try {
-    const { object, ranged, etag } = first;
+    const { object, etag } = first;
     const { limits } = attempt.context;
     const size = first.head.length;
-    const byRanges =
-      !attempt.options.inOnePiece && ranged && etag !== null && size !== null && size > limits.bufferBytes;
+    const byRanges = !attempt.options.inOnePiece && etag !== null && size !== null && size > limits.bufferBytes;
     const large = size !== null && size >= limits.recordFromBytes;
     if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
     const partBytes = byRanges ? partBytesFor(size, attempt.options.connections.most, limits) : limits.bufferBytes;
