@@ -46,11 +46,8 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | nu
     if (stored) return stored;
     throw error;
   }
-  const { size } = upload;
   if (upload.etag !== null) return storeRanges(attempt, upload, before);
-  // With no stored part and no size to compare with, a web page would pass for the file: it is inspected as a new one.
-  if (size === null && before.length === 0) throw new StartOver('The bucket has no part of the file.');
-  return storeWhole(attempt, { object: upload, size }, upload, before);
+  return storeWhole(attempt, { object: upload, size: upload.size }, upload, before);
 }
 
 /** Finds the object of a process that died after Complete. Only one transfer writes to its key. */
@@ -131,6 +128,8 @@ async function storeWhole(
 ): Promise<Stored | null> {
   const partBytes = upload?.partBytes ?? attempt.context.limits.bufferBytes;
   const parts = new PartsInMemory(attempt, { size, partBytes }, before);
+  // With no stored byte and no size to compare with, a web page would pass for the file: it is inspected as a new one.
+  if (upload && size === null && parts.bytes === 0) throw new StartOver('The bucket has no part of the file.');
   const reader = wholeReader(attempt.source, size, () => parts.crc32, { offset: parts.bytes, first });
   try {
     let open = upload;
