@@ -29,7 +29,7 @@ test('npm start authorizes a client with a fixed redirect address, and its print
   const probe = run('cli/main.js', ['probe'], environment);
   expect(await probe.ended, probe.stderr()).toBe(0);
   expect(probe.stdout()).toMatch(/^ {2}GET \/leads\/fields -> 200 application\/json /m);
-  expect(probe.stdout()).toMatch(/^✓ file-format +as assumed: It is csv\.$/m);
+  expect(probe.stdout()).toMatch(/^✓ file-format +as assumed: It is csv, utf-8, line breaks \S+\.$/m);
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(0);
 });

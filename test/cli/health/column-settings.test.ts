@@ -90,6 +90,12 @@ test('finds a left-out column in older files by the name in the newest manifest'
   expect(check?.found).toMatch(/^Of leads, 1 published file were written /);
 });
 
+test('counts a file with an unknown header by its requested columns', async () => {
+  const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
+
+  expect((await said({ files: { '2026-11-18': unknown } }))[0]?.found).toContain('1 published file');
+});
+
 test('ignores files of an entity that leaves out no column', async () => {
   expect(await said({ files: { '2026-11-18': having } }, {})).toEqual([]);
 });
