@@ -56,14 +56,11 @@ export interface FieldIndex {
   isExact: (cell: string) => boolean;
 }
 
-/** The fields that a cell names. */
+/** What a cell names. `excepted`: it names, or may name, a left-out field. `none`: no field, by configuration. */
 interface Meaning {
-  /** The cell names, or may name, a left-out field. */
-  left: boolean;
-  /** Fields that are not left out. Several fields may share a text. */
-  names: readonly string[];
-  /** The configuration says that the text names no field. */
-  none: boolean;
+  kind: 'unnamed' | 'excepted' | 'listed' | 'none' | 'unlisted';
+  /** The field; '' for no field; `undefined` if it is not known, or several fields share the text. */
+  name?: string | undefined;
 }
 
 /** Matches each cell exactly first, then in other spellings. Large: build one for each header, and pass it on. */
@@ -75,9 +72,8 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
     const names: (string | undefined)[] = [];
     const found = { listed: 0, unlisted: [] as string[], excepted: 0, unnamed: [] as number[] };
     for (const [place, cell] of cells.entries()) {
-      const meaning = meaningOf(cell, place);
-      const kind = kindOf(meaning);
-      names.push(nameOf(meaning));
+      const { kind, name } = meaningOf(cell, place);
+      names.push(name);
       if (kind === 'unnamed') found.unnamed.push(place);
       else if (kind === 'unlisted') found.unlisted.push(cell);
       else if (kind !== 'none') found[kind] += 1;
@@ -89,27 +85,12 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
   return {
     readHeader,
     width: listed.columns.length,
-    isListed: (cell) => {
-      const meaning = meaningOf(cell, 0);
-      return meaning !== null && (meaning.left || meaning.none || meaning.names.length > 0);
-    },
+    isListed: (cell) => !['unnamed', 'unlisted'].includes(meaningOf(cell, 0).kind),
     isExact: (cell) => texts.find(cell).exact.length > 0 || texts.find(cell).none,
   };
 }
 
-function kindOf(meaning: Meaning | null): 'unnamed' | 'excepted' | 'listed' | 'none' | 'unlisted' {
-  if (meaning === null) return 'unnamed';
-  if (meaning.left) return 'excepted';
-  if (meaning.names.length > 0) return 'listed';
-  return meaning.none ? 'none' : 'unlisted';
-}
-
-function nameOf(meaning: Meaning | null): string | undefined {
-  if (meaning === null || meaning.none) return '';
-  return meaning.names.length === 1 ? meaning.names[0] : undefined;
-}
-
-/** @returns the meaning of a cell at a position; `null` if the cell has no visible text */
+/** @returns the meaning of a cell at a position */
 function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
   const left = new Set(excepted.map(({ name }) => name));
   const requested = new Set(columns.filter((name) => !left.has(name)).map(normalised));
@@ -120,19 +101,22 @@ function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof 
     const whole = exact.length > 0 || told !== undefined;
     return [exact, ...near, whole ? [] : parts].flat().some((name) => left.has(name));
   };
-  return (cell: string, place: number): Meaning | null => {
-    if (visible(cell) === '') return null;
+  const namesOf = (wanted: string | undefined, { exact, told, near }: Found): readonly string[] => {
+    const one = wanted ?? told;
+    const known = one === undefined ? exact.filter((name) => !left.has(name)) : [one];
+    // A text that fits several fields in another spelling is not recognised.
+    const [nearest = []] = near;
+    return known.length > 0 || nearest.length !== 1 ? known : nearest;
+  };
+  return (cell: string, place: number): Meaning => {
+    if (visible(cell) === '') return { kind: 'unnamed', name: '' };
     const found = texts.find(cell);
     const wanted = columns.slice(place, place + 1).find((name) => found.exact.includes(name) && !left.has(name));
     const itself = wanted !== undefined || requested.has(normalised(cell));
-    if (mayBeLeft(cell, itself, found)) return { left: true, names: [], none: false };
-    const one = wanted ?? found.told;
-    const exact = one === undefined ? found.exact.filter((name) => !left.has(name)) : [one];
-    if (exact.length > 0) return { left: false, names: exact, none: false };
-    // A text that fits several fields in another spelling is not recognised.
-    const [nearest = []] = found.near;
-    if (nearest.length === 1) return { left: false, names: nearest, none: false };
-    return { left: false, names: [], none: found.none };
+    if (mayBeLeft(cell, itself, found)) return { kind: 'excepted' };
+    const names = namesOf(wanted, found);
+    if (names.length > 0) return { kind: 'listed', name: names.length === 1 ? names[0] : undefined };
+    return found.none ? { kind: 'none', name: '' } : { kind: 'unlisted' };
   };
 }
 
