@@ -263,21 +263,14 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
 /** What the kinds of three bytes show: a letter that follows a letter or its mark; or an encoding other than this. */
 const JOINED = 1;
 const IMPOSSIBLE = 2;
-const SHOWN = Uint8Array.from({ length: 1 << (3 * KIND_BITS) }, (_, kinds) =>
-  shownBy(kinds >> (2 * KIND_BITS), (kinds >> KIND_BITS) & 7, kinds & 7),
+const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}]${LETTER}$`);
+const IMPOSSIBLE_KINDS = new RegExp(
+  `${UNDEFINED}$|${LATIN}${LETTER}$|[^${LETTER}${MARK}]${MARK}$|${MARK}${SIGN}$|${LETTER}${SIGN}${SIGN}$`,
 );
-
-function shownBy(first: number, before: number, kind: number): number {
-  const behindLetter = before === LETTER || before === MARK;
-  if (kind === LETTER && behindLetter) return JOINED;
-  const impossible = [
-    kind === UNDEFINED,
-    kind === LETTER && before === LATIN,
-    kind === MARK && !behindLetter,
-    kind === SIGN && (before === MARK || (before === SIGN && first === LETTER)),
-  ];
-  return impossible.includes(true) ? IMPOSSIBLE : 0;
-}
+const SHOWN = Uint8Array.from({ length: 1 << (3 * KIND_BITS) }, (_, kinds) => {
+  const digits = kinds.toString(8).padStart(3, '0');
+  return JOINED_KINDS.test(digits) ? JOINED : IMPOSSIBLE_KINDS.test(digits) ? IMPOSSIBLE : 0;
+});
 
 /** Fewer joined letters do not prove Hebrew: other code pages have accented letters at the same codes. */
 const FEWEST_JOINED = 3;
