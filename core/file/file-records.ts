@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { visible } from '../folded.ts';
-import { type Content, type Dialect, isEmptyFile } from '../gate/facts.ts';
+import { type Content, type Facts, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, putAside, startOf } from './byte-source.ts';
@@ -17,12 +17,7 @@ import { UnreadableFile } from './unreadable-file.ts';
 import { openZip } from './zip-archive.ts';
 
 /** How a stored file has to be read, by its manifest. */
-export interface StoredForm {
-  /** The format of the file: csv or xlsx. */
-  format: string | null;
-  /** gzip or zip: the file is packed alone; `null` = not packed. */
-  compression: string | null;
-  dialect: Dialect | null;
+export interface StoredForm extends Pick<Facts, 'format' | 'compression' | 'dialect'> {
   content: Pick<Content, 'place' | 'width' | 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
 }
 
