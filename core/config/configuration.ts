@@ -79,38 +79,24 @@ function readJson(path: string): unknown {
 }
 
 function problems(error: z.ZodError): string[] {
-  const lines = error.issues.map((issue) => {
-    const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
-    const known = keys.length > 0 ? keysAt(issue.path) : [];
-    if (keys.length > 0)
-      return keys.map((key) => `${pathText([...issue.path, key])}: is not known${suggestion(key, known)}`);
-    return [`${pathText(issue.path)}: ${issue.message}`];
+  const lines = error.issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0)
+      return `${pathText(issue.path)}: ${issue.message}`;
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not known${suggestion(key, allKeys(key))}`);
   });
-  return [...new Set(lines.flat())];
+  return [...new Set(lines)];
 }
 
-/** The keys that a setting may have, in any of its forms. */
-function keysAt(path: PropertyKey[]): string[] {
-  let found: z.core.JSONSchema.BaseSchema[] = [z.toJSONSchema(deploymentSchema, { io: 'input' })];
-  for (const part of path) found = found.flatMap(formsOf).flatMap((schema) => childOf(schema, part));
-  return found
-    .flatMap(formsOf)
-    .flatMap(({ properties, propertyNames }) => [...Object.keys(properties ?? {}), ...namesIn(propertyNames)]);
-}
-
-/** The keys of an object that may have only listed ones, such as `entities`. */
-function namesIn(names: z.core.JSONSchema._JSONSchema | undefined): string[] {
-  const listed = typeof names === 'object' ? (names.enum ?? []) : [];
-  return listed.filter((name) => typeof name === 'string');
-}
-
-function formsOf(schema: z.core.JSONSchema.BaseSchema): z.core.JSONSchema.BaseSchema[] {
-  return [schema, ...(schema.anyOf ?? []).flatMap(formsOf)];
-}
-
-function childOf({ properties, additionalProperties, items }: z.core.JSONSchema.BaseSchema, part: PropertyKey) {
-  const child = typeof part === 'number' ? items : (properties?.[String(part)] ?? additionalProperties);
-  return typeof child === 'object' && !Array.isArray(child) ? [child] : [];
+/** All other keys of a configuration, wherever they belong. */
+function allKeys(unknown: string): string[] {
+  const keys = new Set<string>();
+  JSON.stringify(z.toJSONSchema(deploymentSchema, { io: 'input' }), (key, value) => {
+    if (key === 'properties') for (const name of Object.keys(value)) keys.add(name);
+    if (key === 'propertyNames') for (const name of value.enum ?? []) keys.add(name);
+    return value;
+  });
+  keys.delete(unknown);
+  return [...keys];
 }
 
 function pathText(path: PropertyKey[]): string {
