@@ -30,8 +30,6 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
         sleep,
         secondsLeft,
         count: (event) => log.measure({ [event]: 1 }),
-        onOddities: (oddities) =>
-          log.info('the answer of the token endpoint does not follow the standard', { oddities }),
         authorizeCommand,
         inFunction: true,
       },

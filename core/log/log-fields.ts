@@ -4,7 +4,7 @@ const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
  * without the message. `cpuUsed`: of the CPU share that `memoryMB` has. `boundBy`: `cpu` or `network`.
  */
 const OTHERS = [
-  ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
+  ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames'],
   ...['method', 'path', 'status', 'code', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
   ...['key', 'bytes', 'totalBytes', 'rows', 'date', 'revision', 'missing', 'lines', 'warnings', 'latest'],
   ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
@@ -17,7 +17,7 @@ export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' 
 /** All fields of log lines. Other fields do not compile, so bodies, URLs and tokens cannot be logged. */
 export type LogFields = RunFields & {
   [F in (typeof OTHERS)[number]]?:
-    | (F extends 'oddities' | 'frames' | 'missing' ? string[] : string | number | boolean | null)
+    | (F extends 'frames' | 'missing' ? string[] : string | number | boolean | null)
     | undefined;
 };
 

@@ -15,7 +15,6 @@ export interface RefreshDeps {
   secondsLeft: () => number;
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
-  onOddities?: ((oddities: string[]) => void) | undefined;
   /** Whether a function refreshes, and not a command that a person runs. */
   inFunction?: boolean;
   /** The secret, and the command to authorize again, for messages. */
@@ -183,7 +182,7 @@ export function reauthorization(
 
 async function keep(
   tokenSet: TokenSet,
-  { tokens: answered, oddities }: TokenAnswer & { kind: 'granted' },
+  { tokens: answered }: TokenAnswer & { kind: 'granted' },
   claim: Claim,
   deps: RefreshDeps,
 ): Promise<TokenSet> {
@@ -197,7 +196,6 @@ async function keep(
   const next = { versionId: successorOf(tokenSet.versionId), tokens };
   const isRotated = refreshToken !== tokenSet.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);
-  if (oddities.length > 0) deps.onOddities?.(oddities);
   if (stored === 'stored') deps.count('TokenRefreshes');
   const standing = stored === 'exists' ? await deps.store.version(next.versionId) : next;
   if (standing && stored !== 'impossible') return marked(standing, claim, deps);

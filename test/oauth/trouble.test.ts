@@ -97,21 +97,6 @@ describe('a write of the token set', () => {
     expect(world.state).toEqual(['STORED']);
     expect(world.counted).toEqual([]);
   });
-
-  test('happens before oddities of the answer are reported', async () => {
-    const world = expired();
-    const reports: unknown[] = [];
-    const client = world.client({
-      change: ({ callTokenEndpoint }) => ({
-        callTokenEndpoint: async (...of) => ({ ...(await callTokenEndpoint(...of)), oddities: ['status 201'] }),
-        onOddities: (oddities) => reports.push([oddities, world.secrets.puts.length]),
-      }),
-    });
-
-    await world.ask([client]);
-
-    expect(reports).toEqual([[['status 201'], 1]]);
-  });
 });
 
 describe('an answer that is lost', () => {

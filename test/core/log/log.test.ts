@@ -45,7 +45,7 @@ const strangers: [string, object][] = [
   ['an error', { error: new Error(CANARY) }],
   ['the query of a URL', { path: `https://files.test/a.csv?signature=${CANARY}&x=${CANARY}` }],
   ['the fragment of a URL', { key: `see HTTP://files.test/a#${CANARY} there` }],
-  ['the query of a URL in a list', { oddities: [`it said https://files.test/?${CANARY}`] }],
+  ['the query of a URL in a list', { missing: [`it said https://files.test/?${CANARY}`] }],
   ['text after the first 1,000 characters', { key: `${'k'.repeat(1000)}${CANARY}` }],
 ];
 
