@@ -6,7 +6,6 @@ import type { Release } from '../../core/export/release.ts';
 import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
-import { STEPS } from '../../core/step/steps.ts';
 import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
@@ -109,17 +108,13 @@ function columnsOf({ drift, warnings }: ShownRun): string[] {
 }
 
 function placesOf(shown: ShownRun): string[] {
-  const { bucket, key, manifestKey, keptUntil, links, executionArn, table, step, status } = shown;
-  // The log of the last step of a run that did not succeed; `--json` has the logs of all steps.
-  const log = status !== 'SUCCEEDED' && step !== null && links.logGroups[step];
+  const { bucket, key, manifestKey, keptUntil, executionArn, table } = shown;
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
   const places = [
     ...(key === null ? [] : [`File: s3://${bucket}/${key}${kept}`]),
     ...(manifestKey === null ? [] : [`Manifest: s3://${bucket}/${manifestKey}`]),
     ...(table === null ? [] : [`Table: s3://${bucket}/${table.key}`]),
-    ...(executionArn === null ? [] : [`Execution: ${links.execution ?? executionArn}`]),
-    ...(log ? [`Log of ${step}: ${log}`] : []),
-    ...(links.endpoint === null ? [] : [`Local cloud: ${links.endpoint}`]),
+    `Execution: ${shown.consoleUrl ?? executionArn}`,
   ];
   return places.map((place) => `  ${printableLine(place)}`);
 }
@@ -129,8 +124,6 @@ export interface ShownRun extends Run {
   /** A path in this repository. */
   runbook: string | null;
   timeline: Moment[];
-  /** The last step that the run entered. */
-  step: string | null;
   bucket: string;
   warnings: string[];
   /** Differences between the columns of the CRM and those of the previous export. */
@@ -141,10 +134,10 @@ export interface ShownRun extends Run {
   release: Release | null;
   /** The command that publishes the date; null if a run is published for it, or the same input would fail again. */
   makeUp: string | null;
-  links: Links;
+  consoleUrl: string | null;
 }
 
-type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
+type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'TimeZone'>;
 
 /**
  * A run, found as by `findRun`, with its history and its manifest.
@@ -167,7 +160,7 @@ export async function showRun(
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
   const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
   const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
-  const { run, own } = await published.complete(execution, { state, waiting, timeZone: target.TimeZone });
+  const { run, own } = await published.complete(execution, { state, waiting });
   const manifest = own?.manifest;
   const release =
     manifest?.state === 'quarantined'
@@ -177,7 +170,6 @@ export async function showRun(
   return {
     ...run,
     timeline: timelineOf(history, run, output),
-    step: history.findLast(({ name }) => name in STEPS)?.name ?? null,
     makeUp: makeUpOf(run, {
       given: input.given,
       adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
@@ -189,7 +181,7 @@ export async function showRun(
     drift: manifest?.run.drift ?? null,
     guards: manifest?.guards ?? null,
     release: release ?? null,
-    links: linksOf(target, run.executionArn, target.StateMachineArn, endpoint),
+    consoleUrl: consoleUrl(run.executionArn, endpoint),
   };
 }
 
@@ -227,33 +219,12 @@ function makeUpOf(run: Run, { given, adoptable, releasable }: RunContext): strin
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;
 }
 
-/** Links to the AWS console. A local cloud has no console, only an endpoint. */
-export interface Links {
-  execution: string | null;
-  /** The URL of the log group of each step. */
-  logGroups: Record<string, string>;
-  endpoint: string | null;
-}
-
-/** @param endpoint of a local cloud; `undefined` for AWS */
-export function linksOf(
-  { downloadLogGroup }: Pick<Target, 'downloadLogGroup'>,
-  executionArn: string | null,
-  machineArn: string,
-  endpoint: string | undefined,
-): Links {
-  if (endpoint) return { execution: null, logGroups: {}, endpoint };
-  const [, partition = 'aws', , region = ''] = machineArn.split(':');
-  const console = `https://${region}.${HOSTS[partition] ?? HOSTS.aws}`;
-  const group = (step: string) => encodeURIComponent(downloadLogGroup.replace(/DownloadFile$/, step));
-  // The console expects the name of the group URL-encoded, with each percent sign replaced by `$25`.
-  const logs = (step: string) =>
-    `${console}/cloudwatch/home?region=${region}#logsV2:log-groups/log-group/${group(step).replaceAll('%', '$25')}`;
-  return {
-    execution: executionArn && `${console}/states/home?region=${region}#/v2/executions/details/${executionArn}`,
-    logGroups: Object.fromEntries(Object.keys(STEPS).map((step) => [step, logs(step)])),
-    endpoint: null,
-  };
+/** The page of an execution in the AWS console; `null` in a local cloud, which has none. @param endpoint of that cloud */
+export function consoleUrl(executionArn: string | null, endpoint: string | undefined): string | null {
+  const [, partition = '', , region = ''] = executionArn?.split(':') ?? [];
+  const host = HOSTS[partition];
+  if (endpoint || host === undefined) return null;
+  return `https://${region}.${host}/states/home?region=${region}#/v2/executions/details/${executionArn}`;
 }
 
 const HOSTS: Record<string, string> = {

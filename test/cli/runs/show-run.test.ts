@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addShow, linksOf, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { addShow, consoleUrl, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { run, runState } from '../../support/builders.ts';
 import { runbookEntries } from '../../support/runbook.ts';
@@ -50,7 +50,6 @@ test('show of a failed run prints its error and cause, and no part of its input'
   const shown = await showRun(cloud.target, arnOf('leads-night'), undefined);
 
   expect(code).toBe(0);
-  expect(Object.keys(shown.links.logGroups)).toHaveLength(6);
   expect(stdout + JSON.stringify(shown)).not.toContain('someone@example.org');
 });
 
@@ -195,14 +194,11 @@ test('a command in the cause of a run is completed with the options of the perso
   );
 });
 
-test('links lead to the console of the partition, with the log group encoded for it', () => {
-  const target = { downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' };
-  const links = linksOf(target, 'arn:x', 'arn:aws-cn:states:cn-north-1:1:stateMachine:m', undefined);
-  expect(links.execution).toMatch(/^https:\/\/cn-north-1\.console\.amazonaws\.cn\/states\//);
-  expect(links.logGroups.CheckStatus).toMatch(/log-group\/\$252Faws\$252Flambda\$252Fcrm-export-prod-CheckStatus$/);
-  expect(
-    linksOf(target, 'arn:x', 'arn:aws:states:eu-west-1:1:stateMachine:m', 'http://127.0.0.1:1').execution,
-  ).toBeNull();
+test.each([
+  ['aws-cn:states:cn-north-1', undefined, /^https:\/\/cn-north-1\.console\.amazonaws\.cn\/states\//],
+  ['aws:states:eu-west-1', 'http://127.0.0.1:1', /^null$/],
+])('the execution in %s (endpoint %s) has its page in the console of the partition', (where, endpoint, url) => {
+  expect(String(consoleUrl(`arn:${where}:1:execution:m:x`, endpoint))).toMatch(url);
 });
 
 test('every error and failed status of a run has an entry in the runbook', () => {
