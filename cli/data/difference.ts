@@ -22,7 +22,7 @@ import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { failed } from './find-manifest.ts';
 import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
-import { columnsOf, type Manifests, unlessEarlier } from './stored-manifests.ts';
+import { columnsOf, ifReadable, type Manifests } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
@@ -127,7 +127,7 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
   const { entity, date } = run;
   const dates = await manifests.dates(entity);
   for (const one of dates.filter((each) => each <= date).reverse()) {
-    const pointer = await unlessEarlier(manifests.pointer(entity, one), printErr);
+    const pointer = await ifReadable(manifests.pointer(entity, one), printErr);
     const manifest =
       pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;

@@ -15,7 +15,7 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { printableLine } from '../support/text.ts';
+import { manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 
 export interface PublishedRun {
@@ -28,33 +28,15 @@ export type Manifests = ReturnType<typeof createManifests>;
 /** An object with invalid content: exit code 1. */
 class UnreadableObject extends CommandError {}
 
-/** A pointer or manifest of an earlier release: exit code 1. */
-class EarlierObject extends UnreadableObject {
-  constructor(key: string) {
-    super(`${earlierText(key)}: ${ERRORS.EarlierRelease.advice}`, RUN_FAILED);
-  }
-}
-
-type Warn = (sentence: string, error: Error) => void;
-
 /** Reads an object that a command can do without: if its content is invalid, reports it and returns `undefined`. */
-export async function ifReadable<T>(
-  reading: Promise<T>,
-  warn: Warn,
-  kind: typeof UnreadableObject | typeof EarlierObject = UnreadableObject,
-): Promise<T | undefined> {
+export async function ifReadable<T>(reading: Promise<T>, warn: (sentence: string) => void): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
-    if (!(error instanceof kind)) throw error;
-    warn(error.message, error);
+    if (!(error instanceof UnreadableObject)) throw error;
+    warn(error.message);
     return undefined;
   }
-}
-
-/** Reads a required object: reports one of an earlier release and returns `undefined`; a damaged one is an error. */
-export function unlessEarlier<T>(reading: Promise<T>, warn: Warn): Promise<T | undefined> {
-  return ifReadable(reading, warn, EarlierObject);
 }
 
 /**
@@ -67,7 +49,8 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T | undefined> => {
     const object = await bucket.read(key).catch(refused);
     if (!object) return undefined;
-    if (isOfEarlierRelease(object.text)) throw new EarlierObject(key);
+    if (isOfEarlierRelease(object.text))
+      throw new UnreadableObject(`${earlierText(key)}: ${ERRORS.EarlierRelease.advice}`, RUN_FAILED);
     const value = parseJson(schema, object.text);
     if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} has unexpected content: another program wrote it.`, RUN_FAILED);
@@ -108,15 +91,14 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
       const found = await list(`runs/entity=${entity}/`);
       const wanted = found.filter(({ key, at }) => key.endsWith('/_manifest.json') && (!at || at >= since));
-      let earlier = 0;
+      const unread: string[] = [];
       const runs = await eachOf(wanted, async ({ key: manifestKey }) => {
-        const one = await ifReadable(manifest(manifestKey), (sentence, error) => {
-          if (error instanceof EarlierObject) earlier += 1;
-          else warn(sentence);
-        });
+        const one = await ifReadable(manifest(manifestKey), (sentence) => void unread.push(sentence));
         return one ? [{ manifestKey, manifest: one }] : [];
       });
-      if (earlier > 0) warn(`Runs of ${entity} with a manifest of an earlier release are not counted: ${earlier}.`);
+      const [first, ...others] = unread;
+      if (first !== undefined) warn(first);
+      if (others.length > 0) warn(`${manyText(others.length, 'other manifest')} of ${entity} cannot be read either.`);
       return runs.flat();
     },
   };

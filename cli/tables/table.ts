@@ -4,7 +4,7 @@ import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
-import { createManifests, type Manifests, unlessEarlier } from '../data/stored-manifests.ts';
+import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
 import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
 import { startRun } from '../runs/executions.ts';
 import { findRun } from '../runs/find-run.ts';
@@ -146,7 +146,7 @@ async function written(
   date: string,
   signal: AbortSignal,
 ): Promise<Partial<OutdatedDate>> {
-  const pointer = await unlessEarlier(createManifests(target).pointer(entity, date), printErr);
+  const pointer = await ifReadable(createManifests(target).pointer(entity, date), printErr);
   if (!pointer) return { state: 'failed', error: 'NothingPublished' };
   const { executionArn } = await startRun(target, entity, { table: { run: pointer.execution } });
   const run = await followRun(target.sfn, entity, executionArn, { signal });
