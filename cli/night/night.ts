@@ -4,8 +4,10 @@ import { timingOf } from '../../core/config/timing.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
-import type { RuleState } from '../deployment-state.ts';
+import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
 import { isDated } from '../runs/export-date.ts';
+import { OUTCOMES } from '../runs/run.ts';
+import { SIGNS } from '../runs/run-words.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -17,23 +19,36 @@ import { firstStartNeeded, lastNightOf, startsOf } from './night-starts.ts';
  * and tables (RecordNight writes it), from runs that failed or are in progress, the rules, and the published files.
  */
 
-/** The outcomes of an entity on a date: see docs/operating.md, "How a night is judged". */
-export const NIGHT_OUTCOMES = [
-  'published',
-  'warned',
-  'withoutTable',
-  'failed',
-  'quarantined',
-  'notStarted',
-  'late',
-  'running',
-  'due',
-  'paused',
-  'withoutRule',
-  'off',
-  'none',
-] as const;
-export type NightOutcome = (typeof NIGHT_OUTCOMES)[number];
+interface Described {
+  sign: string;
+  word: string;
+  /** `bad`: the date is due, and readers do not have all of it. */
+  tone?: 'good' | 'warned' | 'bad' | 'open';
+}
+
+const described = <Name extends string>(cells: Record<Name, Described>) => cells;
+
+/**
+ * The outcomes of an entity on a date: see docs/operating.md, "How a night is judged". Each has a sign, a word and a
+ * colour: the colour alone never carries the meaning.
+ */
+export const CELLS = described({
+  published: { sign: SIGNS.good, word: OUTCOMES.published.word, tone: 'good' },
+  warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning`, tone: 'warned' },
+  failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word, tone: 'bad' },
+  withoutTable: { sign: SIGNS.bad, word: `${OUTCOMES.published.word}, ${OUTCOMES.withoutTable.word}`, tone: 'bad' },
+  quarantined: { sign: SIGNS.bad, word: 'quarantined', tone: 'bad' },
+  notStarted: { sign: SIGNS.unknown, word: 'not started', tone: 'bad' },
+  late: { sign: SIGNS.unknown, word: 'late', tone: 'bad' },
+  running: { sign: SIGNS.open, word: OUTCOMES.running.word, tone: 'open' },
+  due: { sign: '◦', word: 'still to come', tone: 'open' },
+  paused: { sign: '‖', word: RULE_WORDS.paused, tone: 'bad' },
+  withoutRule: { sign: '‖', word: RULE_WORDS.withoutRule, tone: 'bad' },
+  off: { sign: '‖', word: RULE_WORDS.off },
+  none: { sign: '', word: 'nothing was due' },
+});
+export type NightOutcome = keyof typeof CELLS;
+export const NIGHT_OUTCOMES = Object.keys(CELLS) as [NightOutcome, ...NightOutcome[]];
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -208,27 +223,29 @@ function cellOf(known: EntityHistory, date: string): Cell {
   }
   const last = attempts.at(-1);
   const error = last ? last.error : (marked?.error ?? null);
-  return { entity, date, published, attempts, error, ...withoutFile(known, date, last, error) };
+  const outcome = withoutFile(known, date, last, error);
+  return { entity, date, published, attempts, error, outcome, missing: CELLS[outcome].tone === 'bad' };
 }
 
-type Judged = Pick<Cell, 'outcome' | 'missing'>;
-const missing = (outcome: NightOutcome): Judged => ({ outcome, missing: true });
-const open = (outcome: NightOutcome): Judged => ({ outcome, missing: false });
-
-function withoutFile(known: EntityHistory, date: string, last: Attempt | undefined, error: string | null): Judged {
+function withoutFile(
+  known: EntityHistory,
+  date: string,
+  last: Attempt | undefined,
+  error: string | null,
+): NightOutcome {
   if (last?.outcome === 'running') {
     const due = known.starts.find((start) => start.date === date)?.at ?? new Date(last.startedAt);
-    return isLate(known, due) ? missing('late') : open('running');
+    return isLate(known, due) ? 'late' : 'running';
   }
-  if (last?.outcome === 'quarantined' || error === 'FileQuarantined') return missing('quarantined');
-  return last || error !== null ? missing('failed') : withoutRun(known, date);
+  if (last?.outcome === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
+  return last || error !== null ? 'failed' : withoutRun(known, date);
 }
 
 /** A run may be listed this long after its start. */
 const LISTED_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */
-function withoutRun(known: EntityHistory, date: string): Judged {
+function withoutRun(known: EntityHistory, date: string): NightOutcome {
   const { facts, entity, since, newest } = known;
   const first = since && known.starts.find((start) => start.date === date && start.at >= since.time);
   const night = facts.recorded.find((one) => one.date === date);
@@ -238,15 +255,15 @@ function withoutRun(known: EntityHistory, date: string): Judged {
     date < since.date ||
     (night && !night.entities[entity] && facts.recorded.some(({ entities }) => entities[entity]))
   ) {
-    return open('none');
+    return 'none';
   }
   const rule = facts.rules[entity];
   // The time when a rule was switched off is not recorded: its last date with a run counts.
-  if (rule === 'off' && (night || date > newest)) return open('off');
-  if ((rule === 'paused' || rule === 'withoutRule') && date > newest) return missing(rule);
+  if (rule === 'off' && (night || date > newest)) return 'off';
+  if ((rule === 'paused' || rule === 'withoutRule') && date > newest) return rule;
   const lost = new Date(facts.now.getTime() - START_TRIED_HOURS * HOUR_MS - LISTED_AFTER_MS);
-  if (first.at <= lost) return missing('notStarted');
-  return isLate(known, first.at) ? missing('late') : open('due');
+  if (first.at <= lost) return 'notStarted';
+  return isLate(known, first.at) ? 'late' : 'due';
 }
 
 function isLate({ facts: { configured, now }, entity }: EntityHistory, due: Date): boolean {
@@ -254,8 +271,8 @@ function isLate({ facts: { configured, now }, entity }: EntityHistory, due: Date
 }
 
 /** Whether a file may still come without help. */
-export function isOpen({ outcome, missing }: Cell): boolean {
-  return !missing && (outcome === 'running' || outcome === 'due');
+export function isOpen({ outcome }: Cell): boolean {
+  return CELLS[outcome].tone === 'open';
 }
 
 /** Whether all data of the date is published. */

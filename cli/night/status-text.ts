@@ -1,10 +1,11 @@
 import { RULE_WORDS } from '../deployment-state.ts';
-import { CELLS, completenessText, isEnded } from '../report/night-words.ts';
+import { completenessText, isEnded } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
+import { CELLS } from './night.ts';
 import type { Status, StatusRow } from './status-schema.ts';
 
 type Stream = { isTTY?: boolean };
@@ -55,7 +56,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   return lines.flatMap((line, index) => {
     const row = rows[index - 1];
     if (!row) return [line];
-    const tone = row.missing || row.failedSince ? 'bad' : CELLS[row.state].tone;
+    const tone = row.failedSince ? 'bad' : CELLS[row.state].tone;
     return [
       tone ? paint(tone)(line) : line,
       ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${printableLine(row.advice)}`] : []),

@@ -1,7 +1,7 @@
 import { driftTexts } from '../../core/columns/column-changes.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
-import { adviceFor, type Cell, type Nights } from '../night/night.ts';
+import { adviceFor, CELLS, type Cell, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { runbookEntry } from '../runs/show-run.ts';
@@ -9,7 +9,7 @@ import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
-import { CELLS, cellText, longDate, timeText, tookText } from './night-words.ts';
+import { cellText, longDate, timeText, tookText } from './night-words.ts';
 
 /** A popover for each cell, which the button of the cell opens: the page needs no script. */
 export function factsOf(data: Nights): Markup[] {

@@ -1,8 +1,8 @@
 import { RULE_WORDS } from '../deployment-state.ts';
-import { type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
+import { CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import { CELLS, cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
+import { cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
 
 /** Most nights whose day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;

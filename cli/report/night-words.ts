@@ -1,28 +1,17 @@
 import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
-import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
-import { type Cell, type EntityNights, isOpen, isPublished, type NightOutcome, type Nights } from '../night/night.ts';
-import { OUTCOMES, type Tone } from '../runs/run.ts';
-import { SIGNS } from '../runs/run-words.ts';
+import { rulesNotes } from '../deployment-state.ts';
+import {
+  CELLS,
+  type Cell,
+  type EntityNights,
+  isOpen,
+  isPublished,
+  type NightOutcome,
+  type Nights,
+} from '../night/night.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-
-/** Sign, word and colour of each outcome: the colour alone never carries the meaning. A missing date is always red. */
-export const CELLS: Record<NightOutcome, { sign: string; word: string; tone?: Tone }> = {
-  published: { sign: SIGNS.good, word: OUTCOMES.published.word, tone: 'good' },
-  warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning`, tone: 'warned' },
-  failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word },
-  withoutTable: { sign: SIGNS.bad, word: `${OUTCOMES.published.word}, ${OUTCOMES.withoutTable.word}` },
-  quarantined: { sign: SIGNS.bad, word: 'quarantined' },
-  notStarted: { sign: SIGNS.unknown, word: 'not started' },
-  late: { sign: SIGNS.unknown, word: 'late' },
-  running: { sign: SIGNS.open, word: OUTCOMES.running.word, tone: 'open' },
-  due: { sign: '◦', word: 'still to come', tone: 'open' },
-  paused: { sign: '‖', word: RULE_WORDS.paused },
-  withoutRule: { sign: '‖', word: RULE_WORDS.withoutRule },
-  off: { sign: '‖', word: RULE_WORDS.off },
-  none: { sign: '', word: 'nothing was due' },
-};
 
 export interface Headline {
   tone: 'good' | 'bad' | 'open';
@@ -99,7 +88,6 @@ function notesOf(data: Nights, night: Cell[]): string[] {
   return [
     longDate(data.lastNight),
     ...(data.exported ? [] : completenessOf(data, data.lastNight)).map((text) => `the night is ${text}`),
-    ...otherDates(data, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
@@ -129,14 +117,6 @@ export function completenessText(
 ): string {
   const names = lacking.map((name) => (isPaused(name.split(' ')[0] ?? '') ? `${name} (paused)` : name));
   return `${complete ? 'complete' : `not complete, lacks ${names.join(', ')}`}; revision ${revision}`;
-}
-
-/** Entities whose run in this night has another date than the newest. */
-function otherDates({ lastNight }: Nights, night: Cell[]): string[] {
-  const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'none' && outcome !== 'off');
-  return [...Map.groupBy(others, ({ date }) => date)].map(
-    ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,
-  );
 }
 
 /** The outcome of a cell in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
