@@ -100,7 +100,7 @@ async function init(options: Partial<Record<string, string>>): Promise<void> {
   if (local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
   const target = { deployment, profile, region, endpointUrl };
   const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
-  printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md). Next:
+  printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md): customerUpdates is off. Next:
   ${commandFor('plan', { deployment }, { configuration })}
   ${completed('npx cdk deploy', { deployment, profile, endpointUrl })}${context}
   ${commandFor('authorize', target, { 'client-id': 'ID', port: 'PORT', run: 'leads' })}

@@ -45,7 +45,10 @@ export interface Facts {
   rules: Rules;
 }
 
-type Sources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack' | 'stackCreatedAt'>;
+type Sources = Pick<
+  Target,
+  'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'TimeZone' | 'stack' | 'stackCreatedAt'
+>;
 
 interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'now'> {
   /** Called with a sentence for each object that could not be read. */
@@ -58,7 +61,7 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
   const since = firstStartNeeded(configured, now, nights);
   const manifests = createManifests(target);
   // Read before the records, so that a run that ends in between is in at least one of them.
-  const attempts = await attemptsOf(target, since, configured.timeZone, warn);
+  const attempts = await attemptsOf(target, since, warn);
   const [recorded, newest, endedWell, rules] = await Promise.all([
     recordedNights(manifests, since, warn),
     newestRuns(manifests, warn),
@@ -71,8 +74,8 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
 }
 
 /** The exports that failed or are in progress. */
-async function attemptsOf(target: Sources, since: Date, timeZone: string, warn: Wanted['warn']): Promise<Attempt[]> {
-  const runs = await listRuns(target, { entities: [], since, failed: true, running: true, timeZone, warn });
+async function attemptsOf(target: Sources, since: Date, warn: Wanted['warn']): Promise<Attempt[]> {
+  const runs = await listRuns(target, { entities: [], since, failed: true, running: true, warn });
   return runs.flatMap((run) => {
     const { entity, date, what, outcome } = run;
     const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';

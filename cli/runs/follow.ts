@@ -66,7 +66,7 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
   const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    const options = { signal: either, onProgress: progressLines(entity, print), published, timeZone: target.TimeZone };
+    const options = { signal: either, onProgress: progressLines(entity, print), published };
     return followRun(target.sfn, entity, executionArn, options);
   };
   // If one run cannot be read, the command stops following the others too.
@@ -106,8 +106,6 @@ interface FollowOptions {
   onProgress?: (status: string, seen: EnteredState, seconds: number) => void;
   /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;
-  /** The time zone for the date of a run that ended before it had a date. */
-  timeZone?: string | undefined;
 }
 
 /**
@@ -118,7 +116,7 @@ export async function followRun(
   sfn: SFNClient,
   entity: Entity,
   executionArn: string,
-  { everyMs = 1000, signal, onProgress, published, timeZone }: FollowOptions = {},
+  { everyMs = 1000, signal, onProgress, published }: FollowOptions = {},
 ): Promise<NamedRun> {
   const look = { abortSignal: signal };
   for (;;) {
@@ -129,7 +127,7 @@ export async function followRun(
     const seconds = secondsBetween(startDate, stopDate ?? new Date());
     onProgress?.(status, seen, seconds);
     if (status !== 'RUNNING') {
-      const known = { state: seen.state, timeZone };
+      const known = { state: seen.state };
       const run = published ? (await published.complete(execution, known)).run : runOf(execution, known);
       return { ...run, entity, executionArn, seconds };
     }

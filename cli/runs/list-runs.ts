@@ -38,9 +38,8 @@ export function addList(command: Command): void {
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
-  const { TimeZone: timeZone } = target;
   const { since = sinceArgument('7d'), failed = false, running = false } = options;
-  const runs = await listRuns(target, { entities, since, failed, running, timeZone, warn: printErr });
+  const runs = await listRuns(target, { entities, since, failed, running, warn: printErr });
   if (options.json) return printJson({ runs });
   const text = runsText(runs, process.stdout, { since, failed, running });
   if (text !== '') printOut(text);
@@ -135,18 +134,16 @@ interface Wanted {
   /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed: boolean;
   running?: boolean;
-  /** The time zone that decides the date of a run. */
-  timeZone: string;
   /** Called with a sentence for each part that cannot be read. */
   warn: (sentence: string) => void;
 }
 
 /** Runs from Step Functions combined with their manifests, newest first. */
 export async function listRuns(
-  target: ExportMachine & Pick<Target, 's3' | 'BucketName'>,
+  target: ExportMachine & Pick<Target, 's3' | 'BucketName' | 'TimeZone'>,
   wanted: Wanted,
 ): Promise<Run[]> {
-  const { since, failed, running, timeZone, warn } = wanted;
+  const { since, failed, running, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
   const manifests = failed || running ? new Map<string, Joined>() : await published.since(entities, since);
@@ -159,7 +156,7 @@ export async function listRuns(
   }
   return eachOf(executions, async (execution) => {
     const waiting = execution.status === 'RUNNING' ? await waitOf(target, execution, warn) : undefined;
-    return (await published.complete(execution, { timeZone, waiting })).run;
+    return (await published.complete(execution, { waiting })).run;
   });
 }
 

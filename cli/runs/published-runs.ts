@@ -23,7 +23,10 @@ export type Published = ReturnType<typeof createPublished>;
  * Reads from the bucket which runs are published. Each pointer is read once. If the bucket cannot be read, this is
  * reported once, and runs are shown without these facts: the bucket may be why a run failed.
  */
-export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn: (sentence: string) => void) {
+export function createPublished(
+  target: Pick<Target, 's3' | 'BucketName' | 'TimeZone'>,
+  warn: (sentence: string) => void,
+) {
   const manifests = createManifests(target);
   const pointers = new Map<string, Promise<Pointer | undefined>>();
   const listed = new Map<string, Joined>();
@@ -35,14 +38,9 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     return reading;
   };
   const standingOf = async (manifest: Manifest): Promise<Standing> => {
-    const { execution } = manifest;
     const { entity, date } = manifest.run;
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
-    if (execution === latest?.execution) return 'latest';
-    if (execution === ofDate?.execution) return 'current';
-    // Only pointers count: a run may have failed after it wrote its manifest. No pointer ever named an unpublished file.
-    if (manifest.state === 'unpublished') return null;
-    return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
+    return standingBy(manifest, latest, ofDate);
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -80,7 +78,11 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return listed;
     },
     /** A run with its facts from the bucket: its manifest, its standing, and the published runs if it failed. */
-    complete: async (execution: Execution, known: RunContext = {}): Promise<{ run: Run; own?: Joined | undefined }> => {
+    complete: async (
+      execution: Execution,
+      found: Pick<RunContext, 'state' | 'waiting'> = {},
+    ): Promise<{ run: Run; own?: Joined | undefined }> => {
+      const known = { ...found, timeZone: target.TimeZone };
       const run = runOf(execution, known);
       const { entity, outcome, of, status, date } = run;
       const isUnpublished = outcome === 'running' && !known.state?.manifestKey;
@@ -93,6 +95,14 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return { run: runOf(execution, { ...known, published: own, readers }), own };
     },
   };
+}
+
+function standingBy(manifest: Manifest, latest: Pointer | undefined, ofDate: Pointer | undefined): Standing {
+  if (manifest.execution === latest?.execution) return 'latest';
+  if (manifest.execution === ofDate?.execution) return 'current';
+  // Only pointers count: a run may have failed after it wrote its manifest. No pointer ever named an unpublished file.
+  if (manifest.state === 'unpublished') return null;
+  return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
 }
 
 function readerOf(pointer: Pointer | undefined): Readers['latest'] {

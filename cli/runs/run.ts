@@ -16,18 +16,17 @@ export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
 interface Described {
   /** The outcome in the column of a table. */
   word: string;
+  /** `bad`: a person has to act, unless a later run was published. */
   tone: Tone;
-  /** A person has to act, unless a later run was published. */
-  needsPerson: boolean;
 }
 
-const good = (word: string): Described => ({ word, tone: 'good', needsPerson: false });
-const idle = (word: string): Described => ({ word, tone: 'idle', needsPerson: false });
-const bad = (word: string): Described => ({ word, tone: 'bad', needsPerson: true });
+const good = (word: string): Described => ({ word, tone: 'good' });
+const idle = (word: string): Described => ({ word, tone: 'idle' });
+const bad = (word: string): Described => ({ word, tone: 'bad' });
 
 /** The possible outcomes of a run. `run-words.ts` has the sentences. */
 export const OUTCOMES = {
-  running: { word: 'under way', tone: 'open', needsPerson: false },
+  running: { word: 'under way', tone: 'open' },
   published: good('published'),
   /** The file is stored but not published, because its plan is not the configured one. */
   stored: good('stored'),
@@ -267,7 +266,7 @@ export function fileStateOf({ manifest: { state }, standing }: Pick<Joined, 'man
 /** Whether a person has to act: not if another run is published for the date. */
 function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | undefined)[]): boolean {
   const ofDate = readers?.ofDate?.run;
-  return OUTCOMES[outcome].needsPerson && (ofDate === undefined || own.includes(ofDate));
+  return OUTCOMES[outcome].tone === 'bad' && (ofDate === undefined || own.includes(ofDate));
 }
 
 function dateOf(state: RunState | undefined, published: Joined | undefined): string | undefined {

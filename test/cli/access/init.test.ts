@@ -37,7 +37,7 @@ test('without a terminal, init takes its answers from options and writes no defa
   expect(written()).toEqual({ crm });
   expect(files()).toEqual(['prod.json']);
   expect(stdout.split('\n')).toEqual([
-    `Written: ${file}. Every other setting has its default (docs/configuration.md). Next:`,
+    `Written: ${file}. Every other setting has its default (docs/configuration.md): customerUpdates is off. Next:`,
     `  npx --no -- crm-export plan --configuration ${file} --deployment prod`,
     `  npx cdk deploy -c deployment=prod -c configuration=${file}`,
     '  npx --no -- crm-export authorize --client-id ID --port PORT --run leads --deployment prod',

@@ -11,6 +11,7 @@ import { aRun } from '../support/a-run.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
+import { stack } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';
 
 useCommands({ list: addList });
@@ -24,7 +25,7 @@ const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
   stop: '2026-11-20T01:00:12.000Z',
   ...more,
 });
-const wanted = { entities: [], since: new Date('2026-11-01'), failed: false, timeZone: 'Asia/Jerusalem' };
+const wanted = { entities: [], since: new Date('2026-11-01'), failed: false };
 const silent = { ...wanted, warn: () => undefined };
 
 test('--since accepts a duration or a date, and refuses anything else', () => {
@@ -34,11 +35,13 @@ test('--since accepts a duration or a date, and refuses anything else', () => {
   expect(sinceArgument('2026-11-01', NOW)).toEqual(new Date('2026-11-01T00:00:00Z'));
   for (const text of ['', '7', 'd', '-1d', 'yesterday', '2026-02-30'])
     expect(() => sinceArgument(text, NOW)).toThrow(/7d or 2w/);
+  expect(() => sinceArgument('2026-11-21', NOW)).toThrow('is in the future');
 });
 
 test('a run is joined with its manifest; a failed run has its error and the date that it computed', async () => {
   const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
   const cloud = await aws(
+    stack({ TimeZone: 'Asia/Jerusalem' }),
     executions([
       execution('late', { ...late, error: 'RateLimited', cause: 'Too many.' }),
       execution('asked', {
@@ -124,8 +127,9 @@ test('manifests of an earlier release are not listed, and are reported once', as
   const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
   expect(told.sort()).toEqual([
-    'Runs of leads with a manifest of an earlier release are not counted: 2.',
+    '1 other manifest of leads cannot be read either.',
     `${earlierText('published/entity=leads/latest.json')}: ${ERRORS.EarlierRelease.advice}`,
+    `${earlierText('runs/entity=leads/run=x/_manifest.json')}: ${ERRORS.EarlierRelease.advice}`,
   ]);
 });
 

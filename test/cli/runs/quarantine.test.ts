@@ -102,7 +102,7 @@ async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean
   return cloud;
 }
 const asked = { since: new Date('2026-11-19T12:00:00Z'), failed: false };
-const wanted = { ...asked, entities: ['leads' as const], timeZone: 'UTC', warn: () => undefined };
+const wanted = { ...asked, entities: ['leads' as const], warn: () => undefined };
 const textOf = async (cloud: Awaited<ReturnType<typeof cloudWith>>, name: string) =>
   shownText(await showRun(cloud.target, name, cloud.endpoint), {});
 

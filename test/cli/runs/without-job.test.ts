@@ -11,7 +11,7 @@ import { useCommands } from '../support/run-cli.ts';
 useCommands({ retry: addRetry });
 
 const since = new Date('2026-11-20T00:00:00Z');
-const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };
+const wanted = { entities: [], since, failed: false, warn: () => undefined };
 
 /** The runs of a rule with two starts on a night whose event was delivered twice; newest first. */
 const night: Execution[] = [

@@ -113,7 +113,7 @@ test('retry of a run without its table writes only the table; with --fresh it ex
 
 test('list, show and follow report a run as published without its table', async () => {
   const { cli, target } = await cloudWith();
-  const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
+  const wanted = { entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
   const [row] = await listRuns(target, wanted);
   const shown = await cli('show', NIGHT);
 
@@ -127,7 +127,7 @@ test('list, show and follow report a run as published without its table', async 
 
 test('list, show and follow report an execution that wrote only a table as such', async () => {
   const { cli, target } = await cloudWith([superseded, written]);
-  const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
+  const wanted = { entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
   const rows = (await listRuns(target, wanted)).filter(({ what }) => what === 'table');
 
   expect(rows.map(({ date, rows, bytes }) => [date, rows, bytes])).toEqual([
