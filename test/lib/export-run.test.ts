@@ -51,14 +51,6 @@ describe('an execution that releases a stored file', () => {
 
     expect(way(run)).toBe('BeginRun PublishFile RecordNight ExportPublished');
   });
-
-  test('waits and continues if one invocation is not enough', async () => {
-    const answers = [{ outcome: 'CONTINUE', waitSeconds: 1 }, PUBLISHED];
-
-    const run = await walk({ PublishFile: answers }, { input });
-
-    expect(way(run)).toBe('BeginRun PublishFile WaitBeforePublish PublishFile RecordNight ExportPublished');
-  });
 });
 
 describe('an execution that writes the table of a published file', () => {
@@ -134,15 +126,6 @@ describe('a slow run', () => {
 
     expect(run.status).toBe('SUCCEEDED');
     expect(way(run)).toContain('DownloadFile WaitBeforeCheck CheckStatus DownloadFile PublishFile');
-  });
-
-  test('continues in another invocation if one could not verify the whole file', async () => {
-    const CONTINUE = { outcome: 'CONTINUE', waitSeconds: 1 };
-
-    const run = await walk({ ...HAPPY, PublishFile: [CONTINUE, PUBLISHED] });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toContain('PublishFile WaitBeforePublish PublishFile RecordNight ExportPublished');
   });
 
   test.each([

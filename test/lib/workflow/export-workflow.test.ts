@@ -17,17 +17,6 @@ const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];
 const state = (id: string) => stateOf(definition, id);
 
-/** Errors before the function ran. */
-const NOT_INVOKED = [
-  'Lambda.TooManyRequestsException',
-  'Lambda.ResourceConflictException',
-  'Lambda.ResourceNotReadyException',
-  'Lambda.EC2ThrottledException',
-  'Lambda.EC2UnexpectedException',
-  'Lambda.ENILimitReachedException',
-  'Lambda.SubnetIPAddressLimitReachedException',
-];
-
 const SUCCESSES = [
   'AlreadyStarted',
   'ChangesUpToDate',
@@ -166,16 +155,6 @@ describe.each(steps)('the step %s', (id) => {
     for (const { MaxAttempts } of task.Retry ?? []) expect(MaxAttempts).toBeGreaterThan(0);
   });
 
-  test('retries throttled invocations for at least half an hour, separately and without jitter', () => {
-    const [throttled, ...others] = task.Retry ?? [];
-
-    expect(throttled).toMatchObject({ ErrorEquals: NOT_INVOKED, JitterStrategy: 'NONE' });
-    const delays = throttled ? delaysOf(throttled) : [];
-    expect(sum(delays)).toBeGreaterThanOrEqual(30 * 60);
-    expect(Math.max(...delays)).toBe(300);
-    for (const { JitterStrategy } of others) expect(JitterStrategy).toBe('FULL');
-  });
-
   test('waits for the platform as long as the comment in step-task.ts says', () => {
     const expected = [
       [15, 30, 60, 120, 240, 300, 300, 300, 300, 300],
@@ -186,10 +165,6 @@ describe.each(steps)('the step %s', (id) => {
     expect(task.Retry?.map(delaysOf)).toEqual(id === 'CreateExport' ? expected.slice(0, 1) : expected);
     expect(expected.map(sum)).toEqual([1965, 122, 15]);
   });
-});
-
-test('CreateExport is invoked again only if its function did not run, because each run may make an export', () => {
-  expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual(NOT_INVOKED);
 });
 
 test('every run that has begun is recorded in its night', () => {
