@@ -5,7 +5,7 @@ import { LARGEST_FILE_BYTES } from '../../core/config/file-settings.ts';
 import { combineCrc32, crc32Text, crc32Value } from '../../transfer/base/crc32.ts';
 import { LIMITS as IN_LIFE } from '../../transfer/base/limits.ts';
 import { partBytesFor, partsOf } from '../../transfer/base/parts.ts';
-import { Connections, contiguousEnd, type Segment, Segments } from '../../transfer/strategies/ranged.ts';
+import { Connections, contiguousEnd } from '../../transfer/strategies/ranged.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import type { FaultScript } from '../support/strict-store/types.ts';
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
@@ -127,70 +127,10 @@ describe('connections', () => {
   });
 });
 
-describe('segments', () => {
-  const partsFor = (count: number) => partsOf(count * 10, 10);
+test('a GET ends at a part that is already stored', () => {
+  const [part, ...others] = partsOf(60, 10).filter(({ number }) => number !== 3);
 
-  type Move = readonly ['take' | 'begin' | 'release', number];
-
-  /** Makes connections take, fetch and leave segments by a script, then fetches the rest. */
-  function fetchedBy(segments: Segments, script: readonly Move[]): number[] {
-    const taken: Segment[] = [];
-    const begun: number[] = [];
-    const begin = (segment: Segment | undefined) => {
-      const part = segment?.parts.shift();
-      if (part) begun.push(part.number);
-      return part !== undefined;
-    };
-    const moves = {
-      take: () => taken.push(...[segments.take()].filter((segment) => segment !== undefined)),
-      begin: (at: number) => begin(taken[at % taken.length]),
-      release: (at: number) => {
-        const [segment] = taken.splice(at % taken.length, 1);
-        if (segment) segment.taken = false;
-      },
-    };
-    for (const [move, at] of script) moves[move](at);
-    for (let segment = segments.take(); segment; segment = segments.take()) while (begin(segment));
-    for (const segment of taken) while (begin(segment));
-    return begun;
-  }
-
-  test('give every part to exactly one connection, for any order of work stealing', () => {
-    const move = fc.constantFrom('take' as const, 'begin' as const, 'begin' as const, 'release' as const);
-    const script = fc.array(fc.tuple(move, fc.nat(7)), { maxLength: 80 });
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 8 }), script, (count, most, moves) => {
-        const segments = new Segments(partsFor(count), most);
-
-        const begun = fetchedBy(segments, moves);
-
-        expect(segments.left).toBe(false);
-        expect(begun.toSorted((a, b) => a - b)).toEqual(partsFor(count).map(({ number }) => number));
-      }),
-    );
-  });
-
-  test('are equal and contiguous at first, one for each connection', () => {
-    const segments = new Segments(partsFor(16), 4);
-
-    const firsts = [1, 2, 3, 4].map(() => {
-      const [part, ...others] = segments.take()?.parts ?? [];
-      return part && [part.from, contiguousEnd(part, others)];
-    });
-
-    expect(firsts).toEqual([
-      [0, 40],
-      [40, 80],
-      [80, 120],
-      [120, 160],
-    ]);
-  });
-
-  test('end at a part that is already stored', () => {
-    const [part, ...others] = partsFor(6).filter(({ number }) => number !== 3);
-
-    expect(part && contiguousEnd(part, others)).toBe(20);
-  });
+  expect(part && contiguousEnd(part, others)).toBe(20);
 });
 
 describe('the strategy', () => {

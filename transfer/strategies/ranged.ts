@@ -132,14 +132,14 @@ export function contiguousEnd({ to }: Part, following: readonly Part[]): number 
 }
 
 /** Parts that have not begun, which one connection fetches in order. */
-export interface Segment {
+interface Segment {
   parts: Part[];
   /** Whether a connection works on this segment. */
   taken: boolean;
 }
 
 /** The missing parts. An idle connection takes half of the longest remaining segment, so that all end together. */
-export class Segments {
+class Segments {
   readonly #segments: Segment[];
 
   constructor(parts: readonly Part[], connections: number) {

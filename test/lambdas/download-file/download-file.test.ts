@@ -4,14 +4,13 @@ import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
-import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { CANARY, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
-import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { asked, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE } from '../../support/origin/origin.ts';
-import { TROUBLE } from '../../support/strict-store/strict-store.ts';
-import { failing, PART } from '../../support/transfers.ts';
+import { PART } from '../../support/transfers.ts';
 import { zipOf } from '../../support/zip.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
@@ -71,38 +70,6 @@ test('never puts the download address into an answer or the log', async () => {
   const said = JSON.stringify([answer, stored, deps.log.lines]);
   for (const secret of [CANARY, 'signature', servers.origin.address]) expect(said).not.toContain(secret);
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { key: KEY } }]);
-});
-
-test('sends the file server no CRM credential, and requests no compression', async () => {
-  const file = servers.origin.file({ size: 10 });
-
-  await downloadFile(runState(), servers.depsFor(file));
-
-  expect(file.requests[0]?.headers).toMatchObject({ 'accept-encoding': 'identity' });
-  expect(file.requests[0]?.headers).not.toHaveProperty('authorization');
-});
-
-test('a deployed stack refuses http addresses, also on loopback', async () => {
-  const file = servers.origin.file({ size: 10 });
-  const addresses = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test' };
-  const deps = servers.depsFor(file, { deployment: deployment({ local: false, crm: addresses }) });
-
-  const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
-
-  expect(error.message).toContain('does not begin with https:');
-  expect(file.requests).toEqual([]);
-});
-
-test('refuses a host that is not in crm.fileHosts, and names it', async () => {
-  const crm = { baseUrl: 'https://a.test/api/v1', authUrl: 'https://a.test', fileHosts: ['files.test'] };
-  const deps = servers.depsFor(servers.origin.file({ size: 10 }), {
-    deployment: deployment({ local: false, crm }),
-    crm: fakeCrm(asked({ url: `https://others.test/x?signature=${CANARY}` })),
-  });
-
-  const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
-
-  expect(error.message).toContain('leads to others.test, which is not in crm.fileHosts');
 });
 
 test.each<[string, Behaviour, string, string]>([
@@ -207,16 +174,6 @@ test('ends in ExportNotFound if the export is unknown at the deadline', async ()
   await failureOf(askedAgain('2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z', unknown), 'ExportNotFound');
 });
 
-test('requests a new link if one expires in the middle of a file, and continues at the byte', async () => {
-  const file = servers.origin.file({ size: 6 * PART, script: cutInThirdPart(EXPIRED) });
-  const crm = fakeCrm(linkTo(file), linkTo(file));
-
-  const answer = await downloadFile(runState(), servers.depsFor(file, { crm }));
-
-  expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 6 * PART } });
-  expect(file.requests.map(({ offset }) => offset / PART)).toEqual([0, 1, 2.5, 2.5]);
-});
-
 test('waits while links are refused, and ends in DownloadLinkExpired at the deadline', async () => {
   const file = servers.origin.file({ size: 100, script: always(EXPIRED) });
 
@@ -240,41 +197,6 @@ test('requests again if a web page arrives, then ends in FileRejected and stores
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });
 
-test.each(SIZES)('a repeated step finds %s already stored and gives the same answer', async (_, size) => {
-  const file = servers.origin.file({ size });
-
-  const answers = [
-    await downloadFile(runState(), servers.depsFor(file)),
-    await downloadFile(runState(), servers.depsFor(file)),
-  ];
-
-  expect(answers[1]).toEqual(answers[0]);
-  expect(servers.store.uploads()).toEqual([]);
-});
-
-test('ends in StorageConflict if the run already stored another file, and keeps that file', async () => {
-  const size = 5 * PART;
-  const other = servers.origin.file({ size });
-  await downloadFile(runState(), servers.depsFor(other));
-
-  await failureOf(downloadFile(runState(), servers.depsFor(servers.origin.file({ size }))), 'StorageConflict');
-
-  expect(servers.store.object(KEY)?.body.equals(other.bytes())).toBe(true);
-  expect(servers.store.uploads()).toEqual([]);
-});
-
-test('ends in StorageDenied if the bucket refuses', async () => {
-  servers.store.settings.faults = failing('PutObject', TROUBLE.accessDenied);
-
-  await failureOf(downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 100 }))), 'StorageDenied');
-});
-
-test.each([0, -2])('with %d seconds left, starts nothing and answers CONTINUE', async (seconds) => {
-  const deps = servers.depsFor(servers.origin.file({ size: 100 }), { secondsLeft: () => seconds });
-
-  expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'CONTINUE', moving: { invocations: 1 } });
-});
-
 test('rejects a file with an undeclared end unless the configuration allows it', async () => {
   const file = servers.origin.file({ size: 100, script: always({ framing: 'close', ignoreRange: true }) });
   const allowing = servers.depsFor(file, { deployment: oneConnection({ allowUndeclaredEnd: true }) });
@@ -284,27 +206,4 @@ test('rejects a file with an undeclared end unless the configuration allows it',
 
   expect(error.message).toContain('without a length');
   expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
-});
-
-test('restarts if the file changes during the download, and counts the restarts', async () => {
-  const changed = servers.origin.file({ size: 6 * PART, seed: 77, etag: '"new"' });
-  const later: Behaviour = { seed: 77, etag: '"new"' };
-  const script = cutInThirdPart(...Array<Behaviour>(9).fill(later));
-
-  const deps = servers.depsFor(servers.origin.file({ size: 6 * PART, script }));
-  const first = await downloadFile(runState(), deps);
-  const answer = await downloadFile(goingOn(first.moving), deps);
-
-  expect(answer).toMatchObject({ outcome: 'STORED', file: { restarts: 1 } });
-  expect(servers.store.object(KEY)?.body.equals(changed.bytes())).toBe(true);
-  expect(servers.store.uploads()).toEqual([]);
-});
-
-test('ends in DownloadTooLarge above maxBytes, and leaves no object and no upload', async () => {
-  const file = servers.origin.file({ size: 5 * PART });
-  const deps = servers.depsFor(file, { deployment: oneConnection({ maxBytes: 3 * PART }) });
-
-  await failureOf(downloadFile(runState(), deps), 'DownloadTooLarge');
-
-  expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });

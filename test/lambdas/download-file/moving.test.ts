@@ -83,19 +83,6 @@ describe('an invocation whose time is up', () => {
   });
 });
 
-test('records the upload of a large file in the state before it stores a byte', async () => {
-  const file = servers.origin.file({ size: SIZE });
-  const limits = { recordFromBytes: SIZE };
-
-  const first = await downloadFile(runState(), servers.depsFor(file, { limits }));
-
-  expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 1, moving: { upload: { key: KEY, size: SIZE } } });
-  expect(servers.store.uploads()).toEqual([{ id: first.moving?.upload?.uploadId, key: KEY, parts: 0 }]);
-
-  const second = await downloadFile(goingOn(first.moving), servers.depsFor(file, { limits }));
-  expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE } });
-});
-
 test('restarts if the upload no longer exists', async () => {
   const file = servers.origin.file({ size: SIZE });
   const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
