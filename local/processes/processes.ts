@@ -16,15 +16,12 @@ export type StartOptions = {
   record: RunRecord;
 };
 
-/** How a process ended: an exit code, or the signal that ended it. */
-type ExitStatus = { code: number | null; signal: NodeJS.Signals | null };
-
 /** A process that was started, leader of its own process group. */
 export type RunningProcess = {
   pid: number;
   logFile: string;
-  /** Resolves when the process itself has ended, for any reason. */
-  exited: Promise<ExitStatus>;
+  /** Resolves when the process itself has ended: its exit code, or null after a signal. */
+  exited: Promise<number | null>;
   /** Ends the process and all that it started (SIGTERM, after 5 seconds SIGKILL). Resolves when all are gone. */
   stop(): Promise<void>;
 };
@@ -35,8 +32,8 @@ export type CommandOptions = StartOptions & {
   signal?: AbortSignal | undefined;
 };
 
-/** How a command ended, and all that it printed. */
-type CommandResult = ExitStatus & { lines: string[]; logFile: string };
+/** How a command ended, as in `exited`, and all that it printed. */
+type CommandResult = { code: number | null; lines: string[]; logFile: string };
 
 /** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
@@ -62,10 +59,10 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
   const abort = () => void running.stop();
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    const status = await running.exited;
+    const code = await running.exited;
     await running.stop(); // ends remaining processes of its group, which may hold its output open
     await reading;
-    return { ...status, lines, logFile: running.logFile };
+    return { code, lines, logFile: running.logFile };
   } finally {
     signal?.removeEventListener('abort', abort);
     signal?.throwIfAborted();
@@ -94,7 +91,7 @@ async function launch({ name, command, args, env, record, cwd = record.workDir }
     const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
     throw new EnvironmentError(message, { cause });
   }
-  const exited = once(child, 'exit').then(([code, signal]): ExitStatus => ({ code, signal }));
+  const exited = once(child, 'exit').then(([code]): number | null => code);
   const leader = record.add(name, pid);
   const stop = async () => {
     await endGroups([leader]);
