@@ -6,7 +6,7 @@ import { beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../cli/support/target.ts';
 import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
-import { approveConsent } from '../../sandbox/approve.ts';
+import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
@@ -64,15 +64,6 @@ function terminalAt(name: string, [command = '', ...args]: string[], env: NodeJS
   return inTerminal(['cli/main.js', command, ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
-/** Allows access in a browser elsewhere, which cannot reach the callback. Returns the address that it shows. */
-async function addressAfterConsent(url: string): Promise<string> {
-  const page = await (await fetch(url)).text();
-  const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  const body = new URLSearchParams({ transaction, decision: 'allow' });
-  const answer = await fetch(new URL('/auth/authorize', url), { method: 'POST', body, redirect: 'manual' });
-  return answer.headers.get('location') ?? '';
-}
-
 /** A program in the place of the browser, which notes its arguments. @returns the folder for PATH, and the arguments */
 async function browser() {
   const dir = await mkdtemp(join(tmpdir(), 'browser-'));
@@ -99,7 +90,7 @@ test('asks for secret and address without showing them, and prints no token', as
   expect(page.headers.get('location')).toBe(url);
   type('what now\r');
   await shows(/This was not understood\./);
-  const address = await addressAfterConsent(url);
+  const { href: address } = await answerConsent(url, 'allow');
   type(`${address}\r`);
 
   expect(await ended, shown()).toBe(0);

@@ -4,7 +4,7 @@ import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { type AuthorizeOptions, authorize } from '../../cli/access/authorize-flow.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
-import { approveConsent } from '../../sandbox/approve.ts';
+import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox-settings.ts';
 import { deployment } from '../support/builders.ts';
@@ -30,15 +30,6 @@ async function setting(options: SandboxOptions = {}, crmOptions: Partial<Authori
   };
   const tokenCalls = () => sandbox.ledger.calls({ kind: 'token' });
   return { sandbox, places, crm, clientId, clientSecret, go, nothingStored, tokenCalls };
-}
-
-/** Acts as the browser of a person; returns the last redirect address. */
-async function redirectOf(url: string, decision = 'allow'): Promise<URL> {
-  const page = await fetch(url, { redirect: 'manual' });
-  const transaction = /name="transaction" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
-  const body = new URLSearchParams({ transaction, decision });
-  const answer = await fetch(new URL('/auth/authorize', url), { method: 'POST', body, redirect: 'manual' });
-  return new URL(page.headers.get('location') ?? answer.headers.get('location') ?? '');
 }
 
 function paste() {
@@ -113,7 +104,7 @@ describe('a person who consents', () => {
     const seen: string[] = [];
     const onUrl = async (url: string, redirectUri: string) => {
       seen.push(redirectUri);
-      const back = await redirectOf(url);
+      const back = await answerConsent(url, 'allow');
       back.hostname = '127.0.0.1';
       return fetch(back);
     };
@@ -309,7 +300,7 @@ describe('before the command asks for consent', () => {
 describe('a CRM that grants less than needed', () => {
   test('after a denial, ends in access_denied and stores nothing', async () => {
     const { go, nothingStored } = await setting();
-    const onUrl = async (url: string) => fetch(await redirectOf(url, 'deny'));
+    const onUrl = async (url: string) => fetch(await answerConsent(url, 'deny'));
     await expect(go({ onUrl })).rejects.toMatchObject({
       exitCode: 1,
       message: 'The CRM refused the authorization: access_denied.',
@@ -422,7 +413,7 @@ describe('a person without a browser on this machine', () => {
     const { go, places, sandbox } = await setting();
     const { stream, said, input } = paste();
     const onUrl = async (url: string) => {
-      const back = await redirectOf(url);
+      const back = await answerConsent(url, 'allow');
       stream.write(`${back.href.replace(/state=[^&]*/, 'state=another')}\n  ${back.href}  \n`);
     };
     await go({ paste: input, onUrl, redirectUri: 'https://localhost:8443/elsewhere' });
@@ -435,7 +426,7 @@ describe('a person without a browser on this machine', () => {
     const { go, places, tokenCalls, sandbox } = await setting();
     const { stream, input } = paste();
     const onUrl = async (url: string) => {
-      const back = await redirectOf(url);
+      const back = await answerConsent(url, 'allow');
       stream.write(`${back.href}\n${back.href}\n`);
       await Promise.all([fetch(back).catch(() => undefined), fetch(back).catch(() => undefined)]);
     };

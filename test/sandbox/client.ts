@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { answerConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../sandbox/sandbox-settings.ts';
 
@@ -82,17 +83,8 @@ export function authorizeUrl(sandbox: Sandbox, change: Record<string, string> = 
   return `${sandbox.authUrl}/authorize?${query}`;
 }
 
-/** Presses a button of the consent page and returns where the browser is sent. */
-export async function press(sandbox: Sandbox, decision: 'allow' | 'deny', change = {}): Promise<URL> {
-  const page = await (await fetch(authorizeUrl(sandbox, change))).text();
-  const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  const body = new URLSearchParams({ transaction, decision });
-  const answer = await fetch(`${sandbox.authUrl}/authorize`, { method: 'POST', body, redirect: 'manual' });
-  return new URL(answer.headers.get('location') ?? '');
-}
-
 export async function consentCode(sandbox: Sandbox): Promise<string> {
-  return (await press(sandbox, 'allow')).searchParams.get('code') ?? '';
+  return (await answerConsent(authorizeUrl(sandbox), 'allow')).searchParams.get('code') ?? '';
 }
 
 const tokenBody = z.object({

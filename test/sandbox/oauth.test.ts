@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { answerConsent } from '../../sandbox/approve.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { apiOf, authorizeUrl, CALLBACK, consentCode, exchange, press, refresh, sandboxFor } from './client.ts';
+import { apiOf, authorizeUrl, CALLBACK, consentCode, exchange, refresh, sandboxFor } from './client.ts';
 
 async function accepts(sandbox: Sandbox, accessToken: string): Promise<boolean> {
   return (await apiOf(sandbox, accessToken)('GET', '/leads/fields')).ok;
@@ -8,7 +9,7 @@ async function accepts(sandbox: Sandbox, accessToken: string): Promise<boolean> 
 
 test('Allow redirects with code, state and issuer, and the code gives the scopes', async () => {
   const sandbox = await sandboxFor({ accessTokenSeconds: 120 });
-  const { origin, pathname, searchParams } = await press(sandbox, 'allow');
+  const { origin, pathname, searchParams } = await answerConsent(authorizeUrl(sandbox), 'allow');
   expect(`${origin}${pathname}`).toBe(CALLBACK);
   expect(Object.fromEntries(searchParams)).toMatchObject({ state: 'a state', iss: sandbox.authUrl });
   const { status, body } = await exchange(sandbox, searchParams.get('code') ?? '');
