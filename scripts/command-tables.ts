@@ -33,16 +33,6 @@ interface Right {
   commands: string[];
 }
 
-/** The rights for the checks of a command. A check without its right is skipped and reported by name. */
-function rightsOfChecks(command: string, checks: Pick<Question, 'option' | 'rights'>[]): Right[] {
-  return checks.flatMap(({ option, rights }) =>
-    rights.map((right) => {
-      const [action = '', on = ''] = right.split(' on ');
-      return { action, on, commands: [option ? `${command} ${option}` : command] };
-    }),
-  );
-}
-
 /** Commands that read and write the grant. Like a run, `probe` refreshes a grant that is due. */
 const GRANT = ['authorize', 'probe'];
 
@@ -62,85 +52,66 @@ const NEEDING_SETTINGS = [
   'doctor',
 ];
 
-const RIGHTS: Right[] = [
-  { action: 'cloudformation:GetTemplate', on: 'the stack', commands: NEEDING_SETTINGS },
-  {
-    action: 'cloudformation:ListStacks',
-    on: '`*`',
-    commands: ['status --all-deployments'],
-  },
-  { action: 'cloudwatch:DescribeAlarms', on: '`*`', commands: ['status'] },
-  {
-    action: 'states:StartExecution',
-    on: 'ExportRun',
-    commands: ['start', 'retry', 'backfill', 'release', 'table', 'authorize --run'],
-  },
-  { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
-  {
-    action: 'states:DescribeExecution',
-    on: 'executions of ExportRun',
-    commands: [...FINDING_RUNS, 'start --wait', 'authorize --run'],
-  },
-  {
-    action: 'states:GetExecutionHistory',
-    on: 'executions of ExportRun',
-    commands: [...FOLLOWING, 'retry', 'backfill', 'list', 'show', 'stop'],
-  },
-  { action: 'states:StopExecution', on: 'executions of ExportRun', commands: ['stop'] },
-  {
-    action: 's3:GetObject',
-    on: '`published/*`, `runs/*`',
-    commands: [...EXPORTS, ...FOLLOWING, 'readers --tag'],
-  },
-  { action: 's3:GetObject', on: '`tables/*`', commands: ['diff', 'table --outdated', 'readers --tag'] },
-  { action: 's3:DeleteObject', on: '`tables/*`, `changes/*`', commands: ['table --outdated'] },
-  { action: 's3:PutObjectTagging', on: '`runs/*`, `tables/*`, `changes/*`', commands: ['readers --tag'] },
-  { action: 'cloudformation:ListStackResources', on: 'the stack', commands: ['readers'] },
-  { action: 's3:ListBucket', on: 'the bucket', commands: READING },
-  { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: ['logs'] },
-  {
-    action: 'events:DescribeRule',
-    on: 'the rules',
-    commands: ['status', 'report', 'plan', 'pause', 'resume'],
-  },
-  { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
-  { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
-  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: [...GRANT, 'status'] },
-  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: GRANT },
-  { action: 'dynamodb:GetItem', on: 'the ledger', commands: [...GRANT, 'status'] },
-  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: GRANT },
-  { action: 's3:GetObject', on: '`changes/*`', commands: ['changes', 'table --outdated', 'readers --tag'] },
-  { action: 's3:PutObject', on: '`changes/*/head.json`', commands: ['changes --release'] },
-  { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
-  { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
-  { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
-  { action: 'states:StartExecution', on: 'CustomerUpdates', commands: ['update'] },
-  { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
-  { action: 'states:DescribeExecution', on: 'executions of CustomerUpdates', commands: ['update', 'update-status'] },
-  { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
-  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: [...GRANT, 'status'] },
-  {
-    action: 'kms:GenerateDataKey',
-    on: 'the key, through S3',
-    commands: ['update', 'changes --release'],
-  },
-  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: GRANT },
-];
+/** The commands that need each right, written as the checks of `doctor` and `verify` write theirs. */
+const RIGHTS: Record<string, string[]> = {
+  'cloudformation:GetTemplate on the stack': NEEDING_SETTINGS,
+  'cloudformation:ListStacks on `*`': ['status --all-deployments'],
+  'cloudwatch:DescribeAlarms on `*`': ['status'],
+  'states:StartExecution on ExportRun': ['start', 'retry', 'backfill', 'release', 'table', 'authorize --run'],
+  'states:ListExecutions on ExportRun': FINDING_RUNS,
+  'states:DescribeExecution on executions of ExportRun': [...FINDING_RUNS, 'start --wait', 'authorize --run'],
+  'states:GetExecutionHistory on executions of ExportRun': [...FOLLOWING, 'retry', 'backfill', 'list', 'show', 'stop'],
+  'states:StopExecution on executions of ExportRun': ['stop'],
+  's3:GetObject on `published/*`, `runs/*`': [...EXPORTS, ...FOLLOWING, 'readers --tag'],
+  's3:GetObject on `tables/*`': ['diff', 'table --outdated', 'readers --tag'],
+  's3:DeleteObject on `tables/*`, `changes/*`': ['table --outdated'],
+  's3:PutObjectTagging on `runs/*`, `tables/*`, `changes/*`': ['readers --tag'],
+  'cloudformation:ListStackResources on the stack': ['readers'],
+  's3:ListBucket on the bucket': READING,
+  'logs:FilterLogEvents on log groups of the functions': ['logs'],
+  'events:DescribeRule on the rules': ['status', 'report', 'plan', 'pause', 'resume'],
+  'events:DisableRule on the rules': ['pause'],
+  'events:EnableRule on the rules': ['resume'],
+  'secretsmanager:GetSecretValue on both secrets': [...GRANT, 'status'],
+  'secretsmanager:PutSecretValue on both secrets': GRANT,
+  'dynamodb:GetItem on the ledger': [...GRANT, 'status'],
+  'dynamodb:UpdateItem on the ledger': GRANT,
+  's3:GetObject on `changes/*`': ['changes', 'table --outdated', 'readers --tag'],
+  's3:PutObject on `changes/*/head.json`': ['changes --release'],
+  's3:GetObject on `updates/*`': ['update', 'update-status'],
+  's3:PutObject on `updates/*/input.jsonl`, `updates/*/stop.json`': ['update'],
+  's3:AbortMultipartUpload on `updates/*/input.jsonl`': ['update'],
+  'states:StartExecution on CustomerUpdates': ['update'],
+  'states:ListExecutions on CustomerUpdates': ['update', 'update-status'],
+  'states:DescribeExecution on executions of CustomerUpdates': ['update', 'update-status'],
+  'kms:Decrypt on the key, through S3': READING,
+  'kms:Decrypt on the key, through Secrets Manager and DynamoDB': [...GRANT, 'status'],
+  'kms:GenerateDataKey on the key, through S3': ['update', 'changes --release'],
+  'kms:GenerateDataKey on the key, through Secrets Manager': GRANT,
+};
 
 /** The rights on AWS that a person needs for each command, besides `cloudformation:DescribeStacks` for all. */
-export const COMMAND_RIGHTS: Right[] = merged([
-  ...RIGHTS,
-  ...rightsOfChecks('doctor', Object.values(DOCTOR_QUESTIONS)),
-  ...rightsOfChecks('verify', [...ALL_CHECKS, LEFT_OVERS]),
-]);
+export const COMMAND_RIGHTS: Right[] = [...allRights()].map(([right, commands]) => {
+  const [action = '', on = ''] = right.split(' on ');
+  return { action, on, commands: [...commands] };
+});
 
-/** Merges the rights into one row for each right on one resource. */
-function merged(all: Right[]): Right[] {
-  const rights = all.filter(({ action }) => action !== 'cloudformation:DescribeStacks');
-  const same = Map.groupBy(rights, ({ action, on }) => `${action} ${on}`);
-  return [...same.values()].flatMap(([first, ...more]) =>
-    first ? [{ ...first, commands: [...new Set([first, ...more].flatMap(({ commands }) => commands))] }] : [],
-  );
+/** Also the rights of checks: a check without its right is skipped and reported by name. */
+function allRights(): Map<string, Set<string>> {
+  const all = new Map(Object.entries(RIGHTS).map(([right, commands]) => [right, new Set(commands)]));
+  const checks: Record<string, Pick<Question, 'option' | 'rights'>[]> = {
+    doctor: Object.values(DOCTOR_QUESTIONS),
+    verify: [...ALL_CHECKS, LEFT_OVERS],
+  };
+  for (const [command, each] of Object.entries(checks)) {
+    for (const { option, rights } of each) {
+      for (const right of rights)
+        all.set(right, (all.get(right) ?? new Set()).add(option ? `${command} ${option}` : command));
+    }
+  }
+  // Every command has it.
+  all.delete('cloudformation:DescribeStacks on the stack');
+  return all;
 }
 
 /** A list with one line for all rights that the same commands need. */
