@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
@@ -16,6 +15,7 @@ import type { Tokens } from '../../core/oauth/secrets.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
+import { folderForAll } from '../lib/support/files.ts';
 import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
@@ -25,17 +25,13 @@ useAllCommands();
 const secretsSeen = new Set<string>();
 const written: string[] = [];
 let system: Deployed;
-let dir: string;
+const dir = folderForAll();
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'doctor-'));
   system = await deployForTests('doctor', { alarms: { email: ['operator@example.com'] } }, { rows: 1 });
 });
 
-afterAll(async () => {
-  await system?.close();
-  await rm(dir, { recursive: true, force: true });
-});
+afterAll(() => system?.close());
 
 afterEach(() => {
   system.sandbox.faults.clear();

@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { exampleDeployment, fullDeployment, NETWORK } from '../../scripts/deployments.ts';
 import { newApp, synthesise } from '../../scripts/synthesise.ts';
+import { folderForAll } from './support/files.ts';
 import { allOf, rightsOf } from './support/template.ts';
 
-const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
-afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+const outdir = folderForAll();
 
 function stackOf(deployment = exampleDeployment()) {
   // CDK's own check of the template takes seconds and is not under test here.

@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/settings.ts';
@@ -10,12 +9,12 @@ import { ExportStack } from '../../lib/export-stack.ts';
 import { feedDeployment, tableDeployment } from '../../scripts/deployments.ts';
 import { newApp, synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
+import { folderForAll } from './support/files.ts';
 import { oneOf, statementsOf } from './support/template.ts';
 
 /** The effect of the setting `readers` on the template. */
 
-const outdir = mkdtempSync(join(tmpdir(), 'readers-'));
-afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+const outdir = folderForAll();
 
 const ALL: Reader = { principal: '444455556666', entities: 'all', of: ['tables', 'files'] };
 const sharing = (...readers: Reader[]) => ({ ...tableDeployment(), readers });

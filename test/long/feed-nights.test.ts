@@ -1,12 +1,12 @@
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { baseKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { Draw } from '../../sandbox/data/draw.ts';
 import { openDuckDb } from '../core/table/support.ts';
+import { folderForAll } from '../lib/support/files.ts';
 import { feedNights } from '../support/feed-nights.ts';
 import { feedRecipe } from '../support/feed-recipes.ts';
 import { runs } from '../support/runs.ts';
@@ -24,14 +24,12 @@ import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
 const NIGHTS = 30;
 const PLACES = Array.from({ length: runs(4) }, (_, place) => ({ seed: TEST_SEED, place }));
 
+const dir = folderForAll();
 let python: string;
-let dir: string;
 
 beforeAll(async () => {
   python = await pythonForCopies();
-  dir = mkdtempSync(join(tmpdir(), 'feed-nights-'));
 });
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 /** Sets up nights that readers read each morning. */
 async function scene(draw: Draw) {

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readFile, SHEET_COLUMNS, writeParts, writeSheet } from '../../bench/check-files.ts';
+import { tree } from '../lib/support/files.ts';
 
 /** The default memory of PublishFile. */
 const FUNCTION_BYTES = 512 * 1024 * 1024;
@@ -116,11 +115,7 @@ const HOSTILE: Record<string, Hostile> = {
   },
 };
 
-function place(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'workbook-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return join(folder, 'file.xlsx');
-}
+const place = () => join(tree({}), 'file.xlsx');
 
 test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.includes(name)))(
   '%s: counts the rows or refuses the file, within the memory of the function',

@@ -1,14 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { type App, CfnResource, Stack } from 'aws-cdk-lib';
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
 import { newApp } from '../../scripts/synthesise.ts';
+import { folderForAll } from '../lib/support/files.ts';
 
-const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
-afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+const outdir = folderForAll();
 
 /** Synthesises with the check, which all other tests turn off because it takes seconds. */
 function synthesiseChecked(make: (app: App) => Stack): void {

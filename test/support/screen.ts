@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { type CliResult, runCliWith } from '../cli/support/run-cli.ts';
+import { tree } from '../lib/support/files.ts';
 
 const SCREENS = join(import.meta.dirname, '../screens');
 
@@ -31,11 +30,7 @@ function useTerminal(): void {
 }
 
 function configurationFile(endpoint: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'aws-configuration-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'config');
   const lines = ['region = us-east-1', `endpoint_url = ${endpoint}`];
   const credentials = ['aws_access_key_id = 000000000000', 'aws_secret_access_key = local'];
-  writeFileSync(file, ['[default]', ...lines, ...credentials, ''].join('\n'));
-  return file;
+  return join(tree({ config: ['[default]', ...lines, ...credentials, ''].join('\n') }), 'config');
 }

@@ -1,17 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readDeployment, readEnv } from '../../../core/aws/env.ts';
+import { tree } from '../../lib/support/files.ts';
 import { deployment } from '../../support/builders.ts';
 
-function fileWith(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, 'deployment.json');
-  writeFileSync(file, text);
-  return file;
-}
+const fileWith = (text: string) => join(tree({ 'deployment.json': text }), 'deployment.json');
 
 test('readEnv returns the named variables', () => {
   expect(readEnv({ A: '1', B: '2', C: '3' }, 'A', 'B')).toEqual({ A: '1', B: '2' });

@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { processEntry } from '../../../local/processes/process-table.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
+import { tree } from '../../lib/support/files.ts';
 
 export const PROJECT = join(import.meta.dirname, '..', '..', '..');
 export const NODE_BIN = join(PROJECT, 'node_modules', '.bin');
@@ -13,9 +13,7 @@ export const CACHE = join(PROJECT, '.cache');
 
 /** A directory that is removed when the test ends. */
 export async function tempDir(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'local-test-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
-  return dir;
+  return tree({});
 }
 
 /** A record that is closed, with all its processes, when the test ends. */
