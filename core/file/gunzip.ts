@@ -56,6 +56,8 @@ const BLOCK_SIZE = 'BC\x02\0';
 const BLOCK_SIZE_BYTES = 6;
 /** A longer name is a text. */
 const LONGEST_NAME = 255;
+/** Names and comments are held in memory. */
+const LONGEST_TEXT = 1024 * 1024;
 
 async function readHeader(input: Pieces): Promise<GzipTexts> {
   const header = await input.take(HEADER_BYTES);
@@ -64,8 +66,8 @@ async function readHeader(input: Pieces): Promise<GzipTexts> {
   const has = (flag: number) => (flags & flag) !== 0;
   const extra = has(HAS_EXTRA) ? await input.take((await input.take(2)).readUInt16LE()) : undefined;
   const isText = extra && !(extra.length === BLOCK_SIZE_BYTES && extra.toString('latin1').startsWith(BLOCK_SIZE));
-  const name = has(HAS_NAME) ? await input.takeText(LONGEST_NAME + 1) : '';
-  if (has(HAS_COMMENT)) await input.takeText(0);
+  const name = has(HAS_NAME) ? await input.takeText() : '';
+  if (has(HAS_COMMENT)) await input.takeText();
   if (has(HAS_CHECKSUM)) await input.take(2);
   return { name, others: isText || name.length > LONGEST_NAME || has(HAS_COMMENT) };
 }
@@ -105,29 +107,26 @@ export class Pieces {
   }
 
   async take(length: number): Promise<Buffer> {
-    let taken: Uint8Array = this.#first;
-    while (taken.length < length) {
-      const more = (await this.#bytes.next()).value;
-      if (!more) throw new UnreadableFile(CUT);
-      taken = Buffer.concat([taken, more]);
-    }
-    this.#first = taken.subarray(length);
-    return Buffer.from(taken.buffer, taken.byteOffset, length);
+    while (this.#first.length < length) await this.#more();
+    const { buffer, byteOffset } = this.#first;
+    this.#first = this.#first.subarray(length);
+    return Buffer.from(buffer, byteOffset, length);
   }
 
-  /** Takes bytes up to the next 0. @returns the first of them as a text @param most characters of the text */
-  async takeText(most: number): Promise<string> {
-    let text = '';
-    for (;;) {
-      const piece = await this.next();
-      if (!piece) throw new UnreadableFile(CUT);
-      const end = piece.indexOf(0);
-      const part = end === -1 ? piece : piece.subarray(0, end);
-      text += Buffer.from(part.subarray(0, most - text.length)).toString('latin1');
-      if (end === -1) continue;
-      this.putBack(piece.subarray(end + 1));
-      return text;
+  /** Takes a text that ends with a 0. */
+  async takeText(): Promise<string> {
+    while (!this.#first.includes(0)) {
+      if (this.#first.length > LONGEST_TEXT) throw new UnreadableFile(DAMAGED);
+      await this.#more();
     }
+    const text = await this.take(this.#first.indexOf(0) + 1);
+    return text.toString('latin1', 0, text.length - 1);
+  }
+
+  async #more(): Promise<void> {
+    const more = (await this.#bytes.next()).value;
+    if (!more) throw new UnreadableFile(CUT);
+    this.#first = Buffer.concat([this.#first, more]);
   }
 
   async close(): Promise<void> {
