@@ -267,13 +267,6 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
   expect(everything(bucket)).toEqual(before);
 });
 
-test('ends in StorageConflict if the manifest cannot be read', async () => {
-  const { bucket } = await quarantined();
-  bucket.put(MANIFEST_KEY, 'no JSON');
-
-  await failureOf(publish(bucket, releaseState()), 'StorageConflict');
-});
-
 test('refuses a second release with another newNormal', async () => {
   const { bucket } = await quarantined();
   const killed = { ...bucket, replace: async () => Promise.reject(new RunError('StorageUnavailable', 'Down.')) };
