@@ -85,17 +85,13 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
 /** A line for each batch: a narrow terminal wraps it. */
 function listText(batches: BatchStatus[]): string {
   if (batches.length === 0) return 'There is no batch yet.';
-  return batches
-    .map((run) => [`${run.batch}: ${outcomeWord(run)}`, ...countsOf(run.counts).map(({ text }) => text)].join(', '))
-    .join('\n');
+  return batches.map((run) => [`${run.batch}: ${outcomeWord(run)}`, ...countsOf(run.counts)].join(', ')).join('\n');
 }
 
-/** `240 APPLIED`, for each outcome that lines have. */
-export function countsOf(counts: Counts): { outcome: LineOutcome; text: string }[] {
-  const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
-  return outcomes.flatMap((outcome) =>
-    counts[outcome] > 0 ? [{ outcome, text: `${counts[outcome].toLocaleString('en')} ${outcome}` }] : [],
-  );
+/** `240 APPLIED`, for each outcome that lines have. @param after follows the outcome */
+export function countsOf(counts: Counts, after: (outcome: LineOutcome) => string = () => ''): string[] {
+  const outcomes = (Object.keys(OUTCOMES) as LineOutcome[]).filter((outcome) => counts[outcome] > 0);
+  return outcomes.map((outcome) => `${counts[outcome].toLocaleString('en')} ${outcome}${after(outcome)}`);
 }
 
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
@@ -305,7 +301,7 @@ export async function resultText(
   store: Bucket,
   { counts, resultKey }: Pick<BatchStatus, 'counts' | 'resultKey'>,
 ): Promise<string[]> {
-  const sums = countsOf(counts).map(({ text, outcome }) => `  ${text}: ${OUTCOMES[outcome]}`);
+  const sums = countsOf(counts, (outcome) => `: ${OUTCOMES[outcome]}`).map((text) => `  ${text}`);
   const all = totalOf(counts) - counts.APPLIED;
   if (resultKey === null || all === 0) return sums;
   const failures: string[] = [];

@@ -299,7 +299,7 @@ export function progressText(counts: Counts, records: number, seconds: number): 
   // Rounded down, so that 100 means that all lines are done.
   const percent = Math.floor((lines * 100) / records);
   const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
-  const others = countsOf({ ...counts, APPLIED: 0 }).map(({ text }) => text);
+  const others = countsOf({ ...counts, APPLIED: 0 });
   const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percent} %)${rate}`;
   return [done, others.join(', ')].filter(Boolean).join('; ');
 }
