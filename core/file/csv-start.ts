@@ -225,7 +225,7 @@ const FIRST_PIECE = 4096;
  * The first records of a text that have ended.
  * @param complete whether `bytes` is the whole text, so that its end also ends a record
  */
-export function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): string[][] {
+function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): string[][] {
   const found: string[][] = [];
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
