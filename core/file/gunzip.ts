@@ -51,6 +51,7 @@ const HAS_NAME = 8;
 const HAS_COMMENT = 16;
 const RESERVED = 0xe0;
 const HEADER_BYTES = 10;
+const MAGIC = Buffer.from([0x1f, 0x8b, 8]);
 /** An extra field without text: the size of a block, as bgzip writes it. */
 const BLOCK_SIZE = 'BC\x02\0';
 const BLOCK_SIZE_BYTES = 6;
@@ -60,9 +61,9 @@ const LONGEST_NAME = 255;
 const LONGEST_TEXT = 1024 * 1024;
 
 async function readHeader(input: Pieces): Promise<GzipTexts> {
-  const header = await input.take(HEADER_BYTES);
-  const flags = header[3] ?? 0;
-  if (header.readUIntBE(0, 3) !== 0x1f8b08 || (flags & RESERVED) !== 0) throw new UnreadableFile(DAMAGED);
+  const isMember = (await input.take(MAGIC.length)).equals(MAGIC);
+  const [flags = 0] = isMember ? await input.take(HEADER_BYTES - MAGIC.length) : [RESERVED];
+  if ((flags & RESERVED) !== 0) throw new UnreadableFile(DAMAGED);
   const has = (flag: number) => (flags & flag) !== 0;
   const extra = has(HAS_EXTRA) ? await input.take((await input.take(2)).readUInt16LE()) : undefined;
   const isText = extra && !(extra.length === BLOCK_SIZE_BYTES && extra.toString('latin1').startsWith(BLOCK_SIZE));
