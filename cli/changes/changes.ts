@@ -7,14 +7,7 @@ import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
-import {
-  commandFor,
-  dateArgument,
-  entityArgument,
-  numberArgument,
-  quoted,
-  withExamples,
-} from '../support/command-options.ts';
+import { commandFor, entityArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -34,15 +27,7 @@ export const changesSchema = z.object({
 });
 type ChangesDocument = z.infer<typeof changesSchema>;
 
-/** Which feeds are requested; without `date` and `since` the newest. */
-interface WantedFeeds {
-  date?: string | undefined;
-  /** Feeds after this sequence in the chain. */
-  since?: number | undefined;
-}
-
 interface ChangesOptions extends TargetOptions {
-  date?: string;
   since?: number;
   release?: boolean;
   reason?: string;
@@ -56,17 +41,16 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`;
 export function addChanges(command: Command): void {
   command
     .argument('<entity>', 'an entity with `changes`', entityArgument)
-    .option('--date <YYYY-MM-DD>', 'the feeds that end at this date; without it the newest', dateArgument)
     .addOption(
-      new Option('--since <sequence>', 'all feeds after this place in the chain')
-        .argParser(numberArgument('A whole number from 0 on.', 0, Number.MAX_SAFE_INTEGER))
-        .conflicts('date'),
+      new Option('--since <sequence>', 'all feeds after this place in the chain; without it the newest').argParser(
+        numberArgument('A whole number from 0 on.', 0, Number.MAX_SAFE_INTEGER),
+      ),
     )
     .addOption(
       new Option(
         '--release',
         'let the next feed through, no matter how many records are gone; with --reason',
-      ).conflicts(['date', 'since', 'json']),
+      ).conflicts(['since', 'json']),
     )
     .option('--reason <text>', 'why so many records may be gone; stored beside the feed in the bucket')
     .option('--json', 'one JSON document: the records of the feeds, and what is stopped')
@@ -84,31 +68,31 @@ async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   const target = await connect(options);
   const bucket = createBucket(target.s3, target.BucketName);
   if (options.reason !== undefined) return release(bucket, entity, options.reason);
-  const { head, feeds } = await feedRecords(bucket, entity, options);
-  const gap = gapText(feeds, head, options);
+  const { since } = options;
+  const { head, feeds } = await feedRecords(bucket, entity, since);
+  const gap = gapText(feeds, head, since);
   if (gap !== undefined) printErr(gap);
   if (options.json) {
     const { stopped, release } = head;
     return printJson({ entity, feeds, stopped, release } satisfies ChangesDocument);
   }
-  printOut(feeds.length > 0 ? feeds.map(feedText).join('\n') : noFeedText(entity, head, options));
+  printOut(feeds.length > 0 ? feeds.map(feedText).join('\n') : noFeedText(entity, head, since));
   for (const line of stopText(entity, head, options)) printErr(line);
 }
 
 /**
- * The head, and the records of feeds in the order of the chain. Without a date they are those of the current chain.
+ * The head, and the records of the current chain in its order.
+ * @param since feeds after this sequence; without it, the newest feed
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
 export async function feedRecords(
   bucket: Bucket,
   entity: Entity,
-  { date, since }: WantedFeeds,
+  since?: number,
 ): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
   // The head is read first: a run writes a feed before the head that points to it.
   const { head } = await readHead(bucket, entity);
-  const sorted = await recordsAt(bucket, entity, date);
-  if (date !== undefined) return { head, feeds: sorted };
-  const chain = chainOf(sorted, head);
+  const chain = chainOf(await recordsOf(bucket, entity), head);
   return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
 }
 
@@ -137,12 +121,11 @@ function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'seque
   }
 }
 
-async function recordsAt(bucket: Bucket, entity: Entity, date = ''): Promise<FeedRecord[]> {
-  const listed = await bucket.list(`${feedsOf(entity)}date=${date}`);
+async function recordsOf(bucket: Bucket, entity: Entity): Promise<FeedRecord[]> {
+  const listed = await bucket.list(`${feedsOf(entity)}date=`);
   const ofRecords = listed.map(({ key }) => key).filter((key) => feedObjectOfKey(key)?.kind === 'record');
   const texts = await eachOf(ofRecords, async (key) => (await bucket.read(key))?.text);
-  const records = texts.flatMap((text) => parseJson(feedRecordSchema, text) ?? []);
-  return records.toSorted((one, other) => one.sequence - other.sequence);
+  return texts.flatMap((text) => parseJson(feedRecordSchema, text) ?? []);
 }
 
 /**
@@ -164,9 +147,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
 }
 
 /** Why no feed matches the request. */
-function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wanted: WantedFeeds): string {
-  const { date, since = 0 } = wanted;
-  if (date !== undefined) return `No feed of changes of ${entity} ends at ${date}.`;
+function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, since = 0): string {
   if (sequence === 0)
     return `There is no feed of changes of ${entity} yet. The first one follows a table, if the configuration has \`changes\` for ${entity}.`;
   const anew = since > sequence ? ' If the chain was started again, read it from its start: --since 0.' : '';
@@ -174,11 +155,7 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, wa
 }
 
 /** Which feeds after the requested sequence are no longer kept; `undefined` if all are kept. */
-function gapText(
-  feeds: FeedRecord[],
-  { sequence }: Pick<FeedHead, 'sequence'>,
-  { since }: WantedFeeds,
-): string | undefined {
+function gapText(feeds: FeedRecord[], { sequence }: Pick<FeedHead, 'sequence'>, since?: number): string | undefined {
   if (since === undefined) return undefined;
   const first = feeds[0]?.sequence ?? sequence + 1;
   if (first <= since + 1) return undefined;

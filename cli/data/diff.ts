@@ -135,9 +135,7 @@ function diffDocument({ before, after, states, columns, rows }: Difference) {
     from: side(before, states.before),
     to: side(after, states.after),
     columns,
-    ...(rows ?? NO_ROWS),
+    // Without a key, the files were not read.
+    ...(rows ?? { keys: null, changed: null }),
   };
 }
-
-/** The rows of files that were not read. */
-const NO_ROWS = { keys: null, changed: null };

@@ -111,7 +111,7 @@ test.skipIf(!isInstalled())(
 
     expect(await system.run('leads', { date: THIRD })).toMatchObject({ status: 'SUCCEEDED' });
     const bucket = createBucket(system.target.s3, system.target.BucketName);
-    const [feed, ...others] = (await feedRecords(bucket, 'leads', {})).feeds;
+    const [feed, ...others] = (await feedRecords(bucket, 'leads')).feeds;
     expect(others).toEqual([]);
     expect(feed).toMatchObject({ sequence: 4, kind: 'snapshot', inserts: ROWS - 1, to: { date: THIRD } });
     const told = parquet(await fileOf(feedKey('leads', feed?.to ?? { date: '', run: '' })));
