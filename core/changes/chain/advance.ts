@@ -185,18 +185,15 @@ async function isStopped(
   const counted = of === 'keys' ? { keys, gone, of } : { keys: before, gone: before - rows, of };
   // A quotient, because floating point makes 0.29 times 100 less than 29.
   const isFine = counted.keys < FEWEST_KEYS || counted.gone / counted.keys <= maxRemoved;
-  const isUnclear = head.stopped !== null && of === 'rows';
-  if (isFine && !isUnclear) return false;
+  if (isFine && !(head.stopped && of === 'rows')) return false;
   // The first stopped deletion stays: a later snapshot comes from changed settings.
-  const isFirst = !head.stopped || kind === 'changes';
-  const stopped = isFirst ? { run: to.run, date: to.date, ...counted, at: store.now().toISOString() } : head.stopped;
+  const stopped =
+    head.stopped && kind === 'snapshot'
+      ? head.stopped
+      : { run: to.run, date: to.date, ...counted, at: store.now().toISOString() };
   // The head is also written if it stays the same: otherwise it would expire, and with it the stopped deletion.
   if (!(await store.writeHead(standing, { ...head, stopped }))) return true;
-  const since = from ? ` since ${from.date}` : '';
-  throw new RunError(
-    'ChangesStopped',
-    !isUnclear
-      ? `${counted.gone} of ${counted.keys} ${of} of ${store.entity} are gone from the table of ${to.date}${since}: more than ${maxRemoved} of them (entities.${store.entity}.changes.maxRemoved).`
-      : `${stopped?.gone} of ${stopped?.keys} ${stopped?.of} of ${store.entity} were gone from the table of ${stopped?.date}, and no release allowed that. The table cannot be compared, because the table before it is missing.`,
-  );
+  const what = `${stopped.gone} of ${stopped.keys} ${stopped.of} of ${store.entity} are gone from the table of ${stopped.date}`;
+  const limit = `more than ${maxRemoved} of them (entities.${store.entity}.changes.maxRemoved)`;
+  throw new RunError('ChangesStopped', `${what}: ${limit}.`);
 }

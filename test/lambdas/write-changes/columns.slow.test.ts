@@ -56,7 +56,7 @@ test.each([
 
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', csv, settings), 'ChangesStopped');
 
-  expect(stopped.message).toContain('40 of 40 keys of leads are gone from the table of 2026-11-21 since 2026-11-20');
+  expect(stopped.message).toContain('40 of 40 keys of leads are gone from the table of 2026-11-21');
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { of: 'keys', keys: 40, gone: 40 } });
   expect(feedsIn(world)).toHaveLength(1);
 });
