@@ -1,9 +1,8 @@
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { TableError } from './table-error.ts';
 
@@ -91,31 +90,24 @@ export async function stage(
   path: string,
   width: number,
 ): Promise<string> {
-  const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
-  const isWritten = finished(file);
-  isWritten.catch(() => undefined);
-  let text = '';
   let longest = 0;
-  const flush = async () => {
-    if (!file.write(text)) await Promise.race([once(file, 'drain'), isWritten]);
-    text = '';
-  };
-  try {
+  const lines = async function* () {
+    let text = '';
     for await (const record of records) {
       const line = `${record.map(cellOf).join(',')}\n`;
       longest = Math.max(longest, line.length);
       text += line;
-      if (text.length > CHUNK) await flush();
+      if (text.length < CHUNK) continue;
+      yield text;
+      text = '';
     }
-    await flush();
-  } finally {
-    file.end();
-    await isWritten;
-  }
+    yield text;
+  };
+  await pipeline(lines, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
   const columns = Array.from({ length: width }, (_, at) => `c${at}: 'VARCHAR'`);
   // A letter has at most 3 bytes for each UTF-16 unit.
-  const lines = `new_line = '\\n', max_line_size = ${Math.max(2_000_000, 3 * longest + 1)}, parallel = false`;
-  return `read_csv(${quoted(path)}, columns = {${columns}}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', allow_quoted_nulls = false, ${lines})`;
+  const ends = `new_line = '\\n', max_line_size = ${Math.max(2_000_000, 3 * longest + 1)}, parallel = false`;
+  return `read_csv(${quoted(path)}, columns = {${columns}}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', allow_quoted_nulls = false, ${ends})`;
 }
 
 const cellOf = (text: string | undefined) =>
