@@ -51,7 +51,7 @@ function table({ path, bytes, crc32, header, settings, table }: TableJob) {
     settings: { misfit: 'stop' as const, version: 1, ...settings },
     source: { size: bytes, read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }) },
     reading: { contentBytes: 1e9, diskBytes: 1e10, secondsLeft: () => 900 },
-    ...{ covered: NOTHING, digest: 'd', identity: 'i', hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
+    ...{ covered: NOTHING, identity: 'i', hashKey: 'a key of the benchmark' },
   };
   const limits = { bufferMB: WHOLE_CORE_MB * 0.75, diskBytes: 1e10, onProgress: () => undefined };
   return inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder }));

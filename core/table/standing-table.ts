@@ -1,23 +1,17 @@
 import type { Bucket } from '../storage/bucket.ts';
 
-/** The metadata of a table: names of executions and a digest, no data. */
-export interface TableAuthor {
+export interface StandingTable {
   /** The run whose file the table is made of. */
   run: string;
-  /** The execution that wrote the table. It differs from `run` if a person started it. */
-  execution: string;
   /** Digest of the column settings of the table; '' if the table has no digest. */
   settings: string;
-}
-
-export interface StandingTable extends TableAuthor {
   etag: string;
   bytes: number;
 }
 
 /** Encodes the metadata of a table: a header allows few characters, and the name of an execution may contain any. */
-export function tableMetadata({ run, execution, settings }: TableAuthor): Record<string, string> {
-  return { run: encodeURIComponent(run), execution: encodeURIComponent(execution), settings };
+export function tableMetadata(run: string, settings: string): Record<string, string> {
+  return { run: encodeURIComponent(run), settings };
 }
 
 /**
@@ -28,15 +22,11 @@ export async function standingTable(bucket: Pick<Bucket, 'head'>, key: string): 
   const found = await bucket.head(key);
   if (!found) return undefined;
   const { etag, bytes, metadata } = found;
-  const { run, execution, settings = '' } = metadata;
-  return { etag, bytes, run: decoded(run), execution: decoded(execution), settings };
-}
-
-/** Decodes a value of the metadata; '' if another program wrote it. */
-function decoded(text = ''): string {
+  const { run = '', settings = '' } = metadata;
   try {
-    return decodeURIComponent(text);
+    return { etag, bytes, run: decodeURIComponent(run), settings };
   } catch {
-    return '';
+    // Another program wrote the table.
+    return { etag, bytes, run: '', settings };
   }
 }

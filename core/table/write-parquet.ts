@@ -20,14 +20,10 @@ export interface TableInput {
   settings: TableSettings;
   /** The columns to leave out or hash. */
   covered: Covered;
-  /** The digest of the column settings. */
-  digest: string;
   /** The digest of everything that decides how the rows are made. */
   identity: string;
   /** The key of the hashed columns; `null` = no key. */
   hashKey: string | null;
-  /** The release that writes the table. */
-  softwareVersion: string;
 }
 
 /** How many rows have a property, and the number of the first. The first row after the header is 1. */
@@ -184,14 +180,12 @@ function refuseMisfits(misfits: readonly Misfits[], onMisfit: TableSettings['mis
 }
 
 /** The metadata of the Parquet file, as SQL. */
-function metadataOf({ manifest, covered, digest, identity, softwareVersion }: TableInput): string[] {
+function metadataOf({ manifest, covered, identity }: TableInput): string[] {
   const { run, execution, file } = manifest;
-  const { entity, date } = run;
-  const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
-  const about = Object.entries({ ...source, settings: digest, software: softwareVersion });
+  const about = { entity: run.entity, date: run.date, run: execution, file: file.key, crc32: file.crc32 };
   const hashed = [...covered.hashed].map(tableColumnName).join(' ');
   return [
-    ...about.map(([key, value]) => [`crm-export.${key}`, value] as const),
+    ...Object.entries(about).map(([key, value]) => [`crm-export.${key}`, value] as const),
     [IDENTITY_KEY, identity] as const,
     ...(hashed === '' ? [] : [[HASHED_KEY, hashed] as const]),
   ].map(([key, value]) => `${named(key)}: ${quoted(value)}`);

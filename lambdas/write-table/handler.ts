@@ -10,7 +10,7 @@ import { type WriteTableDeps, writeTable } from './write-table.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<WriteTableDeps> = () => {
-  const { BUCKET_NAME, SOFTWARE_VERSION } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME', 'SOFTWARE_VERSION');
+  const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);
   const secrets = new SecretsManagerClient(AWS_LIMITS);
   return (invocation) => {
@@ -21,7 +21,6 @@ export const connect: Connect<WriteTableDeps> = () => {
       ...invocation,
       bucket: createUploadBucket(client, BUCKET_NAME, count),
       hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
-      softwareVersion: SOFTWARE_VERSION,
     };
   };
 };

@@ -32,7 +32,6 @@ export interface WriteTableDeps extends Invocation {
   bucket: UploadBucket;
   /** Reads the key of the hashed columns. */
   hashKey: () => Promise<string>;
-  softwareVersion: string;
 }
 
 /** The part of the function's memory for DuckDB's buffers. A wide table reserves more than it uses. */
@@ -59,7 +58,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     const due = feedIsDue(subject);
     if (manifest.run.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     const standing = await standingTable(deps.bucket, key);
-    return { ...(await replaceTable(subject, standing, state, deps)), ...due };
+    return { ...(await replaceTable(subject, standing, deps)), ...due };
   } catch (error) {
     return afterTrouble(error, state, deps, {
       name: 'TableNotWritten',
@@ -106,7 +105,6 @@ async function isNamed({ run, execution }: Manifest, { bucket }: WriteTableDeps)
 async function replaceTable(
   subject: Subject,
   standing: StandingTable | undefined,
-  state: RunState,
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
   const { manifest, plan, settings, key } = subject;
@@ -121,14 +119,16 @@ async function replaceTable(
     const reading = { contentBytes: Number.POSITIVE_INFINITY, diskBytes, secondsLeft: deps.secondsLeft };
     const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });
     const source = publishedBytes(manifest.file, deps, onProgress);
-    const input = { manifest, settings, covered, source, reading, hashKey, digest, identity };
+    const input = { manifest, settings, covered, source, reading, hashKey, identity };
     const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS;
     const limits = { bufferMB, folder, diskBytes, onProgress };
-    const written = await writeParquet({ ...input, softwareVersion: deps.softwareVersion }, path, limits);
-    const metadata = tableMetadata({ run: manifest.execution, execution: state.execution, settings: digest });
-    const tag = tableValue(manifest.run.entity, digest);
+    const written = await writeParquet(input, path, limits);
+    const about = {
+      metadata: tableMetadata(manifest.execution, digest),
+      tag: tableValue(manifest.run.entity, digest),
+    };
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
-    const isStored = await deps.bucket.putParquet(key, path, { metadata, tag }, standing?.etag);
+    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag);
     if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     // The next attempt writes the table again, also if it was this one whose answer was lost.

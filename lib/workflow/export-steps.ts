@@ -72,7 +72,7 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   if (tableEntities(configuration.deployment).length === 0) return steps;
   warnOfMemory(stack, { tableMemoryMB });
   const options = streaming(tableMemoryMB);
-  const table = { ...bucket, ...hashKey.environment, ...options, SOFTWARE_VERSION: softwareVersion };
+  const table = { ...bucket, ...hashKey.environment, ...options };
   const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
   const size = { ...long(tableMemoryMB), ephemeralStorageSize: DISK, layers };
   const WriteTable = step('WriteTable', size, table);

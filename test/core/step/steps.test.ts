@@ -72,7 +72,7 @@ const table = async (pointed: string, trouble?: Fault, configured = withTables) 
   });
   await publish(CSV);
   await point(pointed);
-  const deps = { ...testDeps({ deployment: configured }), ...stored(), hashKey: async () => '', softwareVersion: '1' };
+  const deps = { ...testDeps({ deployment: configured }), ...stored(), hashKey: async () => '' };
   const state = runState({ manifestKey: manifestKeyOf('night-1') });
   return asStep('WriteTable', writeTable, ...composed(deps))(state, lambdaContext());
 };

@@ -56,8 +56,6 @@ it('writes run, checksum and release to the metadata of the file', async () => {
     'crm-export.run': 'leads-1',
     'crm-export.file': 'runs/leads.csv',
     'crm-export.crc32': 'zVvpDw==',
-    'crm-export.software': '0.2.0',
-    'crm-export.settings': 'fedcba98fedcba98',
     'crm-export.identity': 'abcdefabcdefabcd',
   });
 });

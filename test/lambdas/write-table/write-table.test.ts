@@ -68,7 +68,6 @@ describe.each([
     expect(world.store.object(KEY)?.headers).toMatchObject({
       'content-type': 'application/vnd.apache.parquet',
       'x-amz-meta-run': 'night-1',
-      'x-amz-meta-execution': 'night-1',
     });
     expect(world.store.uploads()).toEqual([]);
   });
@@ -179,16 +178,13 @@ test('a later run replaces the table, and a run that is no longer published writ
   expect(await rowsOf(world)).toEqual([{ id: '9', name: 'z', age: '9' }]);
 });
 
-test('a requested table is made from the named run, and names the execution that wrote it', async () => {
+test('a requested table is made from the named run, and names it', async () => {
   const world = await publishedRuns();
   await world.publish(CSV);
 
   expect(await write(world, asked())).toMatchObject({ outcome: 'WRITTEN', table: { run: 'night-1', rows: 3 } });
 
-  expect(world.store.object(KEY)?.headers).toMatchObject({
-    'x-amz-meta-run': 'night-1',
-    'x-amz-meta-execution': 'table-1',
-  });
+  expect(world.store.object(KEY)?.headers).toMatchObject({ 'x-amz-meta-run': 'night-1' });
 });
 
 test('a released file gets a table that names the run that stored it', async () => {
