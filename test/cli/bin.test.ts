@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { PROJECT, tempDir } from '../local/support/support.ts';
+import { PROJECT, tempDir } from '../support/project.ts';
 
 /** A checkout with only the program and a script as its own Node. @returns the linked command */
 async function linked(ownNode: string | undefined): Promise<string> {

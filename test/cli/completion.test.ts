@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { useAllCommands } from './support/all-commands.ts';
 import { runCli } from './support/run-cli.ts';
 

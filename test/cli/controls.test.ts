@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CommandName } from '../../cli/program.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { useAllCommands } from './support/all-commands.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
 import { addReport } from '../../cli/report/night-report.ts';
 import { addList } from '../../cli/runs/list-runs.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { configured, stack } from './support/cloud/stack.ts';

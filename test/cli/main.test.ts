@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { addAuthorize } from '../../cli/access/authorize.ts';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
 import { addStart } from '../../cli/runs/start-run.ts';
-import { run } from '../local/support/running.ts';
+import { run } from '../support/running.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { runCli, useCommands } from './support/run-cli.ts';

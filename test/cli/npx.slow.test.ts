@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import packageJson from '../../package.json' with { type: 'json' };
-import { PROJECT, tempDir } from '../local/support/support.ts';
+import { PROJECT, tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { DEPLOYMENT } from './support/cloud/stack.ts';
 

@@ -7,7 +7,7 @@ import { addDownload } from '../../cli/data/download.ts';
 import { addPlan } from '../../cli/night/nightly-plan.ts';
 import { addReport } from '../../cli/report/night-report.ts';
 import { addUpdate } from '../../cli/updates/update.ts';
-import { PROJECT, tempDir } from '../local/support/support.ts';
+import { PROJECT, tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { runCli, useCommands } from './support/run-cli.ts';
 

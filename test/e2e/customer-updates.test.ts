@@ -5,7 +5,7 @@ import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { endAll, run } from '../local/support/running.ts';
+import { endAll, run } from '../support/running.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';

@@ -16,7 +16,7 @@ import { freePort } from '../../local/ministack/ports.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { folderForAll } from '../lib/support/files.ts';
-import { run } from '../local/support/running.ts';
+import { run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import { endAll, run } from '../local/support/running.ts';
+import { endAll, run } from '../support/running.ts';
 import { START } from './support/start-documents.ts';
 
 /** Tests the first contact with a CRM before an AWS account exists: `npm start -- --keep --crm-url …`, then `probe`. */

@@ -8,7 +8,7 @@ import { followRun } from '../../cli/runs/follow.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { run } from '../local/support/running.ts';
+import { run } from '../support/running.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { setTimeoutOf } from './support/function-timeout.ts';

@@ -9,8 +9,8 @@ import { dateAfter } from '../../core/schedule/local-time.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
-import { endAll, run } from '../local/support/running.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
+import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 useAllCommands();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
-import { endAll, type Running, run, type Traces, tracesOf } from '../local/support/running.ts';
+import { endAll, type Running, run, type Traces, tracesOf } from '../support/running.ts';
 import { keptSchema, refusedSchema, START } from './support/start-documents.ts';
 
 /** Tests `npm start`, deployed once. `test/long/start.test.ts` tests other ways to start and end it. */

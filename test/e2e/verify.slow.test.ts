@@ -39,7 +39,7 @@ import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
-import { endAll, run } from '../local/support/running.ts';
+import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /**

@@ -11,7 +11,7 @@ import { exampleDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { openDuckDb, putTable } from '../core/table/support.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { allOf } from './support/template.ts';
 
 const NAMES = [

@@ -20,8 +20,8 @@ import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { runningProcesses } from '../../local/processes/process-table.ts';
+import { CACHE, eventually, NODE_BIN, tempRecord } from '../support/project.ts';
 import { zipWith } from '../support/zip.ts';
-import { CACHE, eventually, NODE_BIN, tempRecord } from './support/support.ts';
 
 /** Synthesises the odd app. */
 async function synthesis(how: string, withinSeconds = 60) {

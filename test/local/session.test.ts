@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { parseOptions } from '../../local/options.ts';
 import { writeConfiguration } from '../../local/session.ts';
-import { tempDir } from './support/support.ts';
+import { tempDir } from '../support/project.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
 const crm = { url: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };

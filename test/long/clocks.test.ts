@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { instantOf } from '../../core/schedule/local-time.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { clockVariables, randomFrom, TEST_SEED } from '../support/seeds.ts';
 import { clockSensitiveTests } from './support/clock-sensitive.ts';
 

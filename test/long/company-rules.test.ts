@@ -10,9 +10,9 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import type { Template } from '../../scripts/template.ts';
-import { run } from '../local/support/running.ts';
-import { CACHE, PROJECT } from '../local/support/support.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { CACHE, PROJECT } from '../support/project.ts';
+import { run } from '../support/running.ts';
 
 const PAGE = 'docs/company-rules.md';
 const StackName = 'crm-export-company';

@@ -15,8 +15,8 @@ import { openRunRecord } from '../../local/processes/run-record.ts';
 import { useAllCommands } from '../cli/support/all-commands.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
-import { tempDir } from '../local/support/support.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
+import { tempDir } from '../support/project.ts';
 import { all, expectedColumns, opened } from '../support/workbook.ts';
 
 useAllCommands();

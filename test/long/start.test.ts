@@ -10,8 +10,8 @@ import { waitUntil } from '../../local/processes/wait-until.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
-import { endAll, run, tracesOf, tracesUnder } from '../local/support/running.ts';
-import { CACHE, PROJECT } from '../local/support/support.ts';
+import { CACHE, PROJECT } from '../support/project.ts';
+import { endAll, run, tracesOf, tracesUnder } from '../support/running.ts';
 
 /** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
 

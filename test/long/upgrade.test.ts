@@ -16,7 +16,7 @@ import { batchTools, changes } from '../e2e/support/batches.ts';
 import { type Deployed, deployForTests, synthesise } from '../e2e/support/deployed.ts';
 import { setTimeoutOf } from '../e2e/support/function-timeout.ts';
 import { statesOf } from '../e2e/support/states-of.ts';
-import { tempDir } from '../local/support/support.ts';
+import { tempDir } from '../support/project.ts';
 import { fixtureRelease } from './support/fixture-release.ts';
 import { MORE, nextRelease } from './support/next-release.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALL_CHECKS, verify } from '../../cli/health/verify.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
-import { endAll, run } from '../local/support/running.ts';
+import { endAll, run } from '../support/running.ts';
 
 /** Runs all of `verify`, with a rule that fires at the next full minute. test/e2e tests its other parts. */
 

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { downloadInto, downloadTo } from '../../../cli/data/download-part.ts';
 import { findManifest, goneText } from '../../../cli/data/find-manifest.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { type Answers, brokenOff, fault } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 

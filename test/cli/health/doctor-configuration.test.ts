@@ -5,7 +5,7 @@ import { addDoctor } from '../../../cli/health/doctor.ts';
 import { configured, withExtraKeys } from '../../../cli/health/doctor-configuration.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { template } from '../support/cloud/stack.ts';
 import { useCommands } from '../support/run-cli.ts';

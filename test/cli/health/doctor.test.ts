@@ -15,8 +15,8 @@ import {
 import { columnsFindings } from '../../../cli/health/service-checks.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
-import { tempDir } from '../../local/support/support.ts';
 import { deployment } from '../../support/builders.ts';
+import { tempDir } from '../../support/project.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';

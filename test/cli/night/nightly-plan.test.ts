@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { addPlan } from '../../../cli/night/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { updatingCloud } from './cloud/updates.ts';
 
 export const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;

@@ -7,9 +7,9 @@ import { updateCustomer } from '../../../core/crm/customers.ts';
 import { isProblem, readUpdates } from '../../../core/updates/read-updates.ts';
 import { documentedFields } from '../../../sandbox/api/customer-rules.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
-import { tempDir } from '../../local/support/support.ts';
 import { sandboxFor } from '../../sandbox/client.ts';
 import { recordingLog } from '../../support/deps.ts';
+import { tempDir } from '../../support/project.ts';
 
 const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 

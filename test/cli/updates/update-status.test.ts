@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
 import { useCommands } from '../support/run-cli.ts';

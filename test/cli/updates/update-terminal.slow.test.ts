@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { addUpdate } from '../../../cli/updates/update.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
 import { inTerminal } from '../../support/pty.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
 import { useCommands } from '../support/run-cli.ts';

@@ -8,8 +8,8 @@ import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source
 import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
 import { configurationFile } from '../../../core/config/configuration.ts';
 import { createUploadBucket } from '../../../core/storage/upload.ts';
-import { run } from '../../local/support/running.ts';
-import { tempDir } from '../../local/support/support.ts';
+import { tempDir } from '../../support/project.ts';
+import { run } from '../../support/running.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
-import { PROJECT, script, tempDir, tempRecord } from '../support/support.ts';
+import { PROJECT, script, tempDir, tempRecord } from '../../support/project.ts';
 
 const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version} "$0"; exit 0; fi`;
 test.each([

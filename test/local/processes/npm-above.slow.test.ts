@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { eventually, isAlive, tempDir } from '../support/support.ts';
+import { eventually, isAlive, tempDir } from '../../support/project.ts';
 
 /** The processes that remain after a supervisor ends npm alone. */
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { fromPs, processEntry } from '../../../local/processes/process-table.ts';
 import { lastLines, runCommand, startProcess } from '../../../local/processes/processes.ts';
-import { eventually, isAlive, tempRecord } from '../support/support.ts';
+import { eventually, isAlive, tempRecord } from '../../support/project.ts';
 
 async function shell(code: string) {
   const record = await tempRecord();

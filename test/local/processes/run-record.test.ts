@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { startProcess } from '../../../local/processes/processes.ts';
 import { endLeftovers } from '../../../local/processes/run-record.ts';
-import { eventually, isAlive, tempDir, tempRecord } from '../support/support.ts';
+import { eventually, isAlive, tempDir, tempRecord } from '../../support/project.ts';
 
 const STARTER = join(import.meta.dirname, '..', 'fixtures', 'starter.ts');
 const announcement = z.object({ id: z.string(), pid: z.number(), tmpDir: z.string() });

@@ -1,6 +1,6 @@
 import { approveConsent } from '../../../sandbox/approve.ts';
 import type { Deployed } from '../../e2e/support/deployed.ts';
-import { run } from '../../local/support/running.ts';
+import { run } from '../../support/running.ts';
 
 interface Said {
   code: number | null;

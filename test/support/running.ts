@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { groupMembers, processEntry } from '../../../local/processes/process-table.ts';
-import { waitUntil } from '../../../local/processes/wait-until.ts';
-import { CACHE, PROJECT } from './support.ts';
+import { groupMembers, processEntry } from '../../local/processes/process-table.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { CACHE, PROJECT } from './project.ts';
 
 /** A program of this project that runs as a person would run it. */
 export interface Running {

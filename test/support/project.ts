@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { processEntry } from '../../../local/processes/process-table.ts';
-import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
-import { waitUntil } from '../../../local/processes/wait-until.ts';
-import { tree } from '../../lib/support/files.ts';
+import { processEntry } from '../../local/processes/process-table.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { tree } from '../lib/support/files.ts';
 
-export const PROJECT = join(import.meta.dirname, '..', '..', '..');
+export const PROJECT = join(import.meta.dirname, '..', '..');
 export const NODE_BIN = join(PROJECT, 'node_modules', '.bin');
 /** The project's own cache, so that MiniStack is installed once. */
 export const CACHE = join(PROJECT, '.cache');
