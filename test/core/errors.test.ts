@@ -16,7 +16,7 @@ const THROWN = new Set(
     // The names in the tables of answers (`core/crm/answers.ts`).
     ...SOURCE.matchAll(/'(?:notTaken|unknown|refused|contradiction)',\s+('\w+')/g),
     // The names of what was not written (`core/table/not-written.ts`).
-    ...SOURCE.matchAll(/\{ name: ('\w+'), what: /g),
+    ...SOURCE.matchAll(/\{\s+name: ('\w+'),\s+what: /g),
     ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
   ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
 );
