@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -165,12 +165,16 @@ async function ask(question: Parameters<typeof import('@inquirer/prompts').input
 
 /** Writes a new file: whole, or not at all. @throws CommandError, also if the file exists */
 function writeNew(file: string, text: string): void {
+  let opened: number | undefined;
   try {
-    writeFileSync(file, text, { flag: 'wx' });
+    opened = openSync(file, 'wx');
+    writeFileSync(opened, text);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
-    rmSync(file, { force: true });
+    if (opened !== undefined) rmSync(file, { force: true });
     throw new CommandError(`${file} could not be written (${code}).`, ENVIRONMENT, { cause: error });
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
 }

@@ -145,16 +145,12 @@ test.for(['schema', 'example', 'local'])('init never overwrites config/%s.json',
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-test('init reports a folder that does not exist in one line', async () => {
-  const { code, stderr } = await runCli(
-    'init',
-    '--deployment',
-    'prod',
-    ...CRM,
-    '--configuration',
-    '/nowhere/prod.json',
-  );
-  expect({ code, stderr }).toEqual({ code: 3, stderr: '/nowhere/prod.json could not be written (ENOENT).\n' });
+test.each([
+  ['that does not exist', '/nowhere/prod.json', 'ENOENT'],
+  ['that is a file', `${import.meta.filename}/prod.json`, 'ENOTDIR'],
+])('init reports a folder %s in one line', async (_, file, why) => {
+  const { code, stderr } = await runCli('init', '--deployment', 'prod', ...CRM, '--configuration', file);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: `${file} could not be written (${why}).\n` });
 });
 
 test('at a terminal, init checks each answer at once, and Enter takes the default that it shows', async () => {
