@@ -65,11 +65,18 @@ function read(file: string): string {
   }
 }
 
-/** The processes in the groups of these leaders. A group outlives its leader, and its number is not given again. */
+/**
+ * The processes in the groups of these leaders. A group outlives its leader, and its number is given again only after
+ * its end. No group outlives a boot.
+ */
 export function groupMembers(leaders: ProcessIdentity[]): ProcessEntry[] {
   const running = runningProcesses();
   const started = new Map(running.map(({ pid, startedAt }) => [pid, startedAt]));
-  const own = leaders.filter(({ pid, startedAt }) => [undefined, startedAt].includes(started.get(pid)));
+  const [boot] = started.get(process.pid)?.split('/') ?? [];
+  const isOfBoot = (startedAt: string) => !startedAt.includes('/') || startedAt.startsWith(`${boot}/`);
+  const own = leaders.filter(
+    ({ pid, startedAt }) => (started.get(pid) ?? startedAt) === startedAt && isOfBoot(startedAt),
+  );
   const groups = new Set(own.map(({ pid }) => pid));
   return running.filter(({ group }) => groups.has(group));
 }

@@ -75,6 +75,28 @@ describe('after a start was killed, the next one', () => {
   });
 });
 
+test.runIf(process.platform === 'linux')(
+  'a group with the number of one before the last boot is not ended',
+  async () => {
+    const cacheDir = await tempDir();
+    const leader = spawn('sh', ['-c', 'sleep 1000 & echo $!'], {
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [line] = await once(createInterface(leader.stdout), 'line');
+    onTestFinished(() => void process.kill(Number(line), 'SIGKILL'));
+    if (leader.exitCode === null) await once(leader, 'exit');
+    const starter = { pid: 2 ** 22 + 1, startedAt: 'before/1' };
+    const processes = [{ name: 'old', pid: leader.pid, startedAt: 'before/2' }];
+    await mkdir(join(cacheDir, 'runs'));
+    await writeFile(join(cacheDir, 'runs', 'a.json'), JSON.stringify({ starter, tmpDir: '/none', processes }));
+
+    expect(await endLeftovers(cacheDir)).toEqual([]);
+
+    expect(isAlive(Number(line))).toBe(true);
+  },
+);
+
 test('a start on a disk that accepts no byte leaves nothing', async () => {
   const dir = await tempDir();
   const command = `ulimit -f 0; exec "${process.execPath}" "${STARTER}" "${dir}"`;
