@@ -91,6 +91,8 @@ export async function alarmAddresses(
   return warning(`${text}; addresses of alarms.email without a confirmed subscription: ${missing}.`, advice);
 }
 
+const DAY_MS = 24 * 3_600_000;
+
 /**
  * Counts published files, tables, feeds and copied tables that were written under other column settings than the
  * current ones. A file counts if it has, or may have, a column that is left out now.
@@ -106,8 +108,13 @@ export async function settingsFindings(
     const files = await outdatedFiles(target, deployment, entity);
     const objects = all.filter((object) => object.entity === entity && object.then !== 'keep');
     if (files.length + objects.length === 0) return [];
+    const kept = [
+      ...files.map(({ manifest }) => Date.parse(manifest.run.keptUntil)),
+      ...objects.map(({ at }) => (at?.getTime() ?? 0) + deployment.retentionDays * DAY_MS),
+    ];
+    const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
     const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
-    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings.`;
+    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings, and the last of them expires on ${until}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';

@@ -16,6 +16,8 @@ export interface DerivedObject {
   key: string;
   /** The date of a table; empty for other kinds. */
   date: string;
+  /** When the object was stored. */
+  at: Date | undefined;
   /** The action of `table ENTITY --outdated`. It keeps objects that were written under the current column settings. */
   then: 'keep' | 'rewrite' | 'remove';
 }
@@ -30,7 +32,7 @@ export async function derivedObjects(
 ): Promise<DerivedObject[]> {
   const bucket = createBucket(s3, BucketName);
   const listed = [...(await bucket.list('tables/')), ...(await bucket.list('changes/'))];
-  const found = await eachOf(listed, async ({ key }): Promise<DerivedObject[]> => {
+  const found = await eachOf(listed, async ({ key, at }): Promise<DerivedObject[]> => {
     const table = tableOfKey(key);
     const { entity, kind } = table ? { ...table, kind: 'table' as const } : (feedObjectOfKey(key) ?? {});
     if (entity === undefined || kind === undefined || kind === 'record') return [];
@@ -45,7 +47,7 @@ export async function derivedObjects(
       plan.tables?.version === table.version &&
       (await bucket.head(datePointerKey(entity, table.date))) !== undefined;
     const then = isCurrent ? 'keep' : isWritten ? 'rewrite' : 'remove';
-    return [{ entity, kind, key, date: table?.date ?? '', then }];
+    return [{ entity, kind, key, date: table?.date ?? '', at, then }];
   });
   return found.flat().sort((a, b) => a.date.localeCompare(b.date));
 }

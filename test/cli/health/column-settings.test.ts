@@ -57,7 +57,7 @@ test('holds if tables, feeds and copied tables have the current settings', async
   ]);
 });
 
-test('counts files, tables and feeds of earlier settings', async () => {
+test('counts files, tables and feeds of earlier settings, and says when the last of them expires', async () => {
   const checks = await said({
     objects: {
       [table('2026-11-18')]: OTHER,
@@ -75,11 +75,17 @@ test('counts files, tables and feeds of earlier settings', async () => {
 
   expect(checks).toMatchObject([{ of: 'leads', verdict: 'warning', exitCode: 0 }]);
   expect(checks[0]?.found).toBe(
-    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings.',
+    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings, and the last of them expires on 2027-11-17.',
   );
   expect(checks[0]?.advice).toMatch(
     /^Write tables again.*: npx --no -- crm-export table leads --outdated --deployment prod\. Files stay as they were published\./,
   );
+});
+
+test('computes the expiry of Parquet files from retentionDays', async () => {
+  const [check] = await said({ objects: { [table('2026-11-18')]: OTHER } });
+
+  expect(check?.found).toContain('expires on 2027-02-19.');
 });
 
 test('finds a left-out column in older files by the name in the newest manifest', async () => {
