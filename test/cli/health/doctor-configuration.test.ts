@@ -28,8 +28,9 @@ async function optionsWith(content: object | string) {
 const configuredBy = async (content: object | string, known = true) =>
   configured(await optionsWith(content), known ? deployed : undefined);
 
-test('the deployed file is named as such', async () => {
-  const { finding } = await configuredBy(file);
+test('the deployed file is named as such, and its filters, which the template hides, are checked', async () => {
+  const { finding, deployment } = await configuredBy(file);
+  expect(deployment.entities.leads).toMatchObject(leads);
   expect(finding).toMatchObject({
     verdict: 'holds',
     found: expect.stringMatching(/prod\.json is what is deployed\.$/),
