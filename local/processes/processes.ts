@@ -96,6 +96,7 @@ async function launch({ name, command, args, env, record, cwd = record.workDir }
   const stop = async () => {
     await endGroups([leader]);
     await exited;
+    record.remove(leader);
   };
   return { child, running: { pid, logFile, exited, stop } };
 }

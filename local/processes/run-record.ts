@@ -28,6 +28,8 @@ export type RunRecord = {
   readonly tmpDir: string;
   /** Records a process that leads its own group. */
   add(name: string, pid: number): ProcessIdentity;
+  /** Removes a process whose group has ended: its number may be given to another group. */
+  remove(ended: ProcessIdentity): void;
   /** Ends all processes and removes both directories; with `keepWorkDir` they stay until the next start. */
   close(options?: { keepWorkDir?: boolean }): Promise<void>;
 };
@@ -62,6 +64,10 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
       processes.push(started);
       save();
       return started;
+    },
+    remove: (ended) => {
+      const at = processes.findIndex(({ pid }) => pid === ended.pid);
+      if (at >= 0) processes.splice(at, 1);
     },
     close: async ({ keepWorkDir = false } = {}) => {
       await endGroups(processes);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { startProcess } from '../../../local/processes/processes.ts';
+import { runCommand, startProcess } from '../../../local/processes/processes.ts';
 import { endLeftovers } from '../../../local/processes/run-record.ts';
 import { eventually, isAlive, tempDir, tempRecord } from '../../support/project.ts';
 
@@ -73,6 +73,16 @@ describe('after a start was killed, the next one', () => {
     expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
     expect(existsSync(foreign)).toBe(true);
   });
+});
+
+test('a command that has ended is not in the record: its number may be given to another group', async () => {
+  const record = await tempRecord();
+  const options = { env: { PATH: process.env.PATH }, record };
+  await runCommand({ ...options, name: 'ended', command: 'true', args: [] });
+  await startProcess({ ...options, name: 'running', command: 'sleep', args: ['1000'] });
+  const runs = join(record.cacheDir, 'runs');
+  const [file = ''] = (await readdir(runs)).filter((name) => name.endsWith('.json'));
+  expect(JSON.parse(await readFile(join(runs, file), 'utf8')).processes).toMatchObject([{ name: 'running' }]);
 });
 
 test.runIf(process.platform === 'linux')(
