@@ -183,14 +183,16 @@ async function tagDerived(target: Place, deployment: Sharing, warn: Warn): Promi
   const bucket = createBucket(target.s3, target.BucketName);
   const all = await derivedObjects(target, deployment);
   const objects = all.filter(({ entity, kind }) => shared.includes(entity) && kind !== 'copy');
-  await eachOf(objects, async (object) => {
+  const found = await eachOf(objects, async (object) => {
     const { entity, then, key } = object;
     const value = tableValue(entity, settingsDigest(deployment.entities[entity]));
-    if (then !== 'keep') warn(`${key} is not tagged: it was written under other column settings.`);
-    await tag(bucket, keysOf(object), then === 'keep' ? value : NOT_PUBLISHED);
+    const exists = await tag(bucket, keysOf(object), then === 'keep' ? value : NOT_PUBLISHED);
+    if (!exists) warn(`${key} is gone: it is not tagged.`);
+    else if (then !== 'keep') warn(`${key} is not tagged: it was written under other column settings.`);
+    return exists ? [object] : [];
   });
-  const tagged = objects.filter(({ then }) => then === 'keep');
-  return { tagged: countsText(tagged), refused: objects.length - tagged.length };
+  const tagged = found.flat().filter(({ then }) => then === 'keep');
+  return { tagged: countsText(tagged), refused: found.flat().length - tagged.length };
 }
 
 /** @returns whether the objects exist: files are deleted before their manifests (docs/removing-a-customer.md) */

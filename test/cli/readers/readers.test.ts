@@ -290,6 +290,16 @@ test.each([
   expect(tagged).toHaveLength(2);
 });
 
+test('--tag does not count a table that is gone', async () => {
+  const { cli, objects } = await sharing([ACCOUNT], refused('NoSuchKey', 'no', { status: 404 }));
+  objects.set('tables/entity=leads/date=2026-11-20/leads.parquet', Buffer.from('PAR1'));
+
+  const { stdout, stderr } = await cli('--tag');
+
+  expect(stderr).toContain('tables/entity=leads/date=2026-11-20/leads.parquet is gone: it is not tagged.');
+  expect(stdout).toBe('Nothing tagged.\n');
+});
+
 test('--tag exits with 3 if the right to tag is missing', async () => {
   const { cli, publish } = await sharing([ROLE], refused('AccessDenied', 'no', { status: 403 }));
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
