@@ -54,14 +54,24 @@ const PATIENCE_MS = 60_000;
  */
 export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = {}): GetAccessToken {
   return async ({ rejected, reread } = {}) => {
-    const { tokenSet, usedUntil = 0 } = cache;
+    const { tokenSet } = cache;
     const isReread = reread !== undefined && reread === tokenSet?.tokens.accessToken;
-    const freshness = tokenSet && !isReread ? grantFreshness(tokenSet.tokens, rejected, deps) : 'stale';
-    const isUsed = freshness === 'fresh' || (freshness === 'ageing' && deps.now().getTime() < usedUntil);
-    cache.tokenSet = tokenSet && isUsed ? tokenSet : await findToken(rejected, cache, deps);
+    const isUsed = tokenSet && !isReread && mayBeUsed(tokenSet, rejected, cache, deps);
+    cache.tokenSet = isUsed ? tokenSet : await findToken(rejected, cache, deps);
     const { accessToken, scope } = cache.tokenSet.tokens;
     return { accessToken, scope };
   };
+}
+
+/** Whether a token is used without an attempt to refresh it. */
+function mayBeUsed(
+  { tokens }: TokenSet,
+  rejected: string | undefined,
+  { usedUntil = 0 }: TokenCache,
+  deps: AccessTokenDeps,
+): boolean {
+  const freshness = grantFreshness(tokens, rejected, deps);
+  return freshness === 'fresh' || (freshness === 'ageing' && deps.now().getTime() < usedUntil);
 }
 
 const LEAST_PAUSE_MS = 30_000;
@@ -69,7 +79,7 @@ const REFRESHING = 'Another function is refreshing the grant.';
 
 /** While an access token is ageing it is used, whatever prevents its refresh. A dead grant is always an error. */
 async function findToken(rejected: string | undefined, cache: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
-  const found: Pick<TokenCache, 'tokenSet'> = { ...cache };
+  const found = { ...cache };
   try {
     return await obtain(rejected, found, deps);
   } catch (error) {
@@ -82,11 +92,7 @@ async function findToken(rejected: string | undefined, cache: TokenCache, deps: 
 }
 
 /** @param found gets each token set that is read */
-async function obtain(
-  rejected: string | undefined,
-  found: Pick<TokenCache, 'tokenSet'>,
-  deps: AccessTokenDeps,
-): Promise<TokenSet> {
+async function obtain(rejected: string | undefined, found: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
   const owner = randomUUID();
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   const freshness = ({ tokens }: TokenSet) => grantFreshness(tokens, rejected, deps);
@@ -95,7 +101,7 @@ async function obtain(
       found.tokenSet = tokenSet;
       return freshness(tokenSet) === 'fresh';
     });
-    if (freshness(newest) === 'fresh') return newest;
+    if (mayBeUsed(newest, rejected, found, deps)) return newest;
     const exhausted = versionsExhausted(newest.tokens, deps.now());
     if (exhausted) throw exhausted;
     // A refresh token is presented only under a claim.

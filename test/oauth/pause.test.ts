@@ -113,6 +113,22 @@ test('an ageing token is used for the ten minutes that a Retry-After asks for, w
   expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
 });
 
+test('a 403 reads the secret, but does not shorten the wait that a Retry-After asks for', async () => {
+  const world = new Simulation().stored(3000, { expiresAt: null });
+  const busy: Fault = { kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 };
+  world.endpoint.faults = Array(10).fill(busy);
+  const client = world.client();
+  const { accessToken: reread } = world.secrets.tokens;
+  await world.pass(50 * 60_000);
+  await world.ask([client]);
+  const reads = world.secrets.operations.length;
+
+  for (let line = 0; line < 9; line += 1) expect(await world.ask([client], { reread })).toEqual([reread]);
+
+  expect(world.endpoint.calls).toBe(1);
+  expect(world.secrets.operations.length).toBeGreaterThanOrEqual(reads + 9);
+});
+
 test('a new grant is used at once, even if the CRM asks for a longer wait', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
