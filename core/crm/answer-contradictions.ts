@@ -64,7 +64,8 @@ function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
   const levels: Level[] = [];
   let layer = objectsIn(body);
   for (let wrappers = 0; wrappers <= MOST_WRAPPERS && layer.length > 0; wrappers += 1) {
-    levels.push(...layer);
+    // A layer may have more objects than a call may have arguments.
+    for (const level of layer) levels.push(level);
     layer = layer.flatMap((level) => wrappedIn(level, sent));
   }
   return levels;

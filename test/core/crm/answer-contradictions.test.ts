@@ -144,7 +144,7 @@ test('an answer that repeats the sent values does not contradict them, for any f
   );
 });
 
-test('saidIn accepts any JSON body, even one that is 3,000 levels deep', () => {
+test('saidIn accepts any JSON body, even one that is 3,000 levels deep or has 500,000 objects', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
       expect(saidIn(body, { id: ID, fields: { city: 'Haifa' } })).toHaveProperty('isRefusal');
@@ -152,6 +152,7 @@ test('saidIn accepts any JSON body, even one that is 3,000 levels deep', () => {
   );
   const deep = JSON.parse(`${'{"error":'.repeat(3000)}7${'}'.repeat(3000)}`);
   expect(saidIn(deep)).toMatchObject({ isRefusal: true });
+  expect(saidIn(Array(500_000).fill({}))).toMatchObject({ isRefusal: false });
 });
 
 test.each(['T', ' ', ',', '1', '-', '\u200e'])(
