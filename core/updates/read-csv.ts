@@ -116,7 +116,8 @@ class CsvReader {
 
   #header(line: number, cells: Cells): void {
     const { columns, problems } = readHeader(line, cells);
-    this.#entries.push(...problems);
+    // A header of 1 MB has more cells than a call may have arguments.
+    for (const problem of problems) this.#entries.push(problem);
     this.#columns = columns ?? [];
     this.stopped = columns === null;
   }

@@ -189,3 +189,9 @@ test.each([1, 3, 100])('reads the same entries in pieces of %i bytes', async (si
     await entriesOf('csv', text, { allowNull: true }),
   );
 });
+
+test('reports every column of a header with more cells than a call may have arguments', async () => {
+  const entries = await entriesOf('csv', `id${','.repeat(200_000)}\n`);
+
+  expect(entries).toHaveLength(200_000);
+});
