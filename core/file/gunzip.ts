@@ -76,7 +76,7 @@ async function readHeader(input: Pieces): Promise<GzipTexts> {
 /** Whether no other member follows. */
 async function endsWithZeros(input: Pieces): Promise<boolean> {
   let piece = await input.next();
-  if (piece && piece[0] !== 0) {
+  if (piece && piece[0] === MAGIC[0]) {
     input.putBack(piece);
     return false;
   }

@@ -71,6 +71,11 @@ describe('after the last gzip member', () => {
       await failureOf(read(Buffer.concat([PACKED, behind]), size), 'FileRejected');
     }
   });
+
+  test.each(['\n', '\r\n', 'text'])('%j is not called a cut', async (behind) => {
+    const failure = await failureOf(read(Buffer.concat([PACKED, Buffer.from(behind)])), 'FileRejected');
+    expect(failure.message).toContain('has other bytes behind its end');
+  });
 });
 
 test.each<[string, Uint8Array, string]>([
