@@ -31,7 +31,7 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   const name = run.split(':').at(-1) ?? run;
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
   if (found) return found.manifest;
-  const sentence = `The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`;
+  const sentence = `The run "${name}" stored no file of ${entity}: list ${entity} --since 90d names the runs of the last 90 days.`;
   throw new CommandError(sentence, USAGE);
 }
 

@@ -136,7 +136,7 @@ function ownFinding(error: unknown, rights: string[]): Finding | undefined {
 function foreignFinding(error: unknown, rights: string[]): Finding {
   const trouble = awsErrorText(error);
   if (isDenied(error)) {
-    const found = `these credentials lack the right ${deniedRight(error) ?? rights.join(' or ')}`;
+    const found = `these credentials lack the right ${deniedRight(error) ?? [...new Set(rights)].join(' or ')}`;
     return unknown(found, trouble ?? null, ENVIRONMENT);
   }
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
