@@ -121,17 +121,22 @@ test('passes the settings of the configuration to the transfer engine', async ()
     given = options;
     return null;
   });
+  const settings = { fileHosts: ['files.test', 'inside.test'], privateHosts: ['inside.test'] };
+  const { crm, files } = deps.deployment;
+  const chosen = { ...files, maxBytes: 1234, allowUndeclaredEnd: true, connections: { most: 7 } };
 
-  await downloadFile(runState({ moving: moved }), deps);
+  await downloadFile(runState({ moving: moved }), {
+    ...deps,
+    deployment: { ...deps.deployment, local: false, crm: { ...crm, ...settings }, files: chosen },
+  });
 
-  const { files } = deps.deployment;
   expect(given).toMatchObject({
-    policy: { hosts: [], privateHosts: [], local: true },
+    policy: { hosts: settings.fileHosts, privateHosts: settings.privateHosts, local: false },
     resume: UPLOAD,
     inOnePiece: false,
-    maxBytes: files.maxBytes,
-    allowUndeclaredEnd: false,
-    connections: { initial: 4, most: 8 },
+    maxBytes: 1234,
+    allowUndeclaredEnd: true,
+    connections: { initial: 4, most: 7 },
   });
   expect(await given?.address()).toBe('https://files.test/x');
   expect(JSON.stringify(given)).not.toContain(EXPORT_ID);
