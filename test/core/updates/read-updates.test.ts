@@ -35,13 +35,15 @@ test.each<[string, UpdateFormat, (id: string) => string]>([
   ]);
 });
 
-test.each<[UpdateFormat, string, string]>([
-  ['jsonl', good, '{"notes":"'],
-  ['csv', `id,notes\n${idOf(1)},"x\n${'y\n'.repeat(100_000)}"\n`, `${idOf(2)},"a\n`],
+test.each<[UpdateFormat, string, string, string]>([
+  ['jsonl', good, '{"notes":"', `{"id":"${idOf(3)}","notes":"x"}`],
+  ['csv', `id,notes\n${idOf(1)},"x\n${'y\n'.repeat(100_000)}"\n`, `${idOf(2)},"a\n`, `${idOf(3)},x`],
 ])(
   '%s: reports the first line that is not UTF-8, even within a long cell, and ends there',
-  async (format, before, start) => {
-    const file = Buffer.concat([Buffer.from(before + start), Buffer.from([0xf9, 0xec]), Buffer.from('"\n\n')]);
+  async (format, before, start, next) => {
+    // The next record is read in another block.
+    const after = `${'\n'.repeat(200_000)}${next}\n`;
+    const file = Buffer.concat([Buffer.from(before + start), Buffer.from([0xf9, 0xec]), Buffer.from(`"\n${after}`)]);
 
     const entries = await entriesOf(format, file);
 
