@@ -15,7 +15,7 @@ import { buildRequest } from '../../core/export/request.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
 import { noteFile, policyOf } from './probe-file.ts';
-import { assumed, failing, type Notes } from './probe-points.ts';
+import { assumed, failing, type Notes, notSeen } from './probe-points.ts';
 
 /**
  * Calls the CRM with the code of a run. It does not repeat a refused call, and makes at most one export. It keeps only
@@ -60,7 +60,7 @@ export async function makeCalls(context: ProbeContext, observed: Observations): 
   const { deployment, token } = context;
   const { notes } = observed;
   const crm = recordingClient(context, observed);
-  const scopes = token.scope.split(/\s+/);
+  const scopes = token.scope.split(/\s+/).filter(Boolean);
   try {
     const { entity, fields } = await readLists(crm, context, observed);
     observed.entity = entity;
@@ -70,7 +70,10 @@ export async function makeCalls(context: ProbeContext, observed: Observations): 
     const id = await noting('export-id-field', notes, () => createExport(crm, entity, request, time));
     notes['export-id-field'] = assumed('The answer has a UUID.');
     const how = scopes.includes(EXPORT_SCOPE) ? 'with' : 'without';
-    notes['export-scope'] = assumed(`An export is accepted ${how} ${EXPORT_SCOPE}.`);
+    notes['export-scope'] =
+      scopes.length > 0
+        ? assumed(`An export is accepted ${how} ${EXPORT_SCOPE}.`)
+        : notSeen('The CRM did not say which scopes the grant has.');
     await waitFor(crm, context, observed, { entity, id });
     const address = await noting('file-host', notes, () => requestDownload(crm, entity, id));
     const { hostname } = new URL(address);

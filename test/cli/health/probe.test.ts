@@ -101,6 +101,12 @@ test('--json prints one document, and a token that is not due is not refreshed',
   expect(writes(cloud.asked)).toEqual([]);
 });
 
+test('says nothing about the scope of exports if the grant names none', async () => {
+  const { stdout } = await (await deployedFor(await sandboxFor(), { scope: '' })).cli('probe');
+
+  expect(stdout).toContain('export-scope        not seen: The CRM did not say which scopes the grant has.');
+});
+
 test('exports one column once, not a left-out one, and sends no filters or other settings', async () => {
   const sandbox = await sandboxFor();
   const leads = { columns: { except: ['ID'] }, sendEmail: true, filters: [{ field: 'x' }] };
