@@ -163,7 +163,7 @@ export async function* inflated(input: Pieces, words: (code: string) => string):
   }
 }
 
-/** What zlib returns with the option `info`, which its types lack. */
+/** What zlib returns with the option `info`. */
 interface Whole {
   buffer: Buffer;
   engine: { bytesWritten: number };
@@ -175,6 +175,7 @@ const SMALL_BYTES = 4096;
 /** A small stream that ends within a piece: gzip may have many, and a stream of Node for each takes ten times as long. */
 function wholeOf(piece: Uint8Array): Whole | undefined {
   try {
+    // The cast: the types of Node.js do not know the option `info`.
     return inflateRawSync(piece, {
       info: true,
       chunkSize: SMALL_BYTES,

@@ -252,6 +252,7 @@ describe('a command and functions at the same time', () => {
 
 test('a new grant is stored after an unreadable value', async () => {
   const world = new Simulation();
+  // A person may have put any text into the secret.
   world.secrets.place(FIRST_VERSION, 'not what it should be' as unknown as Tokens);
   expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
 
