@@ -135,7 +135,7 @@ function diffDocument({ before, after, states, columns, rows }: Difference) {
     from: side(before, states.before),
     to: side(after, states.after),
     columns,
-    // Without a key, the files were not read.
+    // Without a key, the command has not read the files.
     ...(rows ?? { keys: null, changed: null }),
   };
 }

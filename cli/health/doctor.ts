@@ -200,7 +200,7 @@ async function askNetwork(ask: Ask, target: Pick<Target, 'ec2'>, deployment: Dep
   return ask('network', () => networkFindings(target, network, crm));
 }
 
-/** What the CRM can be asked with. */
+/** The token set for calls to the CRM. */
 interface Spendable {
   /** The newest token set; `undefined` if it could not be read. */
   newest: TokenSet | undefined;

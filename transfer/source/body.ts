@@ -32,7 +32,7 @@ export class Body {
   #pastParser = false;
   /** Bytes of the body that have not arrived; infinite if no header declares them. */
   #left = Number.POSITIVE_INFINITY;
-  /** Bytes that have arrived and were not taken. */
+  /** Bytes that have arrived and that no reader has taken yet. */
   #waiting = 0;
   #unread: Buffer | undefined;
   #failure: Error | undefined;
@@ -74,7 +74,7 @@ export class Body {
     });
   }
 
-  /** Lets the body arrive, once the response has. @param due its bytes; `null` if no header declares them */
+  /** Starts to read the body, after the response has arrived. @param due its bytes; `null` if no header declares them */
   begin(due: number | null): void {
     const response = this.#response;
     if (this.#pastParser || !response) return;

@@ -125,7 +125,7 @@ class RangedFetch {
   }
 }
 
-/** The end of the contiguous bytes from a part on. */
+/** The end of the range that begins with a part and that the following parts continue without a gap. */
 export function contiguousEnd({ to }: Part, following: readonly Part[]): number {
   const gap = following.findIndex(({ from }, index) => from !== (following[index - 1]?.to ?? to));
   return (gap < 0 ? following.at(-1) : following[gap - 1])?.to ?? to;
