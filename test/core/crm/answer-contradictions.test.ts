@@ -156,13 +156,10 @@ test('saidIn accepts any JSON body, even one that is 3,000 levels deep or has 50
 });
 
 test.each(['T', ' ', ',', '1', '-', '\u200e'])(
-  'a text of many %j in place of a date is read in linear time',
+  'a million of %j in place of a date are read, which takes days in quadratic time',
   (sign) => {
     const long = sign.repeat(1_000_000);
-    const started = performance.now();
-
     expect(isOther('birthDate', '1990-01-02', `x${long}x`)).toBe(false);
     expect(isOther('customerServiceContactDate', '2026-11-20T10:00:00Z', `x${long}x`)).toBe(false);
-    expect(performance.now() - started).toBeLessThan(5000);
   },
 );

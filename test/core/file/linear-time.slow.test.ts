@@ -16,21 +16,20 @@ async function cpuOf(bytes: string | Uint8Array): Promise<number> {
 }
 
 /** The largest header is 1 MiB with the record after it. */
-test.each<[string, number, number, (size: number) => string | Uint8Array]>([
-  ['nameless columns', 400_000, 3, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
-  ['columns of one name', 50_000, 2, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
-  ['columns with long paths', 1000, 3, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
-  ['records of one character', 500_000, 2, (size) => `id\n${'a\n'.repeat(size)}`],
-  ['names in one record', 2_500_000, 2, (size) => below('id,'.repeat(size))],
-  ['characters with the code 0', 2_000_000, 2, (size) => below('a\0'.repeat(size))],
-  ['dots in rows', 100_000, 2, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
+test.each<[string, number, (size: number) => string | Uint8Array]>([
+  ['nameless columns', 400_000, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
+  ['columns of one name', 50_000, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
+  ['columns with long paths', 1000, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
+  ['records of one character', 500_000, (size) => `id\n${'a\n'.repeat(size)}`],
+  ['names in one record', 2_500_000, (size) => below('id,'.repeat(size))],
+  ['characters with the code 0', 2_000_000, (size) => below('a\0'.repeat(size))],
+  ['dots in rows', 100_000, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
   [
     'members of gzip',
     50_000,
-    2,
     (size) => Buffer.concat([gzipSync(below('2,b')), ...new Array(size).fill(gzipSync('1,a\n'))]),
   ],
-])('eight times as many %s take at most 24 times as long', async (_, size, seconds, make) => {
+])('eight times as many %s take at most 24 times as long', async (_, size, make) => {
   // Large buffers make V8 collect the garbage of other tests, which can triple a measurement. Quadratic time is 64 times.
   const [small, large] = [make(size / 4), make(2 * size)];
   await cpuOf(small);
@@ -42,7 +41,6 @@ test.each<[string, number, number, (size: number) => string | Uint8Array]>([
   }
 
   expect(eightTimes).toBeLessThan(24 * Math.max(20, once));
-  expect(eightTimes).toBeLessThan(1000 * seconds);
 });
 
 test('a record of characters with the code 0 between others is read', async () => {
