@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import type { TableSettings } from '../config/table-settings.ts';
+import type { ColumnType, TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../file/byte-source.ts';
 import { provenRecords, whyUnread } from '../file/file-records.ts';
@@ -32,6 +32,14 @@ interface CountedRows {
   row: number;
 }
 
+/** A column with counts of its cells. */
+interface ReadColumn extends TableColumn {
+  /** Cells that are not empty. */
+  filled: number;
+  /** Rows that are too short for the column. */
+  missing: CountedRows;
+}
+
 /** Values of a column that did not fit its type. The table has no value in their place. */
 interface Misfits extends CountedRows {
   column: string;
@@ -56,28 +64,41 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
   const { settings, manifest, covered } = input;
   const of = fileColumns(manifest);
   refuseDoubtful(manifest.file, covered);
-  const columns = tableColumns(of.names, settings, covered);
+  const columns = tableColumns(of.names, settings, covered).map(
+    (column): ReadColumn => ({ ...column, filled: 0, missing: { count: 0, row: 0 } }),
+  );
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
   const rows = await stage(rowsOf(input, of, columns), join(limits.folder, 'rows.csv'), columns.length);
-  const selected = columns.map((column, at) => ({ ...column, ...inSql(`c${at}`, column, manifest.file) }));
   return withEngine(limits, async (query) => {
-    const counted = await countRows(query, rows, selected);
-    refuseOtherCount(counted.rows, manifest.file.rows);
-    refuseMisfits(counted.misfits, settings.misfit);
-    const values = selected.map(({ name, value }) => `${value} AS ${named(name)}`);
-    await query(copyTo(path, `SELECT ${values} FROM ${rows}`, `, KV_METADATA {${metadataOf(input)}}`));
-    return { ...counted, missing: missingFields(of.names, Object.keys(settings.columns)) };
+    const selected = columns.map(({ name, type }, at) => `${typed(at, type)} AS ${named(name)}`);
+    await query(copyTo(path, `SELECT ${selected} FROM ${rows}`, `, KV_METADATA {${metadataOf(input)}}`));
+    const values = await query(
+      `SELECT sum(num_values), sum(num_values - stats_null_count) FROM parquet_metadata(${quoted(path)})
+       GROUP BY column_id ORDER BY column_id`,
+    );
+    const count = Number(values[0]?.[0] ?? 0);
+    refuseOtherCount(count, manifest.file.rows);
+    const isBroken = (manifest.file.content?.broken ?? null) !== null;
+    const read = columns.map((column, at) => ({ ...column, at, values: Number(values[at]?.[1] ?? 0) }));
+    const doubtful = read.filter((column) => (column.type === 'text' ? isBroken : column.filled > column.values));
+    const misfits = doubtful.length > 0 ? await findMisfits(query, rows, doubtful) : [];
+    refuseMisfits(misfits, settings.misfit);
+    const missing = missingFields(of.names, Object.keys(settings.columns));
+    const short = columns.at(-1)?.missing;
+    return { rows: count, shortRows: short?.count ? short : null, misfits, missing };
   });
 }
 
+const coversAny = ({ left, hashed }: Covered) => left.size + hashed.size > 0;
+
 /** @throws TableError for a file whose values may belong to other rows or columns */
-function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered): void {
+function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
   const { doubts = 0, otherHeaders = 0, strayQuotes = 0 } = content ?? {};
   const why: [holds: boolean, text: string][] = [
     [doubts > 0, 'Programs read its rows differently'],
     [otherHeaders > 0, 'Records further down name other columns, or another order of them'],
-    [strayQuotes > 0 && left.size + hashed.size > 0, 'Text follows the closing quotation mark of a cell'],
+    [strayQuotes > 0 && coversAny(covered), 'Text follows the closing quotation mark of a cell'],
   ];
   const found = why.find(([holds]) => holds);
   if (found) throw new TableError(`${found[1]}: the file becomes no table.`);
@@ -90,14 +111,12 @@ function refuseDoubtful({ content }: Manifest['file'], { left, hashed }: Covered
  *   column of each value is then not known
  */
 async function* rowsOf(
-  { manifest: { file }, source, reading, hashKey }: TableInput,
+  { manifest: { file }, source, reading, hashKey, covered }: TableInput,
   { names, headed }: FileColumns,
-  columns: readonly TableColumn[],
+  columns: readonly ReadColumn[],
 ): AsyncGenerator<(string | undefined)[]> {
   const width = names.length;
-  const isNamed = (name: string) => name.trim() !== '';
-  const lastNamed = names.findLastIndex(isNamed) + 1;
-  const covers = columns.some(({ hashed }) => hashed) || columns.length < names.filter(isNamed).length;
+  const fewest = coversAny(covered) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
   const refuse = () => new TableError('The CRC-32 of the stored file differs from its manifest.');
   let row = headed ? -1 : 0;
   try {
@@ -107,17 +126,9 @@ async function* rowsOf(
       if (row === 0 && length !== width)
         throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
       if (row === 0) continue;
-      const isLonger = record.slice(width).some((field) => field !== '');
-      if (isLonger || (length < lastNamed && covers))
+      if (length < fewest || record.slice(width).some((field) => field !== ''))
         throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
-      yield columns.map(({ place, hashed }) => {
-        const text = record[place];
-        return hashed && text
-          ? createHmac('sha256', hashKey ?? '')
-              .update(text, 'utf8')
-              .digest('hex')
-          : text;
-      });
+      yield cellsOf(record, row, columns, hashKey);
     }
   } catch (error) {
     const why = whyUnread(error);
@@ -125,43 +136,46 @@ async function* rowsOf(
   }
 }
 
-/** A column as SQL: its value, and the condition that a text does not fit its type or is damaged. */
-interface InSql extends TableColumn {
-  value: string;
-  misfit: string;
-}
-
-function inSql(text: string, { type }: TableColumn, { content }: Manifest['file']): Pick<InSql, 'value' | 'misfit'> {
-  const value = type === 'text' ? text : typedValue(text, type);
-  const unfit = type === 'text' ? 'false' : `${text} <> '' AND ${value} IS NULL`;
-  // Damaged characters are U+FFFD.
-  const isBroken = (content?.broken ?? null) !== null;
-  return { value, misfit: isBroken ? `${unfit} OR contains(${text}, chr(65533))` : unfit };
-}
-
-/** @throws TableError for a column without a value of its type */
-async function countRows(query: Query, rows: string, columns: readonly InSql[]) {
-  // The last column of the table is missing in a short row.
-  const facts = [`c${columns.length - 1} IS NULL`, ...columns.map(({ misfit }) => misfit)];
-  const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);
-  const values = columns.map(({ value, type }) => (type === 'text' ? 1 : `count(${value})`));
-  const [[total, ...found] = []] = await query(
-    `SELECT count(*), ${[...counts, ...values]} FROM (SELECT *, row_number() OVER () AS row FROM ${rows})`,
-  );
-  const [shortRows = null, ...misfit] = facts.map((_, at): CountedRows | null => {
-    const count = Number(found[2 * at]);
-    return count > 0 ? { count, row: Number(found[2 * at + 1]) } : null;
+/** The cells of a row. Counts them. */
+function cellsOf(record: readonly string[], row: number, columns: readonly ReadColumn[], hashKey: string | null) {
+  return columns.map((column) => {
+    const text = record[column.place];
+    if (text === undefined) {
+      column.missing.count += 1;
+      column.missing.row ||= row;
+    }
+    if (!text) return text;
+    column.filled += 1;
+    return column.hashed && hashKey ? createHmac('sha256', hashKey).update(text).digest('hex') : text;
   });
-  const misfits = columns.flatMap(({ name, type }, at): Misfits[] =>
-    misfit[at] ? [{ column: name, type: typeof type === 'string' ? type : type.type, ...misfit[at] }] : [],
+}
+
+const typed = (at: number, type: ColumnType) => (type === 'text' ? `c${at}` : typedValue(`c${at}`, type));
+
+/**
+ * Counts the texts of some columns that do not fit the type or are damaged.
+ * @throws TableError for a column without a value of its type
+ */
+async function findMisfits(
+  query: Query,
+  rows: string,
+  columns: readonly (ReadColumn & { at: number; values: number })[],
+): Promise<Misfits[]> {
+  const facts = columns.map(({ at, type }) =>
+    // Damaged characters are U+FFFD.
+    type === 'text' ? `contains(c${at}, chr(65533))` : `c${at} <> '' AND ${typed(at, type)} IS NULL`,
   );
-  const without = new Set(columns.filter((_, at) => found[2 * facts.length + at] === '0').map(({ name }) => name));
-  const wrong = misfits.find(({ column }) => without.has(column));
-  if (wrong)
-    throw new TableError(
-      `The type of the column "${wrong.column}", ${wrong.type}, fits none of its values (${wrong.count}, the first in row ${wrong.row}).`,
-    );
-  return { rows: Number(total), shortRows, misfits };
+  const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);
+  const [found = []] = await query(`SELECT ${counts} FROM (SELECT *, row_number() OVER () AS row FROM ${rows})`);
+  return columns.flatMap(({ name, type, values }, at): Misfits[] => {
+    const misfits = { column: name, type: typeof type === 'string' ? type : type.type };
+    const [count, row] = [Number(found[2 * at]), Number(found[2 * at + 1])];
+    if (type !== 'text' && values === 0)
+      throw new TableError(
+        `The type of the column "${name}", ${misfits.type}, fits none of its values (${count}, the first in row ${row}).`,
+      );
+    return count > 0 ? [{ ...misfits, count, row }] : [];
+  });
 }
 
 /** @throws TableError if the verification of the file counted another number of rows */
