@@ -69,7 +69,7 @@ const REPEATED_IN_CI = ['test/long/{all-runs,past-parser,transfer-property}.test
  */
 const NIGHTLY_ONLY = [
   'test/long/{bench,clocks,company-rules,excel,feed-nights,pandas,verify,workbooks}.test.ts',
-  'test/long/{oauth-crowds,oauth-kills,removing-a-customer,runbook,runbook-updates,sheet-memory}.test.ts',
+  'test/long/{removing-a-customer,runbook,runbook-updates,sheet-memory}.test.ts',
   'test/long/transfer-kills.test.ts',
 ];
 const LEFT_OUT_IN_CI = [...REPEATED_IN_CI, ...(process.env.NIGHTLY ? [] : NIGHTLY_ONLY)];
