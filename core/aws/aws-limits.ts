@@ -8,9 +8,12 @@ export const LEASE_LIMITS = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
 };
 
-/** Timeouts for a command that queries many deployments: a call that takes longer fails, and is retried once. */
+/** Timeouts for calls that others wait for: a call that takes longer fails, and is retried once. */
 export function limitsOf(seconds: number) {
   const timeout = seconds * 1000;
   const requestHandler = { connectionTimeout: timeout, requestTimeout: timeout, socketTimeout: timeout };
   return { requestHandler: { ...requestHandler, throwOnRequestTimeout: true }, maxAttempts: 2 };
 }
+
+/** For `limitsOf`: a read of a small object that a step waits for takes at most about 25 seconds. */
+export const QUICK_READ_SECONDS = 5;

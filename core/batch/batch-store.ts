@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { AWS_LIMITS } from '../aws/aws-limits.ts';
+import { AWS_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
-import { fastReadFromEnv } from '../storage/fast-read.ts';
+import { createBucket } from '../storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../storage/upload.ts';
 
 const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
@@ -49,10 +49,12 @@ export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
 
 /** The bucket that the environment of a function names. */
 export function batchStoreFromEnv(): UploadBucket {
-  return createUploadBucket(new S3Client(AWS_LIMITS), readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME').BUCKET_NAME);
+  const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
+  return createUploadBucket(new S3Client(AWS_LIMITS), BUCKET_NAME);
 }
 
 /** The store of batches for a step that reads a small object before every line. */
-export function fastBatchStoreFromEnv(): UploadBucket {
-  return { ...batchStoreFromEnv(), read: fastReadFromEnv() };
+export function quickBatchStoreFromEnv(): UploadBucket {
+  const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
+  return { ...batchStoreFromEnv(), read: createBucket(new S3Client(limitsOf(QUICK_READ_SECONDS)), BUCKET_NAME).read };
 }

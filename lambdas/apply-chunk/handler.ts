@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asBatchStep } from '../../core/batch/batch-state.ts';
-import { fastBatchStoreFromEnv } from '../../core/batch/batch-store.ts';
+import { quickBatchStoreFromEnv } from '../../core/batch/batch-store.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
@@ -8,7 +8,7 @@ import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<ApplyChunkDeps> = () => {
   const crm = crmFromEnv();
-  const store = fastBatchStoreFromEnv();
+  const store = quickBatchStoreFromEnv();
   return (invocation) => ({ ...invocation, crm: crm(invocation), store, sleep });
 };
 

@@ -1,31 +1,31 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
+import { S3Client } from '@aws-sdk/client-s3';
+import { LEASE_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
-import { fastReadFromEnv } from '../../core/storage/fast-read.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
 import { type CreateExportDeps, createExport } from './create-export.ts';
 import { createClaimSlot } from './date-of-run.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<CreateExportDeps> = () => {
   const crm = crmFromEnv();
-  const readObject = fastReadFromEnv();
-  const { SOFTWARE_VERSION: softwareVersion, LEDGER_TABLE: table } = readEnv(
-    process.env,
-    'SOFTWARE_VERSION',
-    'LEDGER_TABLE',
-  );
+  const {
+    SOFTWARE_VERSION: softwareVersion,
+    LEDGER_TABLE: table,
+    BUCKET_NAME,
+  } = readEnv(process.env, 'SOFTWARE_VERSION', 'LEDGER_TABLE', 'BUCKET_NAME');
+  const s3 = new S3Client(limitsOf(QUICK_READ_SECONDS));
   const dynamo = new DynamoDBClient({ ...LEASE_LIMITS, maxAttempts: 2 });
   const records = createExportRecords(dynamo, table);
   return (invocation) => {
     const claimSlot = createClaimSlot(dynamo, table, invocation.now);
-    const read = (key: string) => {
+    const { read } = createBucket(s3, BUCKET_NAME, () => {
       invocation.requests.store += 1;
-      return readObject(key);
-    };
+    });
     return { ...invocation, crm: crm(invocation), records, claimSlot, read, softwareVersion };
   };
 };

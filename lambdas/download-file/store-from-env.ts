@@ -1,4 +1,4 @@
-import { bucketAddress } from '../../core/aws/env.ts';
+import { readEnv } from '../../core/aws/env.ts';
 import { defaultProvider } from '../../core/aws/environment-credentials.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
@@ -6,15 +6,15 @@ import type { StoreOptions } from '../../transfer/base/types.ts';
 
 /** @throws RunError `ConfigInvalid` if a variable is missing, or the address has no TLS */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): StoreOptions {
-  const { bucket, region, urlSuffix } = bucketAddress(env);
+  const { BUCKET_NAME, AWS_REGION, URL_SUFFIX } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX');
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
     throw new RunError('ConfigInvalid', 'The address of the bucket is not https.');
   }
   return {
-    bucket,
-    region,
-    urlSuffix,
+    bucket: BUCKET_NAME,
+    region: AWS_REGION,
+    urlSuffix: URL_SUFFIX,
     endpoint,
     credentials: defaultProvider(),
     // The local cloud refuses the checksum of a whole object, so PublishFile verifies it there.

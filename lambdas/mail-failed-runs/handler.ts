@@ -1,22 +1,24 @@
+import { S3Client } from '@aws-sdk/client-s3';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import type { Context, EventBridgeEvent } from 'aws-lambda';
-import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { AWS_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../../core/aws/aws-limits.ts';
 import { readDeployment, readEnv } from '../../core/aws/env.ts';
 import { createLog } from '../../core/log/log.ts';
 import { crash, once } from '../../core/step/step.ts';
 import { MAILER } from '../../core/step/steps.ts';
-import { fastReadFromEnv } from '../../core/storage/fast-read.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
 import { type MailFailedRunsDeps, mailFailedRuns } from './mail-failed-runs.ts';
 
 const log = createLog(MAILER);
 const connect = once((): MailFailedRunsDeps => {
-  const env = readEnv(process.env, 'DEPLOYMENT', 'TOPIC_ARN');
+  const env = readEnv(process.env, 'DEPLOYMENT', 'TOPIC_ARN', 'BUCKET_NAME');
   const { alarms } = readDeployment(new URL('deployment.json', import.meta.url));
   const sns = new SNSClient(AWS_LIMITS);
   const publish = async (Subject: string, Message: string) => {
     await sns.send(new PublishCommand({ TopicArn: env.TOPIC_ARN, Subject, Message, MessageStructure: 'json' }));
   };
-  return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket: { read: fastReadFromEnv() } };
+  const bucket = createBucket(new S3Client(limitsOf(QUICK_READ_SECONDS)), env.BUCKET_NAME);
+  return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket };
 });
 
 /**

@@ -33,7 +33,7 @@ export class FailureMails extends Construct {
       memorySize: 256,
       timeout: Duration.minutes(1),
       deadLetterQueue,
-      environment: { TOPIC_ARN: topicArn, BUCKET_NAME: exports.bucket.bucketName, URL_SUFFIX: stack.urlSuffix },
+      environment: { TOPIC_ARN: topicArn, BUCKET_NAME: exports.bucket.bucketName },
     });
     mailer.role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topicArn] }));
     for (const service of ['sns', 'sqs'] as const)

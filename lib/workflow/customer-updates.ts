@@ -45,7 +45,7 @@ export class CustomerUpdates extends Construct {
         ...streaming(1024, 8),
         SOFTWARE_VERSION: softwareVersion,
       }),
-      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
+      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
     letCallCrm([this.steps.ApplyChunk], props);

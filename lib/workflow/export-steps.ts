@@ -52,14 +52,14 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
-  // The transfer engine builds the addresses of objects itself.
-  const place = { ...bucket, URL_SUFFIX: stack.urlSuffix };
   const steps = {
-    CreateExport: step('CreateExport', create, { ...oauth, ...place, SOFTWARE_VERSION: softwareVersion }),
+    CreateExport: step('CreateExport', create, { ...oauth, ...bucket, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
     DownloadFile: step('DownloadFile', long(memoryMB.download), {
       ...oauth,
-      ...place,
+      ...bucket,
+      // The transfer engine builds the addresses of objects itself.
+      URL_SUFFIX: stack.urlSuffix,
       ...streaming(memoryMB.download),
     }),
     RecordNight: step('RecordNight', NIGHT, bucket),

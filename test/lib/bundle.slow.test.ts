@@ -23,6 +23,8 @@ import { folderForAll, tree } from './support/files.ts';
 
 /** Every byte is read and compiled before a step starts, at every cold start. */
 const LARGEST_BUNDLE = 480_000;
+/** The limit for CreateExport, which reads a pointer with the SDK. It starts once a night for each entity. */
+const LARGEST_BUNDLE_OF_THE_START = 620_000;
 /** The limit for PublishFile, which reads packed files and spreadsheets. Its start time is not critical. */
 const LARGEST_BUNDLE_OF_THE_CHECK = 600_000;
 /** The limit for WriteTable, which reads files and a secret, and runs DuckDB. Its start time is not critical. */
@@ -70,6 +72,7 @@ describe('the bundled code', () => {
     const larger: Partial<Record<FunctionName, number>> = {
       WriteTable: LARGEST_BUNDLE_OF_TABLES,
       WriteChanges: LARGEST_BUNDLE_OF_TABLES,
+      CreateExport: LARGEST_BUNDLE_OF_THE_START,
       PublishFile: LARGEST_BUNDLE_OF_THE_CHECK,
     };
     const most = larger[step] ?? LARGEST_BUNDLE;
