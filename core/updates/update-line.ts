@@ -48,49 +48,27 @@ const NEVER_NULL = 'updateRelated';
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];
+const SCHEMAS: Record<string, z.ZodType> = customerFieldsSchema.shape;
 
 /** A problem for each wrong field of a record; empty when it is valid. */
-export function problemsOf(line: number, record: unknown, { allowNull } = STRICT): Problem[] {
-  const judged = allowNull ? withoutNulls(record) : record;
-  const parsed = updateLineSchema.safeParse(judged);
-  if (parsed.success) return [];
-  // A line with only nulls changes fields, although the schema sees none.
-  const issues = parsed.error.issues.filter(
-    ({ code, path }) => judged === record || code !== 'custom' || path.length > 0,
-  );
-  const problems = issues.flatMap((issue) => problemsOfIssue(line, issue, record));
-  // Reports one problem per field, and one for the whole line only if no field has one.
-  const perField = [...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values()].toReversed();
-  return perField.length > 1 ? perField.filter(({ field }) => field !== null) : perField;
-}
-
-/** Removes the nulls that are allowed: the schema checks the rest. */
-function withoutNulls(record: unknown): unknown {
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
-  const judged = (name: string, value: unknown) => value !== null || name === NEVER_NULL || !FIELD_RULES.has(name);
-  const kept = Object.entries(record).filter(([name, value]) => judged(name, value));
-  return kept.length === Object.keys(record).length ? record : Object.fromEntries(kept);
-}
-
-function problemsOfIssue(line: number, issue: z.core.$ZodIssue, record: unknown): Problem[] {
-  const at = issue.path[0];
-  if (issue.code === 'unrecognized_keys' && at === undefined) {
-    const names = issue.keys.slice(0, MOST_UNKNOWN);
-    return names.map((name) => ({ line, field: shownName(name), sentence: unknownField(name) }));
+export function problemsOf(line: number, record: Record<string, unknown>, { allowNull } = STRICT): Problem[] {
+  const problems: Problem[] = [];
+  const add = (field: string, sentence: string | undefined) => {
+    if (sentence) problems.push({ line, field: shownName(field), sentence });
+  };
+  if (!hasId(record)) add('id', wrongId(record));
+  const names = Object.keys(record).filter((name) => name !== 'id');
+  for (const name of names) {
+    const rule = FIELD_RULES.get(name);
+    if (rule) add(name, wrongValue(name, rule, record[name], allowNull));
   }
-  if (at === undefined) return [{ line, field: null, sentence: wholeLine(issue, record) }];
-  const field = String(at);
-  return [{ line, field, sentence: field === 'id' ? wrongId(record) : expected(field, record) }];
+  const unknown = names.filter((name) => !FIELD_RULES.has(name)).slice(0, MOST_UNKNOWN);
+  for (const name of unknown) add(name, unknownField(name));
+  return problems.length + names.length > 0 ? problems : [{ line, field: null, sentence: 'has no field to change' }];
 }
 
-function wholeLine(issue: z.core.$ZodIssue, record: unknown): string {
-  if (issue.code === 'custom') return 'has no field to change';
-  return Array.isArray(record) ? 'is an array, not a JSON object' : 'is not a JSON object';
-}
-
-function wrongId(record: unknown): string {
-  const id = fieldOf(record, 'id');
-  return id === undefined || id === null || id === '' ? 'is missing' : 'is no UUID';
+function wrongId({ id = null }: Record<string, unknown>): string {
+  return id === null || id === '' ? 'is missing' : 'is no UUID';
 }
 
 /** Adds ` (did you mean …)` if a known name is similar. */
@@ -115,11 +93,9 @@ const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
   customFields: 'must be an object with at most the one boolean property "present"',
 };
 
-function expected(field: string, record: unknown): string {
-  const rule = FIELD_RULES.get(field);
-  if (!rule) return 'is not allowed';
-  const value = fieldOf(record, field);
-  if (value === null && field !== NEVER_NULL) return IS_NULL;
+function wrongValue(name: string, rule: FieldRule, value: unknown, allowNull: boolean): string | undefined {
+  if (value === null && name !== NEVER_NULL) return allowNull ? undefined : IS_NULL;
+  if (SCHEMAS[name]?.safeParse(value).success) return undefined;
   if (rule.kind === 'number' && isRounded(value)) return ROUNDED;
   const must = rule.kind === 'code' ? `must be one of the codes ${listOf(rule.meanings ?? {})}` : EXPECTED[rule.kind];
   return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
@@ -132,10 +108,6 @@ function isRounded(value: unknown): boolean {
 }
 
 const NOT_TEXT = new Set<FieldRule['kind']>(['code', 'int32', 'number', 'flag', 'customFields']);
-
-function fieldOf(record: unknown, field: string): unknown {
-  return typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;
-}
 
 /** A name from the file for a terminal: no control characters, at most 40 characters. */
 export function shownName(name: string): string {
