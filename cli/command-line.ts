@@ -1,14 +1,14 @@
 import { type Command, CommanderError } from 'commander';
-import { createProgram, type Loaders } from './program.ts';
+import { createProgram } from './program.ts';
 import { USAGE } from './support/exit.ts';
 import { printErr, printJson } from './support/print.ts';
 import type { TargetOptions } from './support/target.ts';
 
 /** @returns the exit code */
-export async function runCommandLine(loaders: Loaders, args: string[]): Promise<number> {
+export async function runCommandLine(args: string[]): Promise<number> {
   let place: Partial<TargetOptions> = {};
   try {
-    const program = await createProgram(loaders, args);
+    const program = await createProgram(args);
     program.hook('preAction', (_, command) => {
       place = command.opts();
     });

@@ -4,7 +4,8 @@ import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { deploymentNames } from '../core/config/configuration.ts';
 import { ENTITIES } from '../core/config/entities.ts';
-import { quoted, withExamples } from './support/command-options.ts';
+import { withExamples } from './commands/define-command.ts';
+import { quoted } from './support/command-options.ts';
 import { printOut } from './support/print.ts';
 
 /** The name to type instead of `npx --no -- crm-export`, because no shell completes arguments of `npx`. */

@@ -1,5 +1,4 @@
 import { runCommandLine } from './command-line.ts';
-import { LOADERS } from './loaders.ts';
 import { ENVIRONMENT } from './support/exit.ts';
 import { printErr } from './support/print.ts';
 
@@ -10,4 +9,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode = ENVIRONMENT;
 });
 process.stderr.on('error', () => undefined);
-process.exitCode = await runCommandLine(LOADERS, process.argv.slice(2));
+process.exitCode = await runCommandLine(process.argv.slice(2));

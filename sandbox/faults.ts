@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Entity, entitySchema } from '../core/config/entities.ts';
+import type { Entity } from '../core/config/entities.ts';
+import { entitySchema } from '../core/config/entity-schema.ts';
 
 const FAULT_PATHS = ['fields', 'create', 'status', 'download', 'file', 'update', 'token', 'authorize'] as const;
 

@@ -3,7 +3,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { entitySchema } from '../core/config/entities.ts';
+import { entitySchema } from '../core/config/entity-schema.ts';
 import type { CallKind, Effect } from './faults.ts';
 import { sendBody } from './files/send.ts';
 import { fingerprint } from './oauth/grants.ts';

@@ -3,7 +3,6 @@ import type { Question } from '../cli/health/check.ts';
 import { DOCTOR_QUESTIONS } from '../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
 import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
-import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 import { code } from './document-tables.ts';
 
@@ -138,7 +137,7 @@ function commandsText(commands: string[]): string {
 
 /** A list of every command and what it does. */
 export async function commandList(): Promise<string> {
-  const commands = (await createProgram(LOADERS)).commands.filter((command) => command.name() !== 'complete');
+  const commands = (await createProgram()).commands.filter((command) => command.name() !== 'complete');
   const terms = commands.map((command) => new Help().subcommandTerm(command).replace(' [options]', ''));
   return terms.map((term, n) => `- ${code(term)}: ${commands[n]?.description()}`).join('\n');
 }

@@ -1,12 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 
 /** Every call of the command that people read, in pages, help texts and messages, names a command and options that exist. */
 
-const { commands } = await createProgram(LOADERS);
+const { commands } = await createProgram();
 /** Commands that earlier releases had. Only the lists of what was removed name them. */
 const REMOVED = ['deployments', 'history', 'schema'];
 /** Other programs that pages show calls of. */

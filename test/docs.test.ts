@@ -3,7 +3,6 @@ import { dirname, join, normalize } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { LOADERS } from '../cli/loaders.ts';
 import { createProgram } from '../cli/program.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../core/changes/chain/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
@@ -133,7 +132,7 @@ describe('docs/runbook.md', () => {
     async (line) => {
       vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
       const args = line.replace('ENTITY', 'leads').split(' ').slice(4);
-      const program = await createProgram(LOADERS);
+      const program = await createProgram();
       const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
       let parsed = false;
       command.action(() => {

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { isUntried } from '../../core/oauth/grant.ts';
 import { grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
 import { REWRITE } from '../support/aws-error.ts';
-import { commandFor, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
@@ -25,50 +24,8 @@ interface CommandOptions
   browser: boolean;
 }
 
-/** Lets a person consent in a browser, and stores the grant. */
-export function addAuthorize(command: Command): void {
-  command
-    .option(
-      '--client-id <id>',
-      'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client, with its secret',
-    )
-    .option('--new-secret', 'the client has a new secret, which is read from CRM_CLIENT_SECRET or asked for')
-    .option('--replace', 'replace a working grant even if the new one has fewer scopes than the deployment needs')
-    .option(
-      '--run <entity>',
-      'then start a run of this entity, which refreshes the grant, and wait for its end',
-      entityArgument,
-    )
-    .option(
-      '--port <number>',
-      'port of the callback on 127.0.0.1; default: any free',
-      numberArgument('A port is a number from 0 to 65535.', 0, 65_535),
-    )
-    .addOption(
-      new Option(
-        '--redirect-uri <uri>',
-        'the redirect URI exactly as registered, e.g. http://localhost:8400/callback',
-      ).conflicts('port'),
-    )
-    .option(
-      '--timeout <seconds>',
-      'how long to wait for the person',
-      numberArgument('A time is a number of seconds from 1 to 86400.', 1, 86_400),
-      300,
-    )
-    .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
-    .option('--no-browser', 'only print the address')
-    .action(run);
-  withExamples(command, {
-    'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
-    'authorize --deployment prod --port 8400 --run leads':
-      'again, with the stored client, and shows that a night can refresh the grant',
-    'authorize --deployment prod --port 8400 --new-secret': 'after the CRM gave the client a new secret; asks for it',
-    'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
-  });
-}
-
-async function run(options: CommandOptions): Promise<void> {
+/** `authorize`: lets a person consent in a browser, and stores the grant. */
+export async function authorizeAndPrint(options: CommandOptions): Promise<void> {
   const target = await connect(options);
   const { crm, entities } = await deployedConfiguration(target);
   // An emitted event, not a sent signal: the command then handles Ctrl-C before the prompt ends with an error.

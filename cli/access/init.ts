@@ -1,8 +1,8 @@
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { commandFor, entitiesArgument, pathArgument, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, entitiesArgument, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -11,89 +11,37 @@ import { printableLine } from '../support/text.ts';
 /** A part of a configuration, with the name of its deployment. */
 type Settings = Record<string, unknown> & { deployment?: string; crm?: object };
 
-interface Question {
-  flags: string;
-  about: string;
-  /** The answer that keeps the default of the configuration; without it a person has to answer. */
-  normal?: string;
-  /** The settings that any other answer adds to the configuration. @throws InvalidArgumentError */
-  adds: (answer: string, before: Settings) => Settings;
-}
-
-/** Questions in the order in which they are asked; an option of the same name answers a question. */
-const QUESTIONS: Record<string, Question> = {
-  deployment: {
-    flags: '--deployment <name>',
-    about: 'name of the new deployment',
-    adds: (name) => {
-      const rule = 'A name starts with a letter and has at most 31 lower-case letters, digits and hyphens.';
-      if (!config.isDeploymentName(name)) throw new InvalidArgumentError(rule);
-      return { deployment: name };
-    },
+/**
+ * The settings that an answer adds to the configuration, in the order of the questions. The option of the same name has
+ * the text of the question, and may have the answer.
+ */
+const QUESTIONS: Record<string, (answer: string, before: Settings) => Settings> = {
+  deployment: (name) => {
+    const rule = 'A name starts with a letter and has at most 31 lower-case letters, digits and hyphens.';
+    if (!config.isDeploymentName(name)) throw new InvalidArgumentError(rule);
+    return { deployment: name };
   },
-  crmUrl: {
-    flags: '--crm-url <url>',
-    about: 'address of the CRM from which all paths of its interface start; ends in /api/v1',
-    adds: (baseUrl, { crm }) => ({ crm: { ...crm, baseUrl } }),
+  crmUrl: (baseUrl, { crm }) => ({ crm: { ...crm, baseUrl } }),
+  authUrl: (authUrl, { crm }) => ({ crm: { ...crm, authUrl } }),
+  timeZone: (timeZone) => ({ timeZone }),
+  at: (at) => ({ nightly: { at } }),
+  entities: (names) => {
+    const wanted = listOf(names).reduce<Entity[]>((before, name) => entitiesArgument(name, before), []);
+    if (wanted.length === 0) throw new InvalidArgumentError('Name at least one entity.');
+    const others = ENTITIES.filter((entity) => !wanted.includes(entity));
+    return { entities: Object.fromEntries(others.map((entity) => [entity, { enabled: false }])) };
   },
-  authUrl: {
-    flags: '--auth-url <url>',
-    about: 'address of the CRM before /authorize and /oauth/token',
-    adds: (authUrl, { crm }) => ({ crm: { ...crm, authUrl } }),
-  },
-  timeZone: {
-    flags: '--time-zone <zone>',
-    about: 'IANA time zone in which a run gets its date',
-    normal: 'UTC',
-    adds: (timeZone) => ({ timeZone }),
-  },
-  at: {
-    flags: '--at <HH:MM>',
-    about: 'start of the night in that time zone',
-    normal: '01:00 UTC',
-    adds: (at) => ({ nightly: { at } }),
-  },
-  entities: {
-    flags: '--entities <names>',
-    about: `entities to export every night, separated by commas: ${ENTITIES.join(', ')}`,
-    normal: 'all',
-    adds: (names) => {
-      const wanted = listOf(names).reduce<Entity[]>((before, name) => entitiesArgument(name, before), []);
-      if (wanted.length === 0) throw new InvalidArgumentError('Name at least one entity.');
-      const others = ENTITIES.filter((entity) => !wanted.includes(entity));
-      return { entities: Object.fromEntries(others.map((entity) => [entity, { enabled: false }])) };
-    },
-  },
-  email: {
-    flags: '--email <addresses>',
-    about: 'addresses that receive a mail for every alarm, separated by commas',
-    normal: 'none',
-    adds: (addresses) => ({ alarms: { email: listOf(addresses) } }),
-  },
+  email: (addresses) => ({ alarms: { email: listOf(addresses) } }),
 };
 const NOTHING = 'Nothing was written.';
 const listOf = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
-/** Registers `init`, which writes the configuration of a new deployment. */
-export function addInit(command: Command): void {
-  const { deployment: _, ...others } = QUESTIONS;
-  for (const { flags, about, normal } of Object.values(others)) {
-    command.option(flags, normal === undefined ? about : `${about}; default: ${normal}`);
-  }
-  const file = 'where it is written; default: config/NAME.json';
-  command.option('--configuration <file>', file, pathArgument).action(init);
-  withExamples(command, {
-    'init --deployment prod': 'asks for the rest, shows each default, and checks each answer',
-    'init --deployment prod --crm-url https://crm.example/api/v1 --auth-url https://auth.example':
-      'without a terminal, these three options are required',
-  });
-}
-
-async function init(options: Partial<Record<string, string>>): Promise<void> {
+/** `init`, which writes the configuration of a new deployment. */
+export async function init(options: Partial<Record<string, string>>, command: Command): Promise<void> {
   const { profile, region, endpointUrl, configuration } = options;
   const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;
   const local = config.isLoopback(endpoint);
-  const { deployment = '', ...settings } = await answersTo(options, local ? { local } : {});
+  const { deployment = '', ...settings } = await answersTo(options, command, local ? { local } : {});
   const file = configuration ?? config.configurationFile(deployment);
   const $schema = configuration === undefined ? { $schema: './schema.json' } : {};
   writeNew(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`);
@@ -109,10 +57,16 @@ async function init(options: Partial<Record<string, string>>): Promise<void> {
 }
 
 /** The name and the settings, from the options or by asking a person. @throws CommandError */
-async function answersTo(options: Partial<Record<string, string>>, local: Settings): Promise<Settings> {
+async function answersTo(
+  options: Partial<Record<string, string>>,
+  command: Command,
+  local: Settings,
+): Promise<Settings> {
   const isAsked = process.stdin.isTTY;
   let settings = local;
-  for (const [key, { flags, about, normal, adds }] of Object.entries(QUESTIONS)) {
+  for (const [key, adds] of Object.entries(QUESTIONS)) {
+    const { flags, description } = command.options.find((one) => one.attributeName() === key) ?? new Option(key);
+    const [about = '', normal] = description.split('; default: ');
     const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings)) });
     const given = options[key] ?? (isAsked ? undefined : normal);
     if (given === undefined && !isAsked) {

@@ -1,13 +1,13 @@
-import { type Command, Option } from 'commander';
 import * as z from 'zod/mini';
 import { feedObjectOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
 import { type FeedHead, readHead, stoppedSchema, writeHead } from '../../core/changes/chain/head.ts';
-import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
-import { commandFor, entityArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -34,35 +34,8 @@ interface ChangesOptions extends TargetOptions {
   json?: boolean;
 }
 
-const NOTE = `
-The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket;
-docs/recipes has queries for DuckDB and Athena, with the history of a record.`;
-
-export function addChanges(command: Command): void {
-  command
-    .argument('<entity>', 'an entity with `changes`', entityArgument)
-    .addOption(
-      new Option('--since <sequence>', 'all feeds after this place in the chain; without it the newest').argParser(
-        numberArgument('A whole number from 0 on.', 0, Number.MAX_SAFE_INTEGER),
-      ),
-    )
-    .addOption(
-      new Option(
-        '--release',
-        'let the next feed through, no matter how many records are gone; with --reason',
-      ).conflicts(['since', 'json']),
-    )
-    .option('--reason <text>', 'why so many records may be gone; stored beside the feed in the bucket')
-    .option('--json', 'one JSON document: the records of the feeds, and what is stopped')
-    .action(changes);
-  withExamples(command, {
-    'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
-    'changes leads --since 41 --deployment prod --json': 'the feeds after feed 41',
-    'changes leads --release --reason "Archived" --deployment prod': 'so many records are gone for good',
-  }).addHelpText('after', NOTE);
-}
-
-async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
+/** `changes`. */
+export async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   if (options.release !== (options.reason !== undefined) && (options.release || options.reason !== undefined))
     throw new CommandError('--release and --reason go together.', USAGE);
   const target = await connect(options);

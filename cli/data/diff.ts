@@ -1,9 +1,7 @@
-import { type Command, Option } from 'commander';
 import type { Changes } from '../../core/columns/column-changes.ts';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FileState } from '../runs/run.ts';
-import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
@@ -20,38 +18,8 @@ interface Options extends TargetOptions {
   json?: boolean;
 }
 
-const NOTE = `
-The published tables of both dates are compared, if both show all columns with the same types; else both files are read whole, and proven by size and CRC-32.
-Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
-Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`;
-
-/** Registers `diff`, which changes nothing and writes no file. */
-export function addDiff(command: Command): void {
-  const described = command
-    .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
-    .option('--from <YYYY-MM-DD>', 'the earlier date; default: the one before', dateArgument)
-    .option('--to <YYYY-MM-DD>', 'the later date; default: the newest', dateArgument)
-    .addOption(
-      new Option(
-        '--run <name>',
-        'instead of a later date, the file that one run stored, even if it is quarantined; the unique end of a name is enough',
-      ).conflicts('to'),
-    )
-    .option('--key <column>', 'the column that identifies a row; default: id, if the files have it')
-    .option('--show-keys', 'also the keys themselves')
-    .option('--json', 'one JSON document')
-    .action(diff);
-  withExamples(described, {
-    'diff leads --deployment prod':
-      'the newest against the one before: columns, rows, and how many came, went and changed',
-    'diff leads --run leads-20261121T020000Z-1a2b3c --deployment prod':
-      'a quarantined file against what readers have instead',
-    'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
-      'two dates, by another column, with its values',
-  }).addHelpText('after', NOTE);
-}
-
-async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...options }: Options): Promise<void> {
+/** `diff`, which changes nothing and writes no file. */
+export async function diff(entity: Entity, { from, to, run, key, showKeys, json, ...options }: Options): Promise<void> {
   const target = await connect(options);
   const manifests = createManifests(target);
   const wanted = { ...(run !== undefined && { run }), ...(to !== undefined && { date: to }) };

@@ -1,9 +1,8 @@
 import { basename, join } from 'node:path';
-import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Marked, Night } from '../../core/night/marker.ts';
-import { outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { pathArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -11,7 +10,7 @@ import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
-import { addWhich, failed, findManifest, type Which } from './find-manifest.ts';
+import { failed, findManifest, type Which } from './find-manifest.ts';
 import { refuseUnread } from './stored-file.ts';
 import { createManifests, type Manifests, remarksOf } from './stored-manifests.ts';
 
@@ -23,37 +22,8 @@ interface Options extends TargetOptions, Which {
   json?: boolean;
 }
 
-const NOTE = `
-With --excel every cell is the text that the file has: telephone numbers keep + and zeros, and nothing is run. What a sheet
-cannot hold is refused by row and column: 1,048,576 rows with the header, 16,384 columns, 32,767 characters in a cell.
-With --all the exit code is 1 where a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
-revision of the night.`;
-
-/** Registers `download`, which changes nothing in the deployment. */
-export function addDownload(command: Command): void {
-  const described = addWhich(command, '[entity]')
-    .option('--all', 'the files of all entities')
-    .option('--excel', 'a workbook (xlsx) in which every cell is text, exactly as in the file')
-    .option(
-      '-o, --output <file>',
-      'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory; - is standard output; with --all a directory',
-      outputArgument,
-    )
-    .option('--force', 'replace an existing file')
-    .option('--json', 'one JSON document')
-    .action(download);
-  withExamples(described, {
-    'download leads --deployment prod': 'the newest leads',
-    'download leads --date 2026-11-20 -o /data/leads.csv --deployment prod':
-      'a date; after an interruption, the same command continues',
-    'download leads -o - --deployment prod | gzip > leads.csv.gz':
-      'through a pipe; exit code 1 if the file is not complete',
-    'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
-    'download leads --excel --deployment prod': 'to be opened in a spreadsheet',
-  }).addHelpText('after', NOTE);
-}
-
-async function download(entity: Entity | undefined, options: Options): Promise<void> {
+/** `download`, which changes nothing in the deployment. */
+export async function download(entity: Entity | undefined, options: Options): Promise<void> {
   const { output, excel = false, force = false, json = false } = options;
   refuseContradiction(entity, options);
   if (entity === undefined) return downloadAll(options);

@@ -1,9 +1,7 @@
-import { type Command, Option } from 'commander';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import { nameEnding } from '../runs/find-run.ts';
-import { dateArgument, entitiesArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Manifests } from './stored-manifests.ts';
 
@@ -64,17 +62,4 @@ export function goneText(
 
 export function failed(sentence: string, cause?: unknown): CommandError {
   return new CommandError(sentence, RUN_FAILED, { cause });
-}
-
-/** Adds the argument for the entity, and the options for a file: the newest, that of a date, or that of a run. */
-export function addWhich(command: Command, argument = '<entity>'): Command {
-  return command
-    .argument(argument, ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
-    .addOption(
-      new Option('--date <YYYY-MM-DD>', 'a date; default: the newest').argParser(dateArgument).conflicts('run'),
-    )
-    .option(
-      '--run <name>',
-      'the file that one run stored, even if it is quarantined or replaced by a later run; the unique end of a name is enough',
-    );
 }

@@ -1,14 +1,12 @@
-import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
 import { isEmptyFile } from '../../core/gate/facts.ts';
-import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import { addWhich, findManifest, type Which } from './find-manifest.ts';
+import { findManifest, type Which } from './find-manifest.ts';
 import {
   type ExportsBucket,
   NO_LIMITS,
@@ -26,23 +24,9 @@ interface Options extends TargetOptions, Which {
 
 const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
-const NOTE = `
-The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. With --columns no row is read. The file is read as far as these rows take; nothing is proven: download does that.`;
 
-/** Registers `peek`, which changes nothing and writes no file. */
-export function addPeek(command: Command): void {
-  const described = addWhich(command)
-    .option('--columns', 'columns, types and labels from the manifest, no rows')
-    .action(peek);
-  withExamples(described, {
-    'peek leads --deployment prod': 'columns, size and the first ten rows of the newest leads',
-    'peek leads --date 2026-11-20 --deployment prod': 'of a date',
-    'peek leads --columns --deployment prod': 'the columns alone',
-  }).addHelpText('after', NOTE);
-}
-
-async function peek(entity: Entity, options: Options): Promise<void> {
+/** `peek`, which changes nothing and writes no file. */
+export async function peek(entity: Entity, options: Options): Promise<void> {
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, options);
   if (options.columns) return printColumns(manifest);

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployed } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -7,7 +6,7 @@ import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } 
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { grantPlaces } from '../deployment-state.ts';
-import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
@@ -54,23 +53,12 @@ interface DoctorOptions extends ConfigurationOptions {
   json?: boolean;
 }
 
-/** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
-export function addDoctor(command: Command): void {
-  command
-    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
-    .option('--refresh', 'also refresh the grant once, which uses up the current refresh token')
-    .option('--all', 'also print the checks that passed')
-    .option('--json', 'one JSON document')
-    .action(async (options: DoctorOptions) => {
-      const checks = await doctor(options);
-      process.exitCode = exitCodeOf(checks);
-      if (options.json) printJson(documentOf(checks, process.exitCode === 0));
-      else printOut(linesOf(checks, process.stdout, options.all).join('\n'));
-    });
-  withExamples(command, {
-    'doctor --deployment prod': 'after authorize, and when a night has failed',
-    'doctor --deployment prod --refresh': 'also try the refresh token, which uses it up',
-  });
+/** `doctor`; its exit code is 0 only if a nightly run would work. */
+export async function doctorAndPrint(options: DoctorOptions): Promise<void> {
+  const checks = await doctor(options);
+  process.exitCode = exitCodeOf(checks);
+  if (options.json) printJson(documentOf(checks, process.exitCode === 0));
+  else printOut(linesOf(checks, process.stdout, options.all).join('\n'));
 }
 
 const BUCKET_RIGHTS = [

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import * as z from 'zod/mini';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -9,7 +8,7 @@ import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { ended as endOf } from '../support/aws-error.ts';
-import { commandFor, entityArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -20,8 +19,6 @@ import { withExtraKeys } from './doctor-configuration.ts';
 import { type Call, callSchema, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
 import { grantDeps } from './spend-grant.ts';
-
-/** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
 
 interface ProbeOptions extends TargetOptions {
   configuration?: string;
@@ -41,19 +38,8 @@ export const probeReportSchema = z.strictObject({
   calls: z.array(callSchema),
 });
 
-export function addProbe(command: Command): void {
-  command
-    .option('--configuration <file>', 'has the extra keys of requests; default: config/NAME.json', pathArgument)
-    .option('--entity <name>', 'the one to export; default: the first that lists its fields', entityArgument)
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(probe);
-  withExamples(command, {
-    'probe --deployment prod': 'read the fields of all entities, and export one column of one of them',
-    'probe --deployment prod --entity meetings': 'export a column of meetings',
-  });
-}
-
-async function probe(options: ProbeOptions): Promise<void> {
+/** `probe`: compares the answers of the CRM with the assumptions, with the grant of a deployment (docs/adr/0027). */
+export async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
   const { deployment, unknown } = withExtraKeys(options, await deployedConfiguration(target));
   const observed: Observations = { calls: [], notes: {} };

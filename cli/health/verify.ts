@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entitiesArgument, withExamples } from '../support/command-options.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { deployedConfiguration, unsettledText } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -29,23 +27,8 @@ interface VerifyCommandOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** Registers `verify`; its exit code is 0 only if every check that could be made holds. */
-export function addVerify(command: Command): void {
-  command
-    .option('--entity <name>', `what is exported: ${ENTITIES.join(', ')}; default: leads`, (text) => {
-      return entitiesArgument(text)[0];
-    })
-    .option('--alarm', 'also set an alarm by hand, which sends a mail to all subscribers of alarms')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(verifyAndPrint);
-  withExamples(command, {
-    'verify --deployment prod': 'after the first deployment, and after an upgrade',
-    'verify --deployment prod --entity customers --alarm': 'export customers, and see an alarm arrive',
-    'verify --deployment prod --json': 'as a document',
-  });
-}
-
-async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
+/** `verify`; its exit code is 0 only if every check that could be made holds. */
+export async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   const { entity = 'leads', alarm = false, json = false } = options;
   const target = await connect(options);
   printErr(

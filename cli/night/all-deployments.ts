@@ -14,8 +14,6 @@ type Place = Omit<TargetOptions, 'deployment'>;
 /** The status of a deployment, or a sentence that says why it is not known. */
 export type DeploymentResult = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
 
-/** The default of `--call-timeout`. With the limits of the SDK, one silent deployment would delay the others. */
-export const CALL_SECONDS = 20;
 /** Deployments at a time: Step Functions allows two to five `ListExecutions` a second for an account, by region. */
 const AT_ONCE = 5;
 const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
@@ -29,13 +27,12 @@ export async function eachDeployment(
   place: Place,
   look: (target: Target, deployment: string) => Promise<Status>,
 ): Promise<DeploymentResult[]> {
-  const limited = { ...place, callTimeout: place.callTimeout ?? CALL_SECONDS };
-  const names = await deploymentsIn(limited);
+  const names = await deploymentsIn(place);
   return eachOf(
     names,
     async (deployment): Promise<DeploymentResult> => {
       try {
-        return { deployment, found: await look(await connect({ ...limited, deployment }), deployment), why: null };
+        return { deployment, found: await look(await connect({ ...place, deployment }), deployment), why: null };
       } catch (error) {
         return { deployment, found: null, why: ended(error).sentence };
       }

@@ -1,15 +1,14 @@
-import { type Command, Option } from 'commander';
 import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { grantOf, raisedAlarms } from '../deployment-state.ts';
 import { answerOf, LAST_NIGHT } from '../report/night-words.ts';
-import { commandFor, dateArgument, numberArgument, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { allText, CALL_SECONDS, type DeploymentResult, eachDeployment } from './all-deployments.ts';
+import { allText, type DeploymentResult, eachDeployment } from './all-deployments.ts';
 import { adviceFor, type Cell, type EntityNights, type Nights, nightsOf } from './night.ts';
 import { type Facts, gatherFacts } from './night-facts.ts';
 import type { Status, StatusRow } from './status-schema.ts';
@@ -21,33 +20,8 @@ interface StatusOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** Registers `status`, which changes nothing. */
-export function addStatus(command: Command): void {
-  const all = new Option(
-    '--all-deployments',
-    'one line for each deployment of the account and region, the worst first',
-  );
-  command
-    .addOption(all.conflicts(['deployment']))
-    .option(
-      '--call-timeout <seconds>',
-      `with --all-deployments: how long one call of AWS may take; default: ${CALL_SECONDS}`,
-      numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
-    )
-    .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
-    .option('--json', 'one JSON document')
-    .action(status);
-  withExamples(command, {
-    'status --deployment prod': 'did last night work?',
-    'status --date 2026-11-20 --deployment prod': 'did that date?',
-    'status --all-deployments --profile exports': 'which deployments of the account and region lack last night?',
-  }).addHelpText(
-    'after',
-    '\nExit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status could not find out.',
-  );
-}
-
-async function status(options: StatusOptions): Promise<void> {
+/** `status`, which changes nothing. */
+export async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
   const { date, json } = options;
   if (options.allDeployments) {
@@ -59,7 +33,7 @@ async function status(options: StatusOptions): Promise<void> {
     process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
     return json ? printJson(documentOf(looks, now)) : printOut(allText(looks, process.stdout));
   }
-  const found = await statusOf(await connect(options), options, date, now);
+  const found = await statusOf(await connect({ ...options, callTimeout: undefined }), options, date, now);
   process.exitCode = exitCodeOf(found);
   if (json) printJson(found);
   else printOut(statusText(found, options, process.stdout));

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -11,7 +10,7 @@ import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
 import { RULE_WORDS, type RuleState, type Rules, rulesOf } from '../deployment-state.ts';
 import { ended } from '../support/aws-error.ts';
-import { commandFor, dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -42,25 +41,8 @@ const CALL_SECONDS = 5;
 /** `plan` sends no request, so a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
-/** Registers `plan`, which reads the configuration file and the state of the deployed rules. */
-export function addPlan(command: Command): void {
-  command
-    .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
-    .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
-    .option(
-      '--configuration <file>',
-      'read this file only, and do not read the rules; default: config/NAME.json',
-      pathArgument,
-    )
-    .option('--json', 'one JSON document on a line for each entity')
-    .action(plan);
-  withExamples(command, {
-    'plan leads --deployment prod': 'what a run would request today, when the next runs start, and what stops a file',
-    'plan --date 2026-03-01 --json --deployment prod': 'all entities for a date, for a program',
-  });
-}
-
-async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
+/** `plan`, which reads the configuration file and the state of the deployed rules. */
+export async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
   const date = options.date ?? dateIn(deployment.timeZone, new Date());
   const rules = options.configuration ? null : await deployedRules(options, deployment);

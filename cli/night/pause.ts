@@ -1,10 +1,9 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
-import type { Command } from 'commander';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { isGone } from '../deployment-state.ts';
 import { isDated } from '../runs/export-date.ts';
 import { partialFailure, RESTORE } from '../support/aws-error.ts';
-import { commandFor, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -14,29 +13,8 @@ interface PauseOptions extends TargetOptions {
   all?: boolean;
 }
 
-/** Registers `pause`, which switches the nightly rules of entities off. */
-export function addPause(command: Command): void {
-  withEntities(command).action(pause);
-  withExamples(command, {
-    'pause leads --deployment prod': 'no more nightly runs of leads until resume',
-    'pause --all --deployment prod': 'while the CRM is down for maintenance',
-  });
-}
-
-/** Registers `resume`, which switches the nightly rules of entities on again. */
-export function addResume(command: Command): void {
-  withEntities(command).action(resume);
-  withExamples(command, {
-    'resume leads --deployment prod': 'from the next night on',
-    'resume --all --deployment prod': 'all entities',
-  });
-}
-
-function withEntities(command: Command): Command {
-  return command.argument('[entity...]', ENTITIES.join(', '), entitiesArgument).option('--all', 'all entities');
-}
-
-async function pause(named: Entity[], options: PauseOptions): Promise<void> {
+/** `pause`, which switches the nightly rules of entities off. */
+export async function pause(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
   warnUnsettled(target);
@@ -47,7 +25,8 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
 const PAUSED = `Nights wait for a paused entity that the configuration enables: each such night is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
 A deployment that changes a rule resets it to the configuration. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
 
-async function resume(named: Entity[], options: PauseOptions): Promise<void> {
+/** `resume`, which switches the nightly rules of entities on again. */
+export async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
   const deployed = await deployedConfiguration(target);

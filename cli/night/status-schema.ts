@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { entitySchema } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import { RULE_STATES } from '../deployment-state.ts';
 import { NIGHT_OUTCOMES } from './night.ts';
 

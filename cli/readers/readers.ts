@@ -1,4 +1,3 @@
-import { type Command, Option } from 'commander';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import type { Reader } from '../../core/config/settings.ts';
@@ -18,7 +17,6 @@ import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { keyIdOf } from '../deployment-state.ts';
-import { withExamples } from '../support/command-options.ts';
 import { begun } from '../support/completed.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
@@ -31,24 +29,8 @@ interface ReadersOptions extends TargetOptions {
   tag?: boolean;
 }
 
-export function addReaders(command: Command): void {
-  command
-    .argument('[principal]', 'account, ARN of a role or organization, as `readers` of the configuration names it')
-    .addOption(
-      new Option(
-        '--tag',
-        'let readers have what was published before the configuration named them, or before it left out other columns; runs tag what they publish',
-      ),
-    )
-    .action(readers);
-  withExamples(command, {
-    'readers 444455556666 --deployment prod > policy.json': 'the policy that a role in that account needs',
-    'readers --tag --deployment prod':
-      'after a deployment that shares files for the first time, or that leaves out other columns',
-  });
-}
-
-async function readers(principal: string | undefined, options: ReadersOptions): Promise<void> {
+/** `readers`. */
+export async function readers(principal: string | undefined, options: ReadersOptions): Promise<void> {
   if (options.tag && principal !== undefined) {
     throw new CommandError('--tag is for all readers: leave out the principal.', USAGE);
   }

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import type { Command } from 'commander';
 import { nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
-import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { pathArgument } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
@@ -14,23 +13,8 @@ interface ReportOptions extends TargetOptions {
   output?: string;
 }
 
-/** Registers `report`, which changes nothing in the deployment. */
-export function addReport(command: Command): void {
-  const described = command
-    .option('--nights <number>', 'how many nights', numberArgument('A whole number from 1 to 400.', 1, 400), 30)
-    .option(
-      '-o, --output <file>',
-      'where it is written, over what is there; - is standard output; default: report.html',
-      outputArgument,
-    )
-    .action(report);
-  withExamples(described, {
-    'report --deployment prod': 'the last 30 nights into report.html',
-    'report --nights 90 -o /srv/www/exports.html --deployment prod': 'a quarter, to where others see it',
-  });
-}
-
-async function report(options: ReportOptions): Promise<void> {
+/** `report`, which changes nothing in the deployment. */
+export async function report(options: ReportOptions): Promise<void> {
   const { output = pathArgument('report.html') } = options;
   const warnings: string[] = [];
   const warn = (sentence: string) => {

@@ -1,9 +1,8 @@
-import type { Command } from 'commander';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
-import { commandFor, dateArgument, entityArgument, numberArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -26,31 +25,8 @@ interface BackfillOptions extends TargetOptions {
   json?: boolean;
 }
 
-const MOST_AT_ONCE = 10;
-
-export function addBackfill(command: Command): void {
-  command
-    .argument('<entity>', ENTITIES.join(', '), entityArgument)
-    .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
-    .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
-    .option(
-      '--concurrency <number>',
-      'runs at the same time',
-      numberArgument(`A whole number from 1 to ${MOST_AT_ONCE}.`, 1, MOST_AT_ONCE),
-      2,
-    )
-    .option('--dry-run', 'show what is published and what would be started, and start nothing')
-    .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(backfill);
-  withExamples(command, {
-    'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'what is missing of March',
-    'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
-      'start the missing dates; after an interruption, the same command continues',
-  });
-}
-
-async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
+/** `backfill`. */
+export async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
   const wanted = datesBetween(options.from, options.to);
   const target = await connect(options);
   refuseDate(target, { date: options.from });

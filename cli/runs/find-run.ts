@@ -1,10 +1,9 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
-import type { Command } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import { dateArgument } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, executionOf, isWithoutJob, runOf } from './run.ts';
@@ -134,13 +133,6 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
 
 /** Number of newest names to compare with an unknown name. */
 const NAMES_COMPARED = 200;
-
-/** Adds the argument of a command that works on one run, and the `--date` option for an entity. */
-export function withRun(command: Command): Command {
-  return command
-    .argument('<run>', 'name of an execution, a unique end of it, its ARN, or an entity: its newest run')
-    .option('--date <YYYY-MM-DD>', 'with an entity: its newest run for this date', dateArgument);
-}
 
 /** The full name of the one run with this end. @throws CommandError (exit code 2) if no run or several runs match */
 async function runEnding(

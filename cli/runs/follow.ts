@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type SFNClient } from '@aws-sdk/client-sfn';
-import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import { awsErrorText } from '../support/aws-error.ts';
-import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -11,7 +10,7 @@ import { manyText, printableLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { lastEnteredState } from './executions.ts';
-import { findRunOfEntity, withRun } from './find-run.ts';
+import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
 import { executionOf, type NamedRun, type Run, runOf, secondsBetween } from './run.ts';
 import { failureText, headText, readersText } from './run-words.ts';
@@ -23,16 +22,8 @@ export interface FollowCommandOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** Registers `follow`, which changes nothing. */
-export function addFollow(command: Command): void {
-  withRun(command).action(follow);
-  withExamples(command, {
-    'follow leads --deployment prod': 'the newest run of leads, under way or ended',
-    'follow leads-20261120T020000Z-1a2b3c --deployment prod': 'a run by its name',
-  });
-}
-
-async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
+/** `follow`, which changes nothing. */
+export async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
   const { entity, found } = await findRunOfEntity(target, run, options.date, 'to follow');
   await followToTheEnd(target, [{ run: found.name, entity, executionArn: found.executionArn }], options);

@@ -1,9 +1,6 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { awsErrorText } from '../support/aws-error.ts';
-import { entitiesArgument, withExamples } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, printableLine } from '../support/text.ts';
@@ -15,30 +12,10 @@ import type { Execution, Joined, Run } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
-const LINES = `
-In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.
-What is empty at the end of a line is left out.`;
-
-/** Registers `list`, which changes nothing. */
-export function addList(command: Command): void {
-  const described = command
-    .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
-    .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
-    .addOption(new Option('--failed', 'only runs that failed, were stopped or timed out').conflicts('running'))
-    .option('--running', 'only runs that are under way')
-    .option('--json', 'one JSON document')
-    .action(list);
-  withExamples(described, {
-    'list --deployment prod': 'the last seven days',
-    'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
-    'list --running --deployment prod': 'runs that are under way',
-    'list --failed --since 30d --deployment prod': 'runs that failed within a month',
-  }).addHelpText('after', LINES);
-}
-
-async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
+/** `list`, which changes nothing. */
+export async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
-  const { since = sinceArgument('7d'), failed = false, running = false } = options;
+  const { since, failed = false, running = false } = options;
   const runs = await listRuns(target, { entities, since, failed, running, warn: printErr });
   if (options.json) return printJson({ runs });
   const text = runsText(runs, process.stdout, { since, failed, running });
@@ -46,26 +23,10 @@ async function list(entities: Entity[] = [], options: ListOptions): Promise<void
 }
 
 interface ListOptions extends TargetOptions {
-  since?: Date;
+  since: Date;
   failed?: boolean;
   running?: boolean;
   json?: boolean;
-}
-
-const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
-
-/** `12h`, `7d`, `2w`, or a date, which means its start in UTC. @throws InvalidArgumentError for any other text */
-export function sinceArgument(text: string, now: Date = new Date()): Date {
-  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
-  if (unit) return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
-  if (!z.iso.date().safeParse(text).success) {
-    throw new InvalidArgumentError(
-      'A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.',
-    );
-  }
-  const time = new Date(`${text}T00:00:00Z`);
-  if (time <= now) return time;
-  throw new InvalidArgumentError(`That date is in the future: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
 /** The runs as a table on a terminal, or as one line each elsewhere. */

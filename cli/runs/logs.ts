@@ -1,29 +1,19 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import type { Command } from 'commander';
 import * as z from 'zod/mini';
 import { parseJson } from '../../core/json.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, printableLine } from '../support/text.ts';
-import { findRun, withRun } from './find-run.ts';
+import { findRun } from './find-run.ts';
 import type { Execution } from './run.ts';
 
 interface LogsOptions extends TargetOptions {
   date?: string;
 }
 
-/** Registers `logs`, which changes nothing. */
-export function addLogs(command: Command): void {
-  withRun(command).action(logs);
-  withExamples(command, {
-    'logs leads --deployment prod': 'of the newest run of leads',
-    'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'of a run by its name',
-  });
-}
-
-async function logs(run: string, options: LogsOptions): Promise<void> {
+/** `logs`, which changes nothing. */
+export async function logs(run: string, options: LogsOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   const lines = await linesOfRun(target, found);

@@ -1,18 +1,17 @@
 import { hostname, userInfo } from 'node:os';
-import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { whyNotReleased, whyPublished } from '../../core/export/release.ts';
 import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
-import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { findRunOfEntity, withRun } from './find-run.ts';
+import { findRunOfEntity } from './find-run.ts';
 import { afterStart, startNamed } from './start-run.ts';
 
 interface ReleaseOptions extends TargetOptions {
@@ -23,26 +22,8 @@ interface ReleaseOptions extends TargetOptions {
   yes?: boolean;
 }
 
-const NOTE = `
-Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
-without a terminal nobody is asked.`;
-
-export function addRelease(command: Command): void {
-  withRun(command)
-    .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
-    .option('--new-normal', 'from now on, checks compare only with this file and later ones')
-    .option('--yes', 'do not compare, and do not ask')
-    .option('--wait', 'follow the release to its end; Ctrl-C does not stop the release')
-    .action(release);
-  withExamples(command, {
-    'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait':
-      'publish this file to readers',
-    'release meetings --reason "Archived" --new-normal --deployment prod':
-      'the same, and this number of rows is usual from now on',
-  }).addHelpText('after', NOTE);
-}
-
-async function release(named: string, options: ReleaseOptions): Promise<void> {
+/** `release`. */
+export async function release(named: string, options: ReleaseOptions): Promise<void> {
   const { reason, newNormal = false } = options;
   if (reason.trim() === '' || reason.length > 500)
     throw new CommandError('--reason takes a sentence of at most 500 characters.', USAGE);

@@ -1,5 +1,4 @@
-import type { Command } from 'commander';
-import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -7,7 +6,7 @@ import { connect, type Target } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
 import { lastEnteredState } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
-import { findRunOfEntity, withRun } from './find-run.ts';
+import { findRunOfEntity } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
 import { type Execution, isWithoutJob, type RunInput, readInput, runOf } from './run.ts';
 import { outcomeText } from './run-words.ts';
@@ -21,20 +20,8 @@ interface RetryOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-export function addRetry(command: Command): void {
-  withRun(command)
-    .option('--force', 'even if the earlier run is still under way')
-    .option('--fresh', 'request a new export, even if the CRM still has the export of the earlier run')
-    .option('--wait', 'follow the new run to its end; Ctrl-C does not stop the run')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(retry);
-  withExamples(command, {
-    'retry leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that failed',
-    'retry leads --deployment prod': 'the newest run of leads',
-  });
-}
-
-async function retry(run: string, options: RetryOptions): Promise<void> {
+/** `retry`. */
+export async function retry(run: string, options: RetryOptions): Promise<void> {
   const target = await connect(options);
   const { entity, found } = await findRunOfEntity(target, run, options.date, 'to repeat');
   if (found.status === 'RUNNING' && !options.force) {

@@ -1,7 +1,8 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { countChanges } from '../../core/columns/column-changes.ts';
-import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';

@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import * as z from 'zod/mini';
 import { driftTexts } from '../../core/columns/column-changes.ts';
 import { ERRORS } from '../../core/errors.ts';
@@ -7,13 +6,13 @@ import { isReleasable } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
-import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
 import { historyOf } from './executions.ts';
-import { findRun, withRun } from './find-run.ts';
+import { findRun } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
 import { adoptableRun } from './retry-run.ts';
 import { parseState, type Run } from './run.ts';
@@ -21,23 +20,18 @@ import { failureText, headText, painterOf, readersText, toneOf } from './run-wor
 import { type Moment, timelineOf } from './timeline.ts';
 import { waitingOf } from './waiting.ts';
 
-/** Registers `show`, which changes nothing. */
-export function addShow(command: Command): void {
-  const described = withRun(command)
-    .option('--json', 'one JSON document')
-    .action(async (run: string, options: TargetOptions & { date?: string; json?: boolean }) => {
-      const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
-      const found = await showRun(await connect(options), run, endpoint, options.date);
-      const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
-      if (options.json) printJson(shown);
-      else printOut(shownText({ ...shown, cause: found.cause && completed(found.cause, options) }, process.stdout));
-    });
-  withExamples(described, {
-    'show leads --deployment prod': 'the newest run of leads',
-    'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
-    'show 1a2b3c --deployment prod': 'the run whose name ends so',
-    'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
-  });
+interface ShowOptions extends TargetOptions {
+  date?: string;
+  json?: boolean;
+}
+
+/** `show`, which changes nothing. */
+export async function show(run: string, options: ShowOptions): Promise<void> {
+  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+  const found = await showRun(await connect(options), run, endpoint, options.date);
+  const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
+  if (options.json) printJson(shown);
+  else printOut(shownText({ ...shown, cause: found.cause && completed(found.cause, options) }, process.stdout));
 }
 
 /** A run as lines of text. */

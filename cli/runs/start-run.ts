@@ -1,8 +1,7 @@
-import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { partialFailure } from '../support/aws-error.ts';
-import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -20,26 +19,8 @@ interface StartOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-export function addStart(command: Command): void {
-  command
-    .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all entities whose nightly rule is enabled in the configuration')
-    .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
-    .option('--same-data', 'with a past date, even if the plan does not depend on it: the date gets the data of today')
-    .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
-    .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(start);
-  withExamples(command, {
-    'start leads --deployment prod --wait': 'one run, followed to its end',
-    'start --all --deployment prod': 'the whole night, now',
-    'start leads contacts --date 2026-11-20 --deployment prod --wait':
-      'a past date, if the filters of these entities depend on the date',
-    'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and the change is right',
-  });
-}
-
-async function start(named: Entity[], options: StartOptions): Promise<void> {
+/** `start`. */
+export async function start(named: Entity[], options: StartOptions): Promise<void> {
   const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);
   refuseDate(target, options);

@@ -1,16 +1,15 @@
 import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import type { Command } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { RECORDER } from '../../core/step/steps.ts';
-import { quoted, withExamples } from '../support/command-options.ts';
+import { quoted } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { durationText } from '../support/text.ts';
 import { lastEnteredState } from './executions.ts';
-import { findRun, withRun } from './find-run.ts';
+import { findRun } from './find-run.ts';
 import { type Execution, secondsBetween } from './run.ts';
 
 interface StopOptions extends TargetOptions {
@@ -18,15 +17,8 @@ interface StopOptions extends TargetOptions {
   yes?: boolean;
 }
 
-export function addStop(command: Command): void {
-  withRun(command).option('--yes', 'do not ask').action(stop);
-  withExamples(command, {
-    'stop leads --deployment prod': 'the newest run of leads; asks for confirmation',
-    'stop leads-20261120T020000Z-1a2b3c --deployment prod --yes': 'for a script',
-  });
-}
-
-async function stop(run: string, options: StopOptions): Promise<void> {
+/** `stop`. */
+export async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);

@@ -1,30 +1,23 @@
 import { resolve } from 'node:path';
-import { type Command, InvalidArgumentError } from 'commander';
-import * as z from 'zod/mini';
+import { InvalidArgumentError } from 'commander';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Adds examples to the help of a command: arguments, and what they do. */
-export function withExamples(command: Command, examples: Record<string, string>): Command {
-  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  ${CRM_EXPORT} ${args}`);
-  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
-}
-
 /** Adds an entity to those already given. @throws InvalidArgumentError that suggests the nearest name */
 export function entitiesArgument(text: string, before: Entity[] = []): Entity[] {
-  const entity = entitySchema.safeParse(text);
-  if (entity.success) return [...new Set([...before, entity.data])];
+  const entity = ENTITIES.find((name) => name === text);
+  if (entity) return [...new Set([...before, entity])];
   throw new InvalidArgumentError(
     `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
   );
 }
 
 /** One entity. @throws InvalidArgumentError */
-export function entityArgument(text: string): Entity {
-  return entitySchema.parse(entitiesArgument(text)[0]);
+export function entityArgument(text: string): Entity | undefined {
+  return entitiesArgument(text)[0];
 }
 
 /** @throws CommandError (exit code 2) unless exactly one of the two is given */
@@ -36,8 +29,29 @@ export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Ent
 
 /** A valid calendar date, YYYY-MM-DD. @throws InvalidArgumentError */
 export function dateArgument(text: string): string {
-  if (z.iso.date().safeParse(text).success) return text;
+  if (isDate(text)) return text;
   throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
+}
+
+function isDate(text: string): boolean {
+  // A day that its month does not have becomes a day of the next month.
+  return /^\d{4}-\d\d-\d\d$/.test(text) && new Date(Date.parse(text) || 0).toISOString().startsWith(text);
+}
+
+const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** `12h`, `7d`, `2w`, or a date, which means its start in UTC. @throws InvalidArgumentError for any other text */
+export function sinceArgument(text: string, now: Date = new Date()): Date {
+  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
+  if (unit) return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
+  if (!isDate(text)) {
+    throw new InvalidArgumentError(
+      'A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.',
+    );
+  }
+  const time = new Date(`${text}T00:00:00Z`);
+  if (time <= now) return time;
+  throw new InvalidArgumentError(`That date is in the future: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
 /** Parses the number of an option. @throws InvalidArgumentError with the sentence, which names the limits */

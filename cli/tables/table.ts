@@ -1,6 +1,6 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { type Command, Option } from 'commander';
-import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
@@ -11,7 +11,7 @@ import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
-import { commandFor, dateArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -25,31 +25,8 @@ interface TableOptions extends TargetOptions {
   dryRun?: boolean;
 }
 
-export function addTable(command: Command): void {
-  command
-    .argument(
-      '<run>',
-      'name, unique end or ARN of a run whose file is published, or an entity: the run of --date, or the latest',
-    )
-    .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
-    .option('--wait', 'follow it to its end; Ctrl-C does not stop the run')
-    .addOption(
-      new Option(
-        '--outdated',
-        'with an entity: what was written under other column settings than the deployed ones. Tables are written again, one run for each date. Feeds, copied tables, and tables that no run can write again are removed',
-      ).conflicts('date'),
-    )
-    .option('--dry-run', 'with --outdated: name the dates, count the rest, and change nothing')
-    .action(table);
-  withExamples(command, {
-    'table leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that ended as TableNotWritten',
-    'table leads --date 2026-03-01 --deployment prod': 'a date that was published before there were tables',
-    'table leads --outdated --deployment prod':
-      'after a change of `except` or `hash`, once it is deployed; after an interruption, the same command continues',
-  });
-}
-
-async function table(named: string, options: TableOptions): Promise<void> {
+/** `table`. */
+export async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
   if (options.dryRun) throw new CommandError('--dry-run goes with --outdated.', USAGE);
   const target = await connect(options);

@@ -7,7 +7,6 @@ import {
   type ExecutionListItem,
   paginateListExecutions,
 } from '@aws-sdk/client-sfn';
-import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod/mini';
 import {
   batchManifestSchema,
@@ -28,7 +27,7 @@ import { createUploadBucket, type UploadBucket } from '../../core/storage/upload
 import { formatOf } from '../../core/updates/read-updates.ts';
 import { executionOf, type Run, readInput, runOf } from '../runs/run.ts';
 import { failureText, outcomeWord } from '../runs/run-words.ts';
-import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -43,27 +42,12 @@ interface StatusOptions extends TargetOptions {
 
 const LISTED = 10;
 
-/** Registers `update-status`, which changes no data in the CRM. */
-export function addUpdateStatus(command: Command): void {
-  command
-    .argument('[batch]', 'name of a batch', batchArgument)
-    .option(
-      '--failed-to <file>',
-      'write the lines that are not applied yet to a new JSON Lines file (.jsonl), to correct and send them',
-      pathArgument,
-    )
-    .option('--json', 'one JSON document')
-    .action(show);
-  withExamples(command, {
-    'update-status --deployment prod': 'the last batches',
-    'update-status update-20261120T094133Z-9bef26 --deployment prod --failed-to failed.jsonl': 'lines to correct',
-  });
-}
-
-async function show(batch: string | undefined, options: StatusOptions): Promise<void> {
+/** `update-status`, which changes no data in the CRM. */
+export async function updateStatus(batch: string | undefined, options: StatusOptions): Promise<void> {
   if (batch === undefined && options.failedTo !== undefined) {
     throw usage('Name the batch for --failed-to.');
   }
+  if (batch !== undefined) refuseBatchName(batch);
   const target = await connectForUpdates(options);
   if (batch === undefined) {
     const batches: BatchStatus[] = [];
@@ -156,10 +140,10 @@ export async function connectForUpdates(options: TargetOptions): Promise<Updates
   );
 }
 
-/** @throws InvalidArgumentError */
-export function batchArgument(text: string): string {
-  if (batchNameSchema.safeParse(text).success) return text;
-  throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
+/** @throws CommandError (exit code 2) for a text that names no batch */
+export function refuseBatchName(text: string): void {
+  if (batchNameSchema.safeParse(text).success) return;
+  throw usage('The name of a batch has letters, digits and hyphens, at most 60.');
 }
 
 /** `BATCH-r2`, then `BATCH-r3`. The name is fixed, so that two people who resume at the same time create one batch. */

@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import type { Command } from 'commander';
 import type { Counts } from '../../core/batch/batch-results.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
@@ -14,7 +13,7 @@ import { CSV, csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { secondsBetween } from '../runs/run.ts';
 import { failureText } from '../runs/run-words.ts';
-import { commandFor, numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
@@ -33,11 +32,11 @@ import {
 } from './update-source.ts';
 import {
   type BatchStatus,
-  batchArgument,
   connectForUpdates,
   countsOf,
   createTally,
   hasBegun,
+  refuseBatchName,
   resultText,
   resumedName,
   statusOf,
@@ -61,43 +60,8 @@ interface UpdateOptions extends TargetOptions, BatchOptions {
   json?: boolean;
 }
 
-const RATE = numberArgument(
-  'A rate is a number of changes per second, at least 0.1.',
-  0.1,
-  Number.POSITIVE_INFINITY,
-  /^\d+(\.\d+)?$/,
-);
-const FAILURES = numberArgument('A number of failures is a whole number from 1 to 1000.', 1, 1000);
-
-/** Updates customers from a file: checks all lines, asks for confirmation, sends a batch and follows it to its end. */
-export function addUpdate(command: Command): void {
-  command
-    .argument('[file]', 'NAME.csv or NAME.jsonl', pathArgument)
-    .option(
-      '--resume <batch>',
-      'instead of a file: the lines of a batch that were neither applied nor rejected',
-      batchArgument,
-    )
-    .option('--over-newer', 'with --resume: send the lines even if a later batch may have changed the same customers')
-    .option('--dry-run', 'only check, and show the requests of three lines')
-    .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
-    .option('--stop-after-failures <n>', 'stop after this number of lines that were not applied, 1 to 1000', FAILURES)
-    .option('--yes', 'do not ask before changing more than one customer')
-    .option(
-      '--configuration <file>',
-      'with --dry-run: says whether null is allowed; default: config/NAME.json',
-      pathArgument,
-    )
-    .option('--json', 'one JSON document on standard output, all else on standard error')
-    .action(update);
-  withExamples(command, {
-    'update customers.csv --deployment prod --dry-run': 'only check the file',
-    'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks for confirmation',
-    'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'what was left of a batch',
-  });
-}
-
-async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
+/** `update`: checks all lines, asks for confirmation, sends a batch and follows it to its end. */
+export async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
   const { resume, overNewer, dryRun, json } = options;
   if ((file === undefined) === (resume === undefined)) {
     throw new CommandError('Name a file, or a batch with --resume.', USAGE);
@@ -112,6 +76,7 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
 }
 
 async function resumeBatch(batch: string, options: UpdateOptions): Promise<void> {
+  refuseBatchName(batch);
   const target = await connectForUpdates(options);
   const status = await statusOf(target, batch);
   await refuseToResume(target, status);

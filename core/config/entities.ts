@@ -1,5 +1,3 @@
-import * as z from 'zod/mini';
-
 /**
  * The kinds of records that the CRM exports, spelt as in its paths (`docs/interface/reference.md`), in the order of
  * the nightly schedule and of every table. To add one, see `docs/new-entity.md`.
@@ -14,6 +12,4 @@ export const ENTITIES = [
   'employers',
 ] as const;
 
-export const entitySchema = z.enum(ENTITIES);
-
-export type Entity = z.infer<typeof entitySchema>;
+export type Entity = (typeof ENTITIES)[number];

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
-import { ENTITIES, entitySchema } from './entities.ts';
+import { ENTITIES } from './entities.ts';
+import { entitySchema } from './entity-schema.ts';
 import { entitySettingsSchema, freshnessHours, nightlySchema, pollingSchema, timeZone } from './entity-settings.ts';
 import { fileHostsSchema, filesSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';

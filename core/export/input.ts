@@ -1,6 +1,7 @@
 import { en } from 'zod/locales';
 import * as z from 'zod/mini';
-import { ENTITIES, entitySchema } from '../config/entities.ts';
+import { ENTITIES } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { type Entity, entitySchema } from '../config/entities.ts';
+import type { Entity } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import { kindSchema } from '../step/states.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { CRM_EXPORT } from '../commands.ts';
-import { entitySchema } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 import { RunError } from '../errors.ts';
 import { isReleasable } from '../gate/gate.ts';
 import { parseJson, strictText } from '../json.ts';

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { type Entity, entitySchema } from '../config/entities.ts';
+import type { Entity } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 import type { RunFields } from '../log/log-fields.ts';
 import { PLAN_PARTS } from '../plan-parts.ts';
 import type { RunState } from './states.ts';

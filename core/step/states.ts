@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { entitySchema } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 
 /** `full`: the configured plan. `window`: the configured plan, if it depends on the date. `partial`: another plan. */
 export const kindSchema = z.enum(['full', 'window', 'partial']);

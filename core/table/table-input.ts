@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { entitySchema } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 import { ignoredKeys, inputOf } from '../export/input.ts';
 import type { RunState } from '../step/states.ts';
 

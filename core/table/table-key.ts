@@ -1,5 +1,6 @@
 import type { Deployment } from '../config/deployment.ts';
-import { ENTITIES, type Entity, entitySchema } from '../config/entities.ts';
+import { ENTITIES, type Entity } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
 
 /** Entities whose published files become tables. */
 export function tableEntities({ entities }: Pick<Deployment, 'entities'>): Entity[] {

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { batchOfInput } from '../../core/batch/batch-store.ts';
 import { CRM_EXPORT, forDeployment } from '../../core/commands.ts';
-import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { entitySchema } from '../../core/config/entity-schema.ts';
 import { adviceOf, ERRORS, type ErrorName, RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';

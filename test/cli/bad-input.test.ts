@@ -1,9 +1,4 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { addPause } from '../../cli/night/pause.ts';
-import { addFollow } from '../../cli/runs/follow.ts';
-import { addLogs } from '../../cli/runs/logs.ts';
-import { addStart } from '../../cli/runs/start-run.ts';
-import { addStop } from '../../cli/runs/stop.ts';
 import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { refused } from './support/cloud/answers.ts';
@@ -11,9 +6,7 @@ import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { DEPLOYMENT, halfStack } from './support/cloud/stack.ts';
 import type { Part } from './support/cloud/world.ts';
-import { runCli, useCommands } from './support/run-cli.ts';
-
-useCommands({ start: addStart, follow: addFollow, logs: addLogs, stop: addStop, pause: addPause });
+import { runCli } from './support/run-cli.ts';
 
 const deployed = ['--deployment', DEPLOYMENT];
 const NEWEST = 'leads-20261120T020000Z-1a2b3c';

@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
-import { addDownload } from '../../cli/data/download.ts';
-import { addReport } from '../../cli/report/night-report.ts';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
 import { bucketRefuses } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { useCommands } from './support/run-cli.ts';
-
-useCommands({ download: addDownload, report: addReport });
 
 /** Runs a command against a bucket that gives this answer to every call. */
 async function against(code: string, status: number, ...args: string[]) {

@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { tempDir } from '../support/project.ts';
-import { useAllCommands } from './support/all-commands.ts';
 import { runCli } from './support/run-cli.ts';
-
-useAllCommands();
 
 /** The completions for the last word. */
 async function offered(...words: string[]): Promise<string[]> {

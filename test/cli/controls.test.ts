@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CommandName } from '../../cli/program.ts';
 import { tempDir } from '../support/project.ts';
-import { useAllCommands } from './support/all-commands.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
@@ -12,8 +11,6 @@ import { updatingCloud } from './support/cloud/updates.ts';
 import type { CliResult } from './support/run-cli.ts';
 import { runCli, runCliWith } from './support/run-cli.ts';
 import { fileOf, jsonl, people } from './support/sent-batch.ts';
-
-useAllCommands();
 
 const codes = [...Array(32).keys(), ...Array.from({ length: 33 }, (_, code) => 0x7f + code)];
 const CONTROLS = String.fromCharCode(...codes, 0x061c, 0x200e, 0x200f, 0x202a, 0x202e, 0x2066, 0x2069);

@@ -1,11 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { chooseDeployment } from '../../cli/deployment-choice.ts';
-import { addList } from '../../cli/runs/list-runs.ts';
-import { addStop } from '../../cli/runs/stop.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli, useCommands } from './support/run-cli.ts';
-
-useCommands({ list: addList, stop: addStop });
+import { runCli } from './support/run-cli.ts';
 
 const configured = ['example', 'local', 'prod'];
 

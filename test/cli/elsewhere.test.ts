@@ -2,16 +2,11 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { addPlan } from '../../cli/night/nightly-plan.ts';
-import { addReport } from '../../cli/report/night-report.ts';
-import { addList } from '../../cli/runs/list-runs.ts';
 import { tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { configured, stack } from './support/cloud/stack.ts';
-import { runCli, useCommands } from './support/run-cli.ts';
-
-useCommands({ list: addList, report: addReport, plan: addPlan });
+import { runCli } from './support/run-cli.ts';
 
 /** The shell function of `completion` runs the command from any folder. */
 

@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
-import { addAuthorize } from '../../cli/access/authorize.ts';
-import { addPlan } from '../../cli/night/nightly-plan.ts';
-import { addStart } from '../../cli/runs/start-run.ts';
 import { run } from '../support/running.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli, useCommands } from './support/run-cli.ts';
-
-useCommands({ start: addStart, plan: addPlan, authorize: addAuthorize });
+import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
   const command = run('cli/main.js', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });

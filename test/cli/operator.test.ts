@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addPause, addResume } from '../../cli/night/pause.ts';
-import { addFollow } from '../../cli/runs/follow.ts';
-import { addRetry, adoptableRun, inputAgain } from '../../cli/runs/retry-run.ts';
+import { adoptableRun, inputAgain } from '../../cli/runs/retry-run.ts';
 import { executionOf } from '../../cli/runs/run.ts';
-import { addStart } from '../../cli/runs/start-run.ts';
-import { addStop } from '../../cli/runs/stop.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
@@ -12,16 +8,6 @@ import { type Answers, fault, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { type Execution, executions } from './support/cloud/executions.ts';
 import { arnOf, configured, stack } from './support/cloud/stack.ts';
-import { useCommands } from './support/run-cli.ts';
-
-useCommands({
-  start: addStart,
-  follow: addFollow,
-  retry: addRetry,
-  stop: addStop,
-  pause: addPause,
-  resume: addResume,
-});
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = arnOf(NAME);

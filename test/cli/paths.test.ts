@@ -3,15 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { addDownload } from '../../cli/data/download.ts';
-import { addPlan } from '../../cli/night/nightly-plan.ts';
-import { addReport } from '../../cli/report/night-report.ts';
-import { addUpdate } from '../../cli/updates/update.ts';
 import { PROJECT, tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli, useCommands } from './support/run-cli.ts';
-
-useCommands({ download: addDownload, report: addReport, plan: addPlan, update: addUpdate });
+import { runCli } from './support/run-cli.ts';
 
 /** npm runs the command in the package's folder, whatever the person's folder is. */
 async function personAt(): Promise<string> {

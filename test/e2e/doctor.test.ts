@@ -13,14 +13,11 @@ import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { freePort } from '../../local/ministack/ports.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { folderForAll } from '../lib/support/files.ts';
 import { run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
-
-useAllCommands();
 
 const secretsSeen = new Set<string>();
 const written: string[] = [];

@@ -10,14 +10,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
 import { pythonWithMoto } from '../support/moto-environment.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-
-useAllCommands();
 
 /** Tests an operator's reading commands on one deployment with three published runs and one failed run. */
 

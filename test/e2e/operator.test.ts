@@ -7,13 +7,10 @@ import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { tempDir } from '../support/project.ts';
 import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-
-useAllCommands();
 
 /** Tests the commands that change something, as a person runs them. operator-reading.slow.test.ts tests the others. */
 

@@ -10,15 +10,12 @@ import { publishedValue } from '../../core/readers/reader-access.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { CANARY } from '../support/builders.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';
 import { documentedEnds, mailbox } from './support/mails.ts';
-
-useAllCommands();
 
 /** Tests ten bad files, each after nights of a hundred rows: no reader gets one until a person releases it. */
 

@@ -12,14 +12,11 @@ import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { once } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { tree } from '../lib/support/files.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { newVpc } from './support/vpc.ts';
-
-useAllCommands();
 
 const DATE = '2026-11-20';
 /** Types of some columns of leads, by their names in the CRM. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { LOADERS } from '../../cli/loaders.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { NamedRun } from '../../cli/runs/run.ts';
 import { endpointLines, type FinishedRun, showSummary } from '../../local/nights.ts';
@@ -84,7 +83,7 @@ const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exe
 
 test.each(commands)('--keep prints a command that can be parsed: %s', async (line) => {
   const [name = '', ...args] = line.split(' ');
-  const program = await createProgram(LOADERS);
+  const program = await createProgram();
   let parsed = false;
   program.commands
     .find((each) => each.name() === name)

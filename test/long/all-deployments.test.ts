@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { switchRule } from '../../cli/night/pause.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests, halfADayFromNow } from '../e2e/support/deployed.ts';
-
-useAllCommands();
 
 /**
  * Tests three deployments of one account, as a group of agencies has them. The cloud may also have other deployments.

@@ -12,14 +12,11 @@ import { fileSource } from '../../core/file/byte-source.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { tempDir } from '../support/project.ts';
 import { all, expectedColumns, opened } from '../support/workbook.ts';
-
-useAllCommands();
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');

@@ -11,12 +11,9 @@ import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { tree } from '../lib/support/files.ts';
-
-useAllCommands();
 
 /**
  * Removes a customer with the commands of docs/removing-a-customer.md: from files, tables, feeds and copies of tables.

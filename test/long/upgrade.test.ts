@@ -10,7 +10,6 @@ import { ERRORS } from '../../core/errors.ts';
 import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { batchTools, changes } from '../e2e/support/batches.ts';
 import { type Deployed, deployForTests, synthesise } from '../e2e/support/deployed.ts';
@@ -19,8 +18,6 @@ import { statesOf } from '../e2e/support/states-of.ts';
 import { tempDir } from '../support/project.ts';
 import { fixtureRelease } from './support/fixture-release.ts';
 import { MORE, nextRelease } from './support/next-release.ts';
-
-useAllCommands();
 
 /**
  * Deploys the fixture's release, this release over it, the next release with one more state, output and setting, and

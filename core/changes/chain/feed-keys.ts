@@ -1,4 +1,5 @@
-import { type Entity, entitySchema } from '../../config/entities.ts';
+import type { Entity } from '../../config/entities.ts';
+import { entitySchema } from '../../config/entity-schema.ts';
 
 /** The key prefix of an entity's feeds. */
 export const feedsOf = (entity: Entity) => `changes/entity=${entity}/`;

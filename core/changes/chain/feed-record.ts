@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { entitySchema } from '../../config/entities.ts';
+import { entitySchema } from '../../config/entity-schema.ts';
 import { LAYOUT, layoutVersion } from '../../export/layout.ts';
 import { strictText } from '../../json.ts';
 

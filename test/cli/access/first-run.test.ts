@@ -1,5 +1,4 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { addAuthorize } from '../../../cli/access/authorize.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Answers } from '../support/cloud/answers.ts';
@@ -7,9 +6,7 @@ import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured } from '../support/cloud/stack.ts';
-import { startCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ authorize: addAuthorize });
+import { startCli } from '../support/run-cli.ts';
 
 const AT = '2026-11-20T01:00:00.000Z';
 const PUBLISHED = { status: 'SUCCEEDED', start: AT, stop: AT, output: '{}' };

@@ -1,13 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addInit } from '../../../cli/access/init.ts';
 import { configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
 import { tree } from '../../lib/support/files.ts';
 import { inTerminal } from '../../support/pty.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ init: addInit });
+import { runCli } from '../support/run-cli.ts';
 
 const LOOPBACK = 'http://127.0.0.1:4566';
 const CRM = ['--crm-url', 'https://crm.test/api/v1', '--auth-url', 'https://auth.test'];
@@ -157,7 +154,7 @@ test('at a terminal, init checks each answer at once, and Enter takes the defaul
   const { file, written } = place();
   const { type, shows, ended, shown } = inTerminal(['cli/main.js', 'init', '--configuration', file]);
 
-  await shows(/Name of the new deployment:/);
+  await shows(/Name of the new deployment/);
   type('Prod\r');
   await shows(/> A name starts with a letter and has at most 31 /);
   type(`${CLEAR}prod\r`);

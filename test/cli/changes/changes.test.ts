@@ -1,14 +1,11 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { addChanges, changesSchema } from '../../../cli/changes/changes.ts';
+import { changesSchema } from '../../../cli/changes/changes.ts';
 import { headKey, recordKey } from '../../../core/changes/chain/feed-keys.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { type FeedSettings, night } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ changes: addChanges });
 
 /** A night: its file, changed settings, and whether the head of the feeds is removed before it. */
 type Night = string | { csv: string; settings?: FeedSettings; anew?: boolean };

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addDiff } from '../../../cli/data/diff.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
@@ -16,9 +15,6 @@ import { runs } from '../../support/runs.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { configured } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ diff: addDiff });
 
 type Side = { content: string | Buffer; file?: Partial<Manifest['file']> };
 

@@ -1,15 +1,12 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import { nightKey } from '../../../core/night/marker.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ download: addDownload });
+import { runCli } from '../support/run-cli.ts';
 
 /** Leads of two dates and contacts of the first, and `download --all` into an empty directory. */
 async function setting() {

@@ -5,16 +5,13 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import { downloadTo } from '../../../cli/data/download-part.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { PROJECT, tempDir } from '../../support/project.ts';
 import { run } from '../../support/running.ts';
 import { fault, Reply } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { useCommands, WITHOUT_AWS } from '../support/run-cli.ts';
-
-useCommands({ download: addDownload });
+import { WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** Tests the effect of the disk, another download, a link and Ctrl-C on a download. */
 

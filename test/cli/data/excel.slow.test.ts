@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import { sheetXml, workbookOf } from '../../../cli/data/excel.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
@@ -11,9 +10,6 @@ import { awkwardTexts } from '../../support/awkward-texts.ts';
 import { tempDir } from '../../support/project.ts';
 import { all, readWorkbook, smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ download: addDownload });
 
 async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
   yield* values;

@@ -1,16 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findManifest } from '../../../cli/data/find-manifest.ts';
-import { addPeek, firstRows, rowsText } from '../../../cli/data/peek.ts';
+import { firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ peek: addPeek });
 
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const FIELDS = [

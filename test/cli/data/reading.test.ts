@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { tableKey } from '../../../core/table/table-key.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
@@ -12,9 +11,7 @@ import { fencedBlock } from '../../support/fenced-block.ts';
 import { tempDir } from '../../support/project.ts';
 import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ download: addDownload });
+import { runCli } from '../support/run-cli.ts';
 
 /**
  * Follows the instructions of `docs/reading.md` for readers; `read_file.py`: `test/e2e/operator-reading.slow.test.ts`.

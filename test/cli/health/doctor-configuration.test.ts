@@ -1,16 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addDoctor } from '../../../cli/health/doctor.ts';
 import { configured, withExtraKeys } from '../../../cli/health/doctor-configuration.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { tempDir } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { template } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ doctor: addDoctor });
 
 const crm = { baseUrl: 'http://127.0.0.1:8080/api/v1', authUrl: 'http://127.0.0.1:8080/auth' };
 const PUBLIC = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://auth.example.com' };

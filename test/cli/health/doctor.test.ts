@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { broken, type Checked, type Finding, holds, unknown, warning } from '../../../cli/health/check.ts';
-import { addDoctor, exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
+import { exitCodeOf, linesOf } from '../../../cli/health/doctor.ts';
 import {
   accessTokenFinding,
   clientFinding,
@@ -22,9 +22,6 @@ import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, halfStack } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ doctor: addDoctor });
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };

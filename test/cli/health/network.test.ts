@@ -2,16 +2,12 @@ import { join } from 'node:path';
 import { EC2Client } from '@aws-sdk/client-ec2';
 import { expect, test } from 'vitest';
 import { checksSchema } from '../../../cli/health/check.ts';
-import { addDoctor } from '../../../cli/health/doctor.ts';
 import { networkFindings } from '../../../cli/health/network-checks.ts';
 import { exampleDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { tree } from '../../lib/support/files.ts';
 import { denied, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ doctor: addDoctor });
 
 const [subnet = ''] = NETWORK.subnetIds;
 const [group = ''] = NETWORK.securityGroupIds;

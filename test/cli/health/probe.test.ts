@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { addProbe, probeReportSchema } from '../../../cli/health/probe.ts';
+import { probeReportSchema } from '../../../cli/health/probe.ts';
 import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
@@ -8,9 +8,7 @@ import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Configuration, configured, OUTPUTS } from '../support/cloud/stack.ts';
-import { type CliResult, startCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ probe: addProbe });
+import { type CliResult, startCli } from '../support/run-cli.ts';
 
 /** A CRM whose exports are ready at the first status request and have a canary in every value. */
 async function sandboxFor(options: SandboxOptions = {}, faults: FaultInput[] = []): Promise<Sandbox> {

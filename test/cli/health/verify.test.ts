@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { broken, type Checked, holds, unknown } from '../../../cli/health/check.ts';
-import { ALL_CHECKS, addVerify, isProof } from '../../../cli/health/verify.ts';
+import { ALL_CHECKS, isProof } from '../../../cli/health/verify.ts';
 import { LEFT_OVERS } from '../../../cli/health/verify-starts.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ verify: addVerify });
 
 test.for(['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'])(
   'refuses a stack in %s in one sentence, before it creates anything',

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
-import { addStatus } from '../../../cli/night/night-status.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type FakeDeployment, fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ status: addStatus });
+import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = LAST_NIGHT;
 const COUNT = ENTITIES.length;

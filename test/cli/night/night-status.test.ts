@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
 import { allText } from '../../../cli/night/all-deployments.ts';
-import { addStatus } from '../../../cli/night/night-status.ts';
 import { type Status, statusSchema } from '../../../cli/night/status-schema.ts';
 import { statusText } from '../../../cli/night/status-text.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
@@ -15,9 +14,7 @@ import { LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, OUTPUTS } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ status: addStatus });
+import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
 clockAt(`${NIGHT}T07:00:00Z`);

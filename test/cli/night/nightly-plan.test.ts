@@ -1,16 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addPlan } from '../../../cli/night/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { tempDir } from '../../support/project.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ plan: addPlan });
+import { runCli } from '../support/run-cli.ts';
 
 const crm = {
   baseUrl: 'http://127.0.0.1:8080/api/v1',

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { addReaders } from '../../../cli/readers/readers.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import type { Reader } from '../../../core/config/settings.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
@@ -9,9 +8,6 @@ import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack, template } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ readers: addReaders });
 
 const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tables'] };
 const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };

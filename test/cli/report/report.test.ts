@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import { nightsOf } from '../../../cli/night/night.ts';
 import type { Facts } from '../../../cli/night/night-facts.ts';
-import { addReport } from '../../../cli/report/night-report.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { addList } from '../../../cli/runs/list-runs.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ list: addList, download: addDownload, report: addReport });
+import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
 const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
-import { addBackfill, type BackfillDate, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
+import { type BackfillDate, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
-import { runCli, useCommands } from '../support/run-cli.ts';
-
-useCommands({ backfill: addBackfill });
+import { runCli } from '../support/run-cli.ts';
 
 const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
 

@@ -1,26 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
-import { addFollow } from '../../../cli/runs/follow.ts';
-import { addLogs } from '../../../cli/runs/logs.ts';
-import { addRelease } from '../../../cli/runs/release-run.ts';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
-import { addShow } from '../../../cli/runs/show-run.ts';
-import { addStop } from '../../../cli/runs/stop.ts';
-import { addTable } from '../../../cli/tables/table.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({
-  follow: addFollow,
-  show: addShow,
-  logs: addLogs,
-  retry: addRetry,
-  release: addRelease,
-  table: addTable,
-  stop: addStop,
-});
 
 /** Runs started by a rule (with a meaningless name) or by the command; newest first, in pages of two. */
 const runs: Execution[] = [

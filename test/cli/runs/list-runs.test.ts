@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addList, listRuns, runsText, sinceArgument } from '../../../cli/runs/list-runs.ts';
+import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
+import { sinceArgument } from '../../../cli/support/command-options.ts';
 import { durationText } from '../../../cli/support/text.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
@@ -12,9 +13,6 @@ import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { stack } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ list: addList });
 
 const NOW = new Date('2026-11-20T12:00:00Z');
 const execution = (name: string, more: Partial<Execution> = {}): Execution => ({

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { addDownload } from '../../../cli/data/download.ts';
 import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { addShow, shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { adviceOf } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
@@ -12,9 +11,6 @@ import type { ManifestChanges } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ download: addDownload, show: addShow });
 
 /** Tests the output of commands for files that were stopped, released, or stored without readers. */
 

@@ -1,13 +1,9 @@
 import { hostname, userInfo } from 'node:os';
 import { Readable } from 'node:stream';
 import { expect, test, vi } from 'vitest';
-import { addRelease } from '../../../cli/runs/release-run.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ release: addRelease });
 
 const failed: Execution = {
   name: 'leads-night',

@@ -1,10 +1,6 @@
 import { expect, test } from 'vitest';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ retry: addRetry });
 
 const RUNNING = 'leads-20261120T020000Z-1a2b3c';
 const running = () =>

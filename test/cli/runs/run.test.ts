@@ -1,19 +1,14 @@
 import { expect, test } from 'vitest';
-import { addFollow, followRun } from '../../../cli/runs/follow.ts';
-import { addList } from '../../../cli/runs/list-runs.ts';
+import { followRun } from '../../../cli/runs/follow.ts';
 import { createPublished } from '../../../cli/runs/published-runs.ts';
 import { OUTCOME_NAMES, OUTCOMES, type Run, runSchema } from '../../../cli/runs/run.ts';
 import { headText, outcomeText, outcomeWord, toneOf } from '../../../cli/runs/run-words.ts';
-import { addShow } from '../../../cli/runs/show-run.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { aRun } from '../support/a-run.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf, stack } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ follow: addFollow, list: addList, show: addShow });
 
 /** All commands report the same result of a run. */
 

@@ -1,26 +1,10 @@
 import { expect, test } from 'vitest';
-import { addPlan } from '../../../cli/night/nightly-plan.ts';
-import { addPause, addResume } from '../../../cli/night/pause.ts';
-import { addBackfill } from '../../../cli/runs/backfill.ts';
-import { addFollow } from '../../../cli/runs/follow.ts';
-import { addLogs } from '../../../cli/runs/logs.ts';
-import { addRelease } from '../../../cli/runs/release-run.ts';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
-import { addShow } from '../../../cli/runs/show-run.ts';
-import { addStart } from '../../../cli/runs/start-run.ts';
-import { addStop } from '../../../cli/runs/stop.ts';
 import { run, runState } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { begun, leadsNight, stored } from '../support/leads-night.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({
-  ...{ start: addStart, follow: addFollow, show: addShow, logs: addLogs, retry: addRetry, stop: addStop },
-  ...{ release: addRelease, backfill: addBackfill, pause: addPause, resume: addResume, plan: addPlan },
-});
 
 /** What a person sees of the runs of a night, in 80 columns: published, failed, quarantined and under way. */
 

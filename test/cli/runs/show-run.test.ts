@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addShow, consoleUrl, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
+import { consoleUrl, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { run, runState } from '../../support/builders.ts';
 import { runbookEntries } from '../../support/runbook.ts';
@@ -9,9 +9,6 @@ import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
 import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/leads-night.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ show: addShow });
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;

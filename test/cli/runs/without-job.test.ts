@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list-runs.ts';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { runState } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ retry: addRetry });
 
 const since = new Date('2026-11-20T00:00:00Z');
 const wanted = { entities: [], since, failed: false, warn: () => undefined };

@@ -1,29 +1,10 @@
 import { expect, test } from 'vitest';
-import { addAuthorize } from '../../../cli/access/authorize.ts';
-import { addDoctor } from '../../../cli/health/doctor.ts';
-import { addPause, addResume } from '../../../cli/night/pause.ts';
-import { addReport } from '../../../cli/report/night-report.ts';
-import { addBackfill } from '../../../cli/runs/backfill.ts';
-import { addList } from '../../../cli/runs/list-runs.ts';
 import { deployedConfiguration, unsettledText } from '../../../cli/support/deployed-configuration.ts';
-import { addTable } from '../../../cli/tables/table.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { refused } from './cloud/answers.ts';
 import { aws } from './cloud/cloud.ts';
 import { stack, template } from './cloud/stack.ts';
-import { useCommands } from './run-cli.ts';
-
-useCommands({
-  list: addList,
-  report: addReport,
-  backfill: addBackfill,
-  table: addTable,
-  pause: addPause,
-  resume: addResume,
-  authorize: addAuthorize,
-  doctor: addDoctor,
-});
 
 const columns = {
   only: Array.from({ length: 500 }, (_, n) => `column_${n}`),

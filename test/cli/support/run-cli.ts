@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Command } from 'commander';
-import { beforeAll, onTestFinished, vi } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../../cli/command-line.ts';
-import type { CommandName, Loaders, Register } from '../../../cli/program.ts';
 
 /** The output of a command line and its exit code. */
 export interface CliResult {
@@ -33,33 +31,6 @@ export const WITHOUT_AWS = {
 
 const command = new AsyncLocalStorage<CliResult>();
 
-let loaders: Partial<Loaders> = {};
-
-/**
- * Sets the commands that the tests of a file run, so that the file imports only these: `npm run test:changed` runs it
- * after a change to one of them.
- */
-export function useCommands(commands: Partial<Record<CommandName, Register>>): void {
-  useLoaders(Object.fromEntries(Object.entries(commands).map(([name, register]) => [name, async () => register])));
-}
-
-/** Sets the commands of a test file. Files share this module, so each does this before its tests. */
-export function useLoaders(own: Partial<Loaders>): void {
-  beforeAll(() => {
-    loaders = own;
-  });
-}
-
-/** Registers commands that the file does not name, too: a name may be an option's value. Running one is an error. */
-const named = new Proxy({} as Loaders, { get: (_, name: CommandName) => loaders[name] ?? (async () => unnamed) });
-
-function unnamed(command: Command): void {
-  command.argument('[rest...]').allowUnknownOption();
-  command.action(() => {
-    throw new Error(`The test file runs the command ${command.name()}, which its useCommands does not name.`);
-  });
-}
-
 /** Runs a command line in this process, which is faster than a new one. Parallel command lines are kept apart. */
 export const runCli = (...args: string[]): Promise<CliResult> => startCli(...args).ended;
 
@@ -80,7 +51,7 @@ function startWith(env: NodeJS.ProcessEnv, args: string[]): { soFar: Readonly<Cl
   });
   process.exitCode = 0;
   const soFar: CliResult = { code: 0, stdout: '', stderr: '', shown: '' };
-  const ended = command.run(soFar, () => runCommandLine(named, args)).then((code) => Object.assign(soFar, { code }));
+  const ended = command.run(soFar, () => runCommandLine(args)).then((code) => Object.assign(soFar, { code }));
   return { soFar, ended };
 }
 

@@ -1,14 +1,7 @@
 import { expect, test } from 'vitest';
-import { addBackfill } from '../../../cli/runs/backfill.ts';
-import { addList } from '../../../cli/runs/list-runs.ts';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
-import { addStart } from '../../../cli/runs/start-run.ts';
 import { aws } from './cloud/cloud.ts';
 import { executions } from './cloud/executions.ts';
 import { stack } from './cloud/stack.ts';
-import { useCommands } from './run-cli.ts';
-
-useCommands({ start: addStart, list: addList, retry: addRetry, backfill: addBackfill });
 
 const night = {
   name: 'leads-night',

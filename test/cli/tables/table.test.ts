@@ -2,20 +2,13 @@ import { expect, test } from 'vitest';
 import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { addFollow } from '../../../cli/runs/follow.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
-import { addRetry } from '../../../cli/runs/retry-run.ts';
-import { addShow } from '../../../cli/runs/show-run.ts';
-import { addTable } from '../../../cli/tables/table.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { nightKey } from '../../../core/night/marker.ts';
 import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ follow: addFollow, show: addShow, retry: addRetry, table: addTable });
 
 /** Tests commands on tables that exist and that do not. */
 

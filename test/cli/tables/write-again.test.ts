@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { addTable } from '../../../cli/tables/table.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { deployment, newState } from '../../support/builders.ts';
@@ -7,9 +6,6 @@ import { type Answers, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
-import { useCommands } from '../support/run-cli.ts';
-
-useCommands({ table: addTable });
 
 /** `table ENTITY --outdated`: rewrites every table with outdated settings, one run for each date. */
 

@@ -1,12 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { addUpdate } from '../../../cli/updates/update.ts';
 import type { ResultLine } from '../../../core/batch/batch-results.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { useCommands } from '../support/run-cli.ts';
 import { fileOf, idOf, jsonl, people } from '../support/sent-batch.ts';
-
-useCommands({ update: addUpdate });
 
 beforeEach(() => shortWaits());
 

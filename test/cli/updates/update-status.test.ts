@@ -1,15 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { addUpdate } from '../../../cli/updates/update.ts';
-import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
 import { tempDir } from '../../support/project.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { useCommands } from '../support/run-cli.ts';
 import { atFirst, failedLine, fileOf, idOf, jsonl, lineOutcome, people, withBatch } from '../support/sent-batch.ts';
-
-useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
 beforeEach(() => shortWaits());
 

@@ -1,14 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { addUpdate } from '../../../cli/updates/update.ts';
 import { tempDir } from '../../support/project.ts';
 import { inTerminal } from '../../support/pty.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { useCommands } from '../support/run-cli.ts';
 import { jsonl, people, withBatch } from '../support/sent-batch.ts';
-
-useCommands({ update: addUpdate });
 
 /** Runs the command as a person does, in a terminal of the operating system. */
 

@@ -1,11 +1,9 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run.ts';
-import { addUpdate, uploadInput } from '../../../cli/updates/update.ts';
+import { uploadInput } from '../../../cli/updates/update.ts';
 import { checkUpdates, openUpdateFile } from '../../../cli/updates/update-source.ts';
-import { addUpdateStatus } from '../../../cli/updates/update-status.ts';
 import { configurationFile } from '../../../core/config/configuration.ts';
 import { createUploadBucket } from '../../../core/storage/upload.ts';
 import { tempDir } from '../../support/project.ts';
@@ -14,7 +12,7 @@ import { shortWaits } from '../../support/short-waits.ts';
 import { fault, lost } from '../support/cloud/answers.ts';
 import { stack } from '../support/cloud/stack.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { runCli, startCli, useCommands } from '../support/run-cli.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
 import {
   applied,
   atFirst,
@@ -26,8 +24,6 @@ import {
   refusedLine,
   withBatch,
 } from '../support/sent-batch.ts';
-
-useCommands({ update: addUpdate, 'update-status': addUpdateStatus });
 
 const NOBODY = 'http://127.0.0.1:9';
 
@@ -61,20 +57,13 @@ const bad: [what: string, name: string, content: string, sentence: RegExp][] = [
   ],
 ];
 
-/** Runs the command in this process: a process for each of so many files would take long. */
-async function refusalOf(args: string[], endpoint = NOBODY): Promise<unknown> {
-  const command = new Command('update').exitOverride().configureOutput({ writeErr: () => undefined });
-  addUpdate(command.option('--deployment <name>').option('--endpoint-url <url>'));
-  const line = [...args, '--deployment', 'local', '--endpoint-url', endpoint];
-  return command.parseAsync(line, { from: 'user' }).catch((error: unknown) => error);
-}
-
 test.for(bad)('%s is refused with one sentence, and no update is sent', async ([, name, content, sentence]) => {
-  const { endpoint, asked } = await updatingCloud();
-  const error = await refusalOf([await fileOf(content, name), '--yes'], endpoint);
-  expect(asked).toEqual([]);
-  expect(error).toMatchObject({ name: 'CommandError', exitCode: 2, message: expect.stringMatching(sentence) });
-  expect(String(error)).toMatch(/^[^\n]* Nothing was sent\.$/);
+  const { cli, asked } = await updatingCloud();
+  const { code, stderr } = await cli('update', await fileOf(content, name), '--yes');
+  expect({ code, asked }).toEqual({ code: 2, asked: [] });
+  const end = stderr.trimEnd().split('\n').at(-1);
+  expect(end).toMatch(sentence);
+  expect(end).toMatch(/ Nothing was sent\.$/);
 });
 
 test('a missing file and a directory are refused', async () => {
@@ -128,7 +117,9 @@ const usage: [string, string[], RegExp][] = [
 ];
 
 test.for(usage)('%s is a usage error', async ([, args, sentence]) => {
-  expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
+  const { code, stderr } = await alone('update', ...args);
+  expect(code).toBe(2);
+  expect(stderr.trimEnd()).toMatch(sentence);
 });
 
 test('update-status --failed-to needs the name of a batch', async () => {

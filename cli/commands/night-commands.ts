@@ -1,0 +1,204 @@
+import { type Command, Option } from 'commander';
+import { ENTITIES } from '../../core/config/entities.ts';
+import {
+  dateArgument,
+  entitiesArgument,
+  entityArgument,
+  numberArgument,
+  sinceArgument,
+} from '../support/command-options.ts';
+import { type Definition, JSON_ALONE, withRun } from './define-command.ts';
+
+export const NIGHT_COMMANDS = {
+  status: {
+    about: 'show whether last night worked, what is missing and how to fix it',
+    takes: (command) =>
+      command
+        .addOption(
+          new Option(
+            '--all-deployments',
+            'one line for each deployment of the account and region, the worst first',
+          ).conflicts(['deployment']),
+        )
+        .option(
+          '--call-timeout <seconds>',
+          'with --all-deployments: how long one call of AWS may take',
+          numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
+          20,
+        )
+        .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
+        .option('--json', 'one JSON document'),
+    examples: {
+      'status --deployment prod': 'did last night work?',
+      'status --date 2026-11-20 --deployment prod': 'did that date?',
+      'status --all-deployments --profile exports': 'which deployments of the account and region lack last night?',
+    },
+    note: 'Exit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status could not find out.',
+    action: async () => (await import('../night/night-status.ts')).status,
+  },
+  start: {
+    about: 'start runs as the nightly rules do',
+    takes: (command) =>
+      command
+        .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
+        .option('--all', 'all entities whose nightly rule is enabled in the configuration')
+        .option(
+          '--date <YYYY-MM-DD>',
+          'the logical date; default: today in the time zone of the deployment',
+          dateArgument,
+        )
+        .option(
+          '--same-data',
+          'with a past date, even if the plan does not depend on it: the date gets the data of today',
+        )
+        .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
+        .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
+        .option('--json', JSON_ALONE),
+    examples: {
+      'start leads --deployment prod --wait': 'one run, followed to its end',
+      'start --all --deployment prod': 'the whole night, now',
+      'start leads contacts --date 2026-11-20 --deployment prod --wait':
+        'a past date, if the filters of these entities depend on the date',
+      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and the change is right',
+    },
+    action: async () => (await import('../runs/start-run.ts')).start,
+  },
+  follow: {
+    about: 'follow a run to its end; Ctrl-C does not stop the run',
+    takes: withRun,
+    examples: {
+      'follow leads --deployment prod': 'the newest run of leads, under way or ended',
+      'follow leads-20261120T020000Z-1a2b3c --deployment prod': 'a run by its name',
+    },
+    action: async () => (await import('../runs/follow.ts')).follow,
+  },
+  list: {
+    about: 'list runs, newest first',
+    takes: (command) =>
+      command
+        .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
+        .addOption(
+          new Option('--since <time>', 'how far back: 12h, 7d, 2w or a date')
+            .argParser((text) => sinceArgument(text))
+            .default(sinceArgument('7d'), '7d'),
+        )
+        .addOption(new Option('--failed', 'only runs that failed, were stopped or timed out').conflicts('running'))
+        .option('--running', 'only runs that are under way')
+        .option('--json', 'one JSON document'),
+    examples: {
+      'list --deployment prod': 'the last seven days',
+      'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
+      'list --running --deployment prod': 'runs that are under way',
+      'list --failed --since 30d --deployment prod': 'runs that failed within a month',
+    },
+    note: `In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.
+What is empty at the end of a line is left out.`,
+    action: async () => (await import('../runs/list-runs.ts')).list,
+  },
+  show: {
+    about: 'show what a run did, how it ended, and where to look next',
+    takes: (command) => withRun(command).option('--json', 'one JSON document'),
+    examples: {
+      'show leads --deployment prod': 'the newest run of leads',
+      'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
+      'show 1a2b3c --deployment prod': 'the run whose name ends so',
+      'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
+    },
+    action: async () => (await import('../runs/show-run.ts')).show,
+  },
+  logs: {
+    about: 'print what the functions logged about a run',
+    takes: withRun,
+    examples: {
+      'logs leads --deployment prod': 'of the newest run of leads',
+      'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'of a run by its name',
+    },
+    action: async () => (await import('../runs/logs.ts')).logs,
+  },
+  retry: {
+    about: 'start a run again with the input and date of an earlier one',
+    takes: (command) =>
+      withRun(command)
+        .option('--force', 'even if the earlier run is still under way')
+        .option('--fresh', 'request a new export, even if the CRM still has the export of the earlier run')
+        .option('--wait', 'follow the new run to its end; Ctrl-C does not stop the run')
+        .option('--json', JSON_ALONE),
+    examples: {
+      'retry leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that failed',
+      'retry leads --deployment prod': 'the newest run of leads',
+    },
+    action: async () => (await import('../runs/retry-run.ts')).retry,
+  },
+  backfill: {
+    about: 'start one run for each date that is not published',
+    takes: (command) =>
+      command
+        .argument('<entity>', ENTITIES.join(', '), entityArgument)
+        .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
+        .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
+        .option(
+          '--concurrency <number>',
+          'runs at the same time',
+          numberArgument('A whole number from 1 to 10.', 1, 10),
+          2,
+        )
+        .option('--dry-run', 'show what is published and what would be started, and start nothing')
+        .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
+        .option('--json', JSON_ALONE),
+    examples: {
+      'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'what is missing of March',
+      'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
+        'start the missing dates; after an interruption, the same command continues',
+    },
+    action: async () => (await import('../runs/backfill.ts')).backfill,
+  },
+  release: {
+    about: 'publish a quarantined file, and record the reason',
+    takes: (command) =>
+      withRun(command)
+        .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
+        .option('--new-normal', 'from now on, checks compare only with this file and later ones')
+        .option('--yes', 'do not compare, and do not ask')
+        .option('--wait', 'follow the release to its end; Ctrl-C does not stop the release'),
+    examples: {
+      'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait':
+        'publish this file to readers',
+      'release meetings --reason "Archived" --new-normal --deployment prod':
+        'the same, and this number of rows is usual from now on',
+    },
+    note: `Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
+without a terminal nobody is asked.`,
+    action: async () => (await import('../runs/release-run.ts')).release,
+  },
+  stop: {
+    about: 'stop a run that is under way',
+    takes: (command) => withRun(command).option('--yes', 'do not ask'),
+    examples: {
+      'stop leads --deployment prod': 'the newest run of leads; asks for confirmation',
+      'stop leads-20261120T020000Z-1a2b3c --deployment prod --yes': 'for a script',
+    },
+    action: async () => (await import('../runs/stop.ts')).stop,
+  },
+  pause: {
+    about: 'switch nightly rules off',
+    takes: withEntities,
+    examples: {
+      'pause leads --deployment prod': 'no more nightly runs of leads until resume',
+      'pause --all --deployment prod': 'while the CRM is down for maintenance',
+    },
+    action: async () => (await import('../night/pause.ts')).pause,
+  },
+  resume: {
+    about: 'switch nightly rules on again',
+    takes: withEntities,
+    examples: {
+      'resume leads --deployment prod': 'from the next night on',
+      'resume --all --deployment prod': 'all entities',
+    },
+    action: async () => (await import('../night/pause.ts')).resume,
+  },
+} satisfies Record<string, Definition>;
+
+function withEntities(command: Command): Command {
+  return command.argument('[entity...]', ENTITIES.join(', '), entitiesArgument).option('--all', 'all entities');
+}
