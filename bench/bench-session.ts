@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { startRun } from '../cli/runs/executions.ts';
 import { followRun } from '../cli/runs/follow.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
-import { endLeftovers, openRunRecord } from '../local/processes/run-record.ts';
+import { openRunRecord } from '../local/processes/run-record.ts';
 import { openSession, type Session } from '../local/session.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
 import type { Kit } from './kit.ts';
@@ -13,9 +13,7 @@ export async function withSession(
   sandboxOptions: SandboxOptions,
   work: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const cacheDir = join(import.meta.dirname, '..', '.cache');
-  await endLeftovers(cacheDir);
-  const record = await openRunRecord(cacheDir);
+  const record = await openRunRecord(join(import.meta.dirname, '..', '.cache'));
   try {
     const own = { json: false, keep: false, secondNight: false, tables: false, pollSeconds: 1, updates: false };
     const interrupt = new AbortController();

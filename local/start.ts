@@ -1,5 +1,6 @@
+import { copyFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommanderError } from 'commander';
 import { codeOf, ENVIRONMENT, INTERRUPTED, USAGE } from '../cli/support/exit.ts';
@@ -9,15 +10,15 @@ import { RunError } from '../core/errors.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
-import { whenNpmEnds } from './processes/process-table.ts';
 import { lastLines } from './processes/processes.ts';
-import { endLeftovers, openRunRecord } from './processes/run-record.ts';
+import { openRunRecord } from './processes/run-record.ts';
 import { createScreen, type Screen } from './screen.ts';
 import type { SessionDeps } from './session.ts';
 
 /** `npm start`: the nightly export, end to end, on this machine. */
 
 const CACHE = join(import.meta.dirname, '..', '.cache');
+const LOOK_MS = 1000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The user, a supervisor or npm's end stops the start. */
@@ -44,12 +45,9 @@ async function main(): Promise<number> {
   }
 }
 
-/** Ends the processes that a killed start left, runs the start, and ends all its processes. */
+/** Runs the start, and ends all its processes. */
 async function withRecord(options: StartOptions, screen: Screen, interrupt: AbortController): Promise<number> {
-  const ended = await endLeftovers(CACHE);
-  if (ended.length > 0) screen.line(`Ended processes of an earlier start: ${ended.join(', ')}.`);
   const record = await openRunRecord(CACHE);
-  let keepWorkDir = false;
   try {
     return await start(options, { screen, record, interrupt });
   } catch (error) {
@@ -57,10 +55,9 @@ async function withRecord(options: StartOptions, screen: Screen, interrupt: Abor
     const reason: unknown = interrupt.signal.aborted ? interrupt.signal.reason : error;
     // Closing the record removes the log.
     if (reason instanceof EnvironmentError && reason.logFile) await showLog(screen, reason.logFile);
-    keepWorkDir = !(reason instanceof Interrupted);
     throw reason;
   } finally {
-    await record.close({ keepWorkDir });
+    await record.close();
   }
 }
 
@@ -89,6 +86,14 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
   }
 }
 
+/** Calls back once the npm that runs this program has ended, which alone does not end what npm started. */
+function whenNpmEnds(ended: () => void): void {
+  // The script of package.json replaces its shell, so npm is the parent.
+  const npm = process.ppid;
+  const look = () => process.ppid !== npm && ended();
+  if (process.env.npm_lifecycle_event !== undefined) setInterval(look, LOOK_MS).unref();
+}
+
 /** Keeps the process alive until a person interrupts it. @throws the reason of any other interrupt */
 async function interrupted(signal: AbortSignal): Promise<void> {
   try {
@@ -111,8 +116,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Shows the end of a log and keeps a copy of it. */
 async function showLog(screen: Screen, file: string): Promise<void> {
-  screen.line(`\nThe last lines of ${file}:`);
+  const kept = join(CACHE, basename(file));
+  await copyFile(file, kept).catch(() => undefined);
+  screen.line(`\nThe last lines of ${kept}:`);
   for (const line of await lastLines(file, 15)) screen.line(`  ${line}`);
   screen.line('');
 }

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { EnvironmentError } from './environment-error.ts';
-import { endGroups } from './process-table.ts';
 import type { RunRecord } from './run-record.ts';
+
+const GRACE_MS = 5_000;
 
 /** `env` is the whole environment. Output is appended to `NAME.log` in the record's `workDir`, the default of `cwd`. */
 export type StartOptions = {
@@ -55,14 +56,11 @@ export async function runCommand(options: CommandOptions): Promise<CommandResult
       onLine?.(String(line));
     }
   };
-  const reading = Promise.all([read('stdout'), read('stderr')]);
   const abort = () => void running.stop();
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    const code = await running.exited;
-    await running.stop(); // ends remaining processes of its group, which may hold its output open
-    await reading;
-    return { code, lines, logFile: running.logFile };
+    await Promise.all([read('stdout'), read('stderr')]);
+    return { code: await running.exited, lines, logFile: running.logFile };
   } finally {
     signal?.removeEventListener('abort', abort);
     signal?.throwIfAborted();
@@ -91,14 +89,29 @@ async function launch({ name, command, args, env, record, cwd = record.workDir }
     const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
     throw new EnvironmentError(message, { cause });
   }
-  const exited = once(child, 'exit').then(([code]): number | null => code);
-  const leader = record.add(name, pid);
+  const exited = once(child, 'exit').then(([code]): number | null => {
+    // Members may outlive the leader of their group, and hold its output open.
+    signalGroup(pid, 'SIGKILL');
+    record.remove(running);
+    return code;
+  });
   const stop = async () => {
-    await endGroups([leader]);
+    const kill = setTimeout(() => signalGroup(pid, 'SIGKILL'), GRACE_MS);
+    if (child.exitCode === null && child.signalCode === null) signalGroup(pid, 'SIGTERM');
     await exited;
-    record.remove(leader);
+    clearTimeout(kill);
   };
-  return { child, running: { pid, logFile, exited, stop } };
+  const running = { pid, logFile, exited, stop };
+  record.add(running);
+  return { child, running };
+}
+
+function signalGroup(leader: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // The whole group has ended.
+  }
 }
 
 /** The last `count` lines of a text file, without trailing empty ones; none when there is no such file. */

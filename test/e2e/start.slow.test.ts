@@ -1,35 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
-import { endAll, type Running, run, type Traces, tracesOf } from '../support/running.ts';
+import { eventually } from '../support/project.ts';
+import { endAll, type Running, run, tracesOf } from '../support/running.ts';
 import { keptSchema, refusedSchema, START } from './support/start-documents.ts';
 
 /** Tests `npm start`, deployed once. `test/long/start.test.ts` tests other ways to start and end it. */
 
 const CLI = 'cli/main.js';
 
-/** A start that is killed during its deployment, and the next start. */
-let killed: Traces;
-let leftByKill: number[];
-let next: Running;
+let kept: Running;
 
-beforeAll(async () => {
-  const first = run(START, ['--entity', 'leads']);
-  killed = await tracesOf(first);
-  await first.says(/✓ MiniStack/);
-  first.child.kill('SIGKILL');
-  await first.ended;
-  leftByKill = killed.processes();
+beforeAll(() => {
   // The AWS settings of the person's shell must have no effect.
-  next = run(START, ['--keep', '--json', '--entity', 'leads', '--poll-seconds', '1'], {
+  kept = run(START, ['--keep', '--json', '--entity', 'leads', '--poll-seconds', '1'], {
     AWS_REGION: 'eu-west-1',
     AWS_PROFILE: 'nobody',
     AWS_ACCESS_KEY_ID: 'AKIAIOSFODNN7EXAMPLE',
     AWS_SECRET_ACCESS_KEY: 'wrong',
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',
   });
-  // The other starts begin after it: each start ends the processes of a killed one.
-  await next.says(/Ended processes of an earlier start: .+/);
 });
 
 afterAll(endAll);
@@ -58,21 +48,28 @@ test.concurrent.for(dead)('ends for %s in one sentence and exit code %i', async 
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(sentence);
 });
 
-test('after kill -9, the next start ends the old processes, publishes and prints one document', async () => {
-  expect(leftByKill.length).toBeGreaterThan(0);
-  await next.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
-  expect(next.stderr()).toMatch(/^Ended processes of an earlier start: .*MiniStack/);
-  expect(killed.processes()).toEqual([]);
-  expect(killed.files()).toEqual([]);
-  expect(next.stdout().trimEnd().split('\n')).toHaveLength(1);
-  const document = keptSchema.parse(JSON.parse(next.stdout()));
+test('kill -9 during the deployment leaves nothing', async () => {
+  const start = run(START, ['--entity', 'leads']);
+  const traces = await tracesOf(start.child);
+  await start.says(/✓ MiniStack/);
+  expect(traces.processes().length).toBeGreaterThan(1);
+  start.child.kill('SIGKILL');
+  await start.ended;
+  await eventually(() => traces.processes().length === 0);
+  expect(traces.files()).toEqual([]);
+});
+
+test('--keep publishes and prints one document', async () => {
+  await kept.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
+  expect(kept.stdout().trimEnd().split('\n')).toHaveLength(1);
+  const document = keptSchema.parse(JSON.parse(kept.stdout()));
   expect(document.runs.map(({ entity }) => entity)).toEqual(['leads']);
-  expect(next.stderr()).toMatch(/✓ Bootstrap stack.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
+  expect(kept.stderr()).toMatch(/✓ Bootstrap stack.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
 });
 
 test('the services of --keep work and end on Ctrl-C', async () => {
-  const traces = await tracesOf(next);
-  const { endpoints } = keptSchema.parse(JSON.parse(next.stdout()));
+  const traces = await tracesOf(kept.child);
+  const { endpoints } = keptSchema.parse(JSON.parse(kept.stdout()));
   expect((await fetch(`${endpoints.aws}/_ministack/health`)).status).toBe(200);
   expect((await fetch(`${endpoints.crm}/leads/fields`)).status).toBe(401);
   expect((await fetch(`${endpoints.auth}/authorize`)).status).toBe(400);
@@ -100,10 +97,10 @@ test('the services of --keep work and end on Ctrl-C', async () => {
 
   expect(traces.processes().length).toBeGreaterThan(0);
   // Twice, because npm passes on a signal that the terminal has already sent to both.
-  next.child.kill('SIGINT');
-  next.child.kill('SIGINT');
-  expect(await next.ended, next.stderr()).toBe(0);
-  expect(() => JSON.parse(next.stdout())).not.toThrow();
+  kept.child.kill('SIGINT');
+  kept.child.kill('SIGINT');
+  expect(await kept.ended, kept.stderr()).toBe(0);
+  expect(() => JSON.parse(kept.stdout())).not.toThrow();
   expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
   await expect(fetch(endpoints.aws)).rejects.toThrow();

@@ -19,8 +19,7 @@ import { bootstrap, endVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
-import { runningProcesses } from '../../local/processes/process-table.ts';
-import { CACHE, eventually, NODE_BIN, tempRecord } from '../support/project.ts';
+import { CACHE, eventually, NODE_BIN, runningProcesses, tempRecord } from '../support/project.ts';
 import { zipWith } from '../support/zip.ts';
 
 /** Synthesises the odd app. */

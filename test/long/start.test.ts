@@ -11,7 +11,7 @@ import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
 import { CACHE, PROJECT } from '../support/project.ts';
-import { endAll, run, tracesOf, tracesUnder } from '../support/running.ts';
+import { endAll, run, tracesOf } from '../support/running.ts';
 
 /** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
 
@@ -19,7 +19,7 @@ afterAll(endAll);
 
 test.concurrent('ends by itself, stops everything that it started and prints one document', async () => {
   const start = run(START, ['--json', '--entity', 'leads', '--poll-seconds', '1']);
-  const traces = await tracesOf(start);
+  const traces = await tracesOf(start.child);
   expect(await start.ended, start.stderr()).toBe(0);
   expect(start.stdout().trimEnd().split('\n')).toHaveLength(1);
   const document = documentSchema.parse(JSON.parse(start.stdout()));
@@ -30,7 +30,7 @@ test.concurrent('ends by itself, stops everything that it started and prints one
 
 test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves nothing', async () => {
   const start = run(START, ['--json', '--entity', 'leads']);
-  const traces = await tracesOf(start);
+  const traces = await tracesOf(start.child);
   await start.says(/✓ Bootstrap stack/);
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(130);
@@ -46,14 +46,14 @@ test.concurrent('--keep ends everything that it started if npm alone is killed',
   let shown = '';
   npm.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
   await waitUntil(() => /Everything keeps running/.test(shown) || npm.exitCode !== null, { withinMs: 150_000 });
-  const traces = tracesUnder(npm.pid);
-  expect(traces?.processes().length, shown).toBeGreaterThan(1);
+  const traces = await tracesOf(npm);
+  expect(traces.processes().length, shown).toBeGreaterThan(1);
 
   npm.kill('SIGKILL');
 
-  await waitUntil(() => traces?.files().length === 0, { withinMs: 30_000 });
-  expect(traces?.processes()).toEqual([]);
-  expect(traces?.files()).toEqual([]);
+  await waitUntil(() => traces.files().length === 0, { withinMs: 30_000 });
+  expect(traces.processes()).toEqual([]);
+  expect(traces.files()).toEqual([]);
 });
 
 test.concurrent('--second-night quarantines and releases shrunken meetings, and prints the changes of customers', async () => {
@@ -103,7 +103,7 @@ test.concurrent('--crm-url and --endpoint-url publish one run, report a failed o
   const start = run(START, ['--json', '--keep', ...otherCrm(sandbox), ...cloud, ...wanted], {
     CRM_CLIENT_SECRET: 'a%:secret',
   });
-  const traces = await tracesOf(start);
+  const traces = await tracesOf(start.child);
 
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 /);

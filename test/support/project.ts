@@ -1,7 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { processEntry } from '../../local/processes/process-table.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { tree } from '../lib/support/files.ts';
@@ -29,8 +29,17 @@ export async function script(file: string, body: string): Promise<void> {
   await writeFile(file, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
 }
 
+/** Every running process except zombies: in a container, they may stay forever. */
+export function runningProcesses() {
+  const text = execFileSync('ps', ['-axo', 'pid=,ppid=,pgid=,stat=,args='], { encoding: 'utf8' });
+  return text.split('\n').flatMap((line) => {
+    const [, pid, parent, group, command = ''] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+[^Z\s]\S*\s+(.*)$/.exec(line) ?? [];
+    return pid ? [{ pid: Number(pid), parent: Number(parent), group: Number(group), command }] : [];
+  });
+}
+
 export function isAlive(pid: number): boolean {
-  return processEntry(pid) !== undefined;
+  return runningProcesses().some((process) => process.pid === pid);
 }
 
 /** Waits for a condition that is about to hold; throws when it does not within ten seconds. */

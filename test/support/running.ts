@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import * as z from 'zod';
-import { groupMembers, processEntry } from '../../local/processes/process-table.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { CACHE, PROJECT } from './project.ts';
+import { PROJECT, runningProcesses } from './project.ts';
 
 /** A program of this project that runs as a person would run it. */
 export interface Running {
@@ -17,11 +15,6 @@ export interface Running {
   says: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-const recordSchema = z.object({
-  starter: z.object({ pid: z.number() }),
-  tmpDir: z.string(),
-  processes: z.array(z.object({ pid: z.number(), startedAt: z.string() })),
-});
 const running = new Set<ChildProcess>();
 
 /** Runs `node FILE ARGS`; `undefined` takes a variable away from the environment. */
@@ -59,57 +52,29 @@ export async function endAll(): Promise<void> {
   await waitUntil(() => running.size === 0, { withinMs: 15_000 });
 }
 
-/** What a start of `npm start` recorded about itself, and what there is of it right now. */
+/** What a start of `npm start` has begun, and what there is of it right now. */
 export interface Traces {
-  id: string;
   processes: () => number[];
-  /** Record and directories. */
+  /** Its directories. */
   files: () => string[];
 }
 
-/** Finds the record of a start once it is written. */
-export async function tracesOf({ child, stderr }: Running): Promise<Traces> {
-  let found: Traces | undefined;
-  const look = () => {
-    found = findTraces(({ starter }) => starter.pid === child.pid);
-    return found !== undefined;
+/** Finds the traces of a start once its keeper runs. @param child the start, or the npm that runs it */
+export async function tracesOf(child: ChildProcess): Promise<Traces> {
+  const find = () => {
+    const all = runningProcesses();
+    const starters = [child.pid, ...all.filter(({ parent }) => parent === child.pid).map(({ pid }) => pid)];
+    return all.find(({ command, parent }) => command.includes('/keeper.sh ') && starters.includes(parent));
   };
-  await waitUntil(look, { withinMs: 30_000 });
-  if (found) return found;
-  throw new Error(`The start wrote no record: ${stderr()}`);
-}
-
-/** The traces of the start that an npm runs, once they are there. */
-export function tracesUnder(npmPid: number | undefined): Traces | undefined {
-  const parentOf = (pid?: number) => pid && processEntry(pid)?.parent;
-  return findTraces(({ starter: { pid } }) => [parentOf(pid), parentOf(parentOf(pid))].includes(npmPid));
-}
-
-function findTraces(wanted: (record: z.infer<typeof recordSchema>) => boolean): Traces | undefined {
-  const runs = join(CACHE, 'runs');
-  const names = existsSync(runs) ? readdirSync(runs).filter((name) => name.endsWith('.json')) : [];
-  for (const name of names) {
-    const record = readRecord(join(runs, name));
-    if (!record || !wanted(record)) continue;
-    const id = name.replace('.json', '');
-    let started = record.processes;
-    return {
-      id,
-      processes: () => {
-        // The record may be gone, or have more processes by now.
-        started = readRecord(join(runs, name))?.processes ?? started;
-        return groupMembers(started).map(({ pid }) => pid);
-      },
-      files: () => [join(runs, name), join(runs, id), record.tmpDir].filter((path) => existsSync(path)),
-    };
-  }
-  return undefined;
-}
-
-function readRecord(file: string): z.infer<typeof recordSchema> | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch {
-    return undefined; // just removed by its start
-  }
+  await waitUntil(() => find() !== undefined, { withinMs: 30_000 });
+  const keeper = find();
+  if (!keeper) throw new Error('The start has no keeper.');
+  const groups = new Set([keeper.pid]);
+  const processes = () => {
+    const all = runningProcesses();
+    for (const { parent, group } of all) if (parent === keeper.parent) groups.add(group);
+    return all.filter(({ group }) => groups.has(group)).map(({ pid }) => pid);
+  };
+  const [, , ...folders] = keeper.command.split(' ');
+  return { processes, files: () => folders.filter((path) => existsSync(path)) };
 }

@@ -3,9 +3,8 @@ import { homedir } from 'node:os';
 import { expect, test } from 'vitest';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack, type MinistackCommand } from '../../../local/ministack/python.ts';
-import { runningProcesses } from '../../../local/processes/process-table.ts';
 import { lastLines } from '../../../local/processes/processes.ts';
-import { CACHE, NODE_BIN, tempRecord } from '../../support/project.ts';
+import { CACHE, NODE_BIN, runningProcesses, tempRecord } from '../../support/project.ts';
 
 async function start(options: Partial<MinistackCommand> = {}) {
   const record = await tempRecord(CACHE);

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { fromPs, processEntry } from '../../../local/processes/process-table.ts';
 import { lastLines, runCommand, startProcess } from '../../../local/processes/processes.ts';
 import { eventually, isAlive, tempRecord } from '../../support/project.ts';
 
@@ -46,10 +45,4 @@ test('a process that ignores SIGTERM is killed after the grace period', async ()
   await eventually(async () => (await lastLines(running.logFile, 1))[0] === 'ready');
   await Promise.all([running.stop(), running.stop()]);
   expect(await running.exited).toBeNull();
-});
-
-test('ps and /proc describe a process in the same way', () => {
-  const { startedAt, ...mine } = fromPs().find(({ pid }) => pid === process.pid) ?? { startedAt: '' };
-  expect(startedAt).toMatch(/\d\d:\d\d:\d\d \d{4}$/);
-  expect(processEntry(process.pid)).toMatchObject({ ...mine, name: expect.any(String) });
 });

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { EnvironmentError } from '../../../local/processes/environment-error.ts';
 import { lastLines, startProcess } from '../../../local/processes/processes.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
@@ -29,8 +28,7 @@ export async function startMoto() {
   try {
     return { endpoint: await serve(await pythonWithMoto(record), record), close: () => record.close() };
   } catch (error) {
-    // The directory stays until the next start: its log explains a failure.
-    await record.close({ keepWorkDir: true });
+    await record.close();
     throw error;
   }
 }
@@ -51,6 +49,6 @@ async function serve(command: string, record: RunRecord): Promise<string> {
     return ended || endpoint !== undefined;
   };
   await waitUntil(look, { withinMs: READY_WITHIN_MS });
-  if (ended || endpoint === undefined) throw new EnvironmentError('moto did not start. The log says why.', { logFile });
+  if (ended || endpoint === undefined) throw new Error(`moto did not start: ${await lastLines(logFile, 20)}`);
   return endpoint;
 }

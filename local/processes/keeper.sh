@@ -1,0 +1,20 @@
+# Ends what a start began once the start has ended, also if it was killed: only then does its pipe to standard input end.
+# Each line of standard input names all process groups that run now. The arguments are the folders to remove.
+trap '' HUP INT TERM
+groups=
+while read -r line; do groups=$line; done
+
+signal() {
+  running=
+  for group in $groups; do kill -s "$1" -- "-$group" && running=yes; done
+}
+
+signal TERM
+for second in 1 2 3 4 5; do
+  [ -z "$running" ] && break
+  sleep 1
+  signal 0
+done
+signal KILL
+# A second try, for a process that was still writing.
+rm -rf -- "$@" || { sleep 1; rm -rf -- "$@"; }

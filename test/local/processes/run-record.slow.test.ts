@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import * as z from 'zod';
+import { startProcess } from '../../../local/processes/processes.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
+import { eventually, isAlive, tempDir, tempRecord } from '../../support/project.ts';
+
+const STARTER = join(import.meta.dirname, '..', 'fixtures', 'starter.ts');
+const announcement = z.object({ pids: z.array(z.number()), tmpDir: z.string() });
+
+afterEach(() => vi.unstubAllEnvs());
+
+function ownChild(command: string, args: string[]): ChildProcess {
+  const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** A start in a process of its own, with the numbers of all that it started. */
+async function starter(cacheDir: string) {
+  const child = ownChild(process.execPath, [STARTER, cacheDir]);
+  if (child.stdout === null) throw new Error('no output');
+  const [line] = await once(createInterface(child.stdout), 'line');
+  return { child, ...announcement.parse(JSON.parse(line)) };
+}
+
+test('when a start is killed, its processes and files go, and no others', async () => {
+  const cacheDir = await tempDir();
+  const [killed, living] = await Promise.all([starter(cacheDir), starter(cacheDir)]);
+  expect(killed.pids.map(isAlive)).toEqual([true, true, true]);
+
+  killed.child.kill('SIGKILL');
+
+  await eventually(() => killed.pids.every((pid) => !isAlive(pid)) && !existsSync(killed.tmpDir));
+  expect(living.pids.map(isAlive)).toEqual([true, true, true]);
+  expect(existsSync(living.tmpDir)).toBe(true);
+  expect(await readdir(join(cacheDir, 'runs'))).toHaveLength(1);
+});
+
+test('a start that cannot make its folders leaves nothing', async () => {
+  const cacheDir = await tempDir();
+  vi.stubEnv('TMPDIR', join(cacheDir, 'none'));
+  await expect(openRunRecord(cacheDir)).rejects.toThrow('ENOENT');
+  expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
+});
+
+test('a process that has ended is forgotten: its number may be given to another group', async () => {
+  const record = await tempRecord();
+  const pid = ownChild('sleep', ['1000']).pid ?? 0;
+  const ended = { pid, stop: async () => undefined };
+  record.add(ended);
+  record.remove(ended);
+  await record.close();
+  expect(isAlive(pid)).toBe(true);
+});
+
+test('a start that ends stops its processes and leaves no files', async () => {
+  const record = await tempRecord();
+  const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
+  const sleeper = await startProcess({ ...options, record });
+  await record.close();
+  expect(isAlive(sleeper.pid)).toBe(false);
+  expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
+  expect(existsSync(record.tmpDir)).toBe(false);
+});
