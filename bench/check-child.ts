@@ -39,7 +39,7 @@ async function publish(): Promise<number | null> {
       ...{ labels: {}, opaque: [], headerless: false, formats: ['csv', 'xlsx'] },
     },
   });
-  return facts.content?.rows ?? null;
+  return facts.rows;
 }
 
 async function csvParse(): Promise<number> {

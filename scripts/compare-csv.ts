@@ -38,8 +38,8 @@ async function compare({ file, separator, records: read }: z.infer<typeof readSc
   const expected = { columns, fields, ...others };
   const { facts, remarks } = await readContent(source, { ...READING, expected });
   const { content } = facts;
-  if (!content || content.rows === null) return { result: 'uncounted', words: remarks.join(' ') };
-  const rows = content.rows + content.repeatedHeaders;
+  if (!content || facts.rows === null) return { result: 'uncounted', words: remarks.join(' ') };
+  const rows = facts.rows + content.repeatedHeaders;
   const form = { ...facts, content: { ...content, repeatedHeaders: 0 } };
   const ours: string[][] = [];
   for await (const record of fileRecords(source, form, LIMITS)) ours.push(record);

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { fieldSchema, listedOf, NOT_LISTED } from '../columns/column-changes.ts';
 import { RunError } from '../errors.ts';
-import { factsSchema, UNSEEN } from '../gate/facts.ts';
+import { factsSchema } from '../gate/facts.ts';
 import { gateReportSchema, releasedBeforeSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
 import { exportedRunSchema, exportRequestSchema, storedFileSchema } from '../step/states.ts';
@@ -10,17 +10,7 @@ import type { Bucket } from '../storage/bucket.ts';
 import { earlierText, isOfEarlierRelease, LAYOUT, layoutVersion } from './layout.ts';
 
 /** Facts about a stored file: how it was received, and what it holds. */
-const fileFactsSchema = z.object({
-  ...storedFileSchema.shape,
-  ...factsSchema.shape,
-  rows: z
-    .nullable(z.int().check(z.minimum(0)))
-    .check(
-      z.describe(
-        'Records without the header and those that repeat it; null if programs count differently, or the file was not read.',
-      ),
-    ),
-});
+const fileFactsSchema = z.object({ ...storedFileSchema.shape, ...factsSchema.shape });
 
 /**
  * The manifest of a file, written once after all checks. It is made only from the state and the stored object, so a
@@ -61,21 +51,17 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** Converts the former layout, which has no `run`, a range in place of rows, and fewer facts about the content. */
+/** Converts the former layout, which has no `run`. */
 function upgraded(stored: unknown): unknown {
   const { data: former } = z.safeParse(formerSchema, stored);
   if (!former) return stored;
   const { export: made, file, request, fields, leftOut } = former;
-  const { rows = null, headed } = file.content ?? {};
-  const counted = rows !== null && rows.least === rows.most ? rows.least : null;
-  const doubts = rows !== null && counted === null && headed !== null ? 1 : 0;
-  const content = file.content && { ...UNSEEN, ...file.content, rows: counted, doubts };
   const found = { exportId: made.id, adopted: made.adoptedFrom, excepted: leftOut };
   return {
     ...former,
     ...made,
     run: { ...former, ...made, ...found, listed: fields ? listedOf(fields, request) : NOT_LISTED },
-    file: { ...file, ...made, undeclaredEnd: false, content },
+    file: { ...file, ...made, undeclaredEnd: false },
     releasedBefore: null,
   };
 }
@@ -86,14 +72,7 @@ const formerSchema = z.looseObject({
   fields: z.nullable(z.array(fieldSchema)),
   leftOut: z.unknown(),
   export: z.looseObject({ id: z.unknown(), adoptedFrom: z.unknown() }),
-  file: z.looseObject({
-    content: z.nullable(
-      z.looseObject({
-        rows: z.nullable(z.object({ least: z.int(), most: z.int() })),
-        headed: z.nullable(z.boolean()),
-      }),
-    ),
-  }),
+  file: z.looseObject({}),
 });
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(LAYOUT) });

@@ -89,14 +89,12 @@ export class CsvCount {
 
   get content(): Content {
     const { header, separatorProven, rowsAbove, encoding } = this.#csv;
-    const { headed } = header.counts;
     const { strayBreaks, strayBreaksBeforeQuote, endMarkInside, emptyLines, strayQuotes, endsWithBreak } = this.scanner;
     const { counts } = this.#headers;
     const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
     return {
       ...UNSEEN,
       ...header.counts,
-      rows: doubts > 0 || headed === null ? null : this.records - (headed ? 1 + counts.repeatedHeaders : 0),
       doubts,
       emptyRows: this.#emptyRows,
       unnamed: this.#valued.size,

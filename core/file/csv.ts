@@ -1,4 +1,4 @@
-import type { Content, Dialect, Facts } from '../gate/facts.ts';
+import { type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
 import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
@@ -7,7 +7,7 @@ import { LINE_BREAKS } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /** The facts about a CSV file that was read to its end. */
-export type CsvFacts = Pick<Facts, 'header'> & { content: Content; dialect: Dialect; remarks: string[] };
+export type CsvFacts = Pick<Facts, 'header' | 'rows'> & { content: Content; dialect: Dialect; remarks: string[] };
 
 /**
  * Reads a CSV file to its end.
@@ -35,8 +35,9 @@ export async function readCsv(
   if (doubt) throw doubtfulEnd(doubt);
   const { content } = count;
   const dialect = dialectOf(csv, count);
+  const rows = rowsIn(content, content.headed);
   const remarks = remarksOf(csv, count, { content, dialect }, expected);
-  return { header: csv.header.names, content, dialect, remarks };
+  return { header: csv.header.names, rows, content, dialect, remarks };
 }
 
 /**
@@ -80,7 +81,7 @@ function remarksOf(
   { content, dialect }: { content: Content; dialect: Dialect },
   { headerless }: Expected,
 ): string[] {
-  const { emptyRows, repeatedHeaders, otherHeaders, strayQuotes, broken, nulRun, rowsAbove, rows } = content;
+  const { emptyRows, repeatedHeaders, otherHeaders, strayQuotes, broken, nulRun, rowsAbove, doubts } = content;
   const { overhanging, errors, endsWithError, records } = count;
   const some = (number: number) => number > 0 && number < records - 1;
   const remarks: [holds: boolean, remark: string][] = [
@@ -104,7 +105,7 @@ function remarksOf(
     [nulRun > 0, 'The file has characters with the code 0: a part of it may be damaged.'],
     [errors > 0 && errors <= MOST_ERRORS && !endsWithError, `${counted(errors, 'row')} may be the text of an error.`],
     [endsWithError, 'The last row may be the text of an error.'],
-    [rows === null && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
+    [doubts > 0 && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
   ];
   return [...headerRemarks(csv, headerless), ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : []))];
 }

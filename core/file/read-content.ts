@@ -76,6 +76,7 @@ const NO_CONTENT: Content = {
   format: null,
   compression: null,
   dialect: null,
+  rows: 0,
   header: null,
   content: null,
   remarks: ['There is nothing in the file.'],
@@ -163,8 +164,8 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
   if (kind.kind === 'other') throw refused(`${kind.looks}${packed}`, context);
   if (kind.kind === 'xlsx' && !formats.includes('xlsx')) throw refused('a spreadsheet of Excel', context);
   if (kind.kind === 'xlsx') {
-    const { empty, ...facts } = await sheetFacts(await openWorkbook(archive), context.expected);
-    return empty ? NO_CONTENT : { ...NO_CONTENT, format: 'xlsx', ...facts };
+    const facts = await sheetFacts(await openWorkbook(archive), context.expected);
+    return facts ? { ...NO_CONTENT, format: 'xlsx', ...facts } : NO_CONTENT;
   }
   if (kind.kind === 'one' && packed === '') {
     const start = await startOf(archive.read(kind.entry));
@@ -223,7 +224,7 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
   const remark = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
-  return { ...NO_CONTENT, format, remarks: [remark] };
+  return { ...NO_CONTENT, format, rows: null, remarks: [remark] };
 }
 
 /** The error for a file that was not requested. @param looks describes the file in words, without quoting it */

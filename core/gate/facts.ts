@@ -1,6 +1,11 @@
 import * as z from 'zod/mini';
 
 const count = z.int().check(z.minimum(0));
+/** A number that is 0 until the content is read. */
+const countOf = (what: string) => z._default(count, 0).check(z.describe(what));
+/** A fact that is unknown until the content is read. */
+const unknown = <T extends z.core.SomeType>(fact: T, what: string) =>
+  z._default(z.nullable(fact), null).check(z.describe(what));
 
 /** The end of a file: its last record, and what it has in common with other files of its kind. */
 export const endingSchema = z.object({
@@ -14,64 +19,55 @@ export type Ending = z.infer<typeof endingSchema>;
  * and digests only, without any text of the file. `null` = not known.
  */
 const contentSchema = z.object({
-  rows: z
-    .nullable(count)
-    .check(
-      z.describe(
-        'Records after the header, without those that repeat it; null where programs count differently (see doubts), or the first record may be a header.',
-      ),
-    ),
-  doubts: count.check(
-    z.describe(
-      'Places that programs read differently: a line break of another kind, a mark that ends texts of DOS, an empty line in a file of one column.',
-    ),
+  doubts: countOf(
+    'Places that programs read differently: a line break of another kind, a mark that ends texts of DOS, an empty line in a file of one column.',
   ),
-  emptyRows: count.check(z.describe('Rows that are empty in every cell; they are among the rows.')),
-  width: z.nullable(count).check(z.describe('Cells of the header, or of the first record where there is none.')),
-  headed: z.nullable(z.boolean()).check(z.describe('The first record names the columns.')),
-  firstRecord: z
-    .nullable(z.string())
-    .check(
-      z.describe(
-        'SHA-256 of the first record, where it may be a header and does not name all columns as the CRM lists them.',
-      ),
-    ),
-  unlisted: z.nullable(count).check(z.describe('Cells of the header that name no listed field, empty ones aside.')),
+  emptyRows: countOf('Rows that are empty in every cell; they are among the rows.'),
+  width: unknown(count, 'Cells of the header, or of the first record where there is none.'),
+  headed: unknown(z.boolean(), 'The first record names the columns.'),
+  firstRecord: unknown(
+    z.string(),
+    'SHA-256 of the first record, where it may be a header and does not name all columns as the CRM lists them.',
+  ),
+  unlisted: unknown(count, 'Cells of the header that name no listed field, empty ones aside.'),
   unlistedPlaces: z
-    .array(count)
+    ._default(z.array(count), [])
     .check(z.describe('The columns of some of these cells, from 1, where the record is known to be a header.')),
-  excepted: z.nullable(count).check(z.describe('Cells of the header that name a column that is left out.')),
-  unnamed: count.check(z.describe('Columns with values below an empty cell of the header.')),
-  longer: count.check(z.describe('Records with more cells than the first.')),
-  irregular: count.check(z.describe('Records with another number of cells than the first.')),
-  records: count.check(z.describe('Records, the header among them.')),
-  ending: z.nullable(endingSchema),
-  repeatedHeaders: count.check(z.describe('Records that repeat the header.')),
-  otherHeaders: count.check(z.describe('Records further down that name other columns, or another order of them.')),
-  leftOutHeaders: count.check(z.describe('Those of them that name a column that is left out.')),
+  excepted: unknown(count, 'Cells of the header that name a column that is left out.'),
+  unnamed: countOf('Columns with values below an empty cell of the header.'),
+  longer: countOf('Records with more cells than the first.'),
+  irregular: countOf('Records with another number of cells than the first.'),
+  records: countOf('Records, the header among them.'),
+  ending: unknown(endingSchema, 'The end of the file.'),
+  repeatedHeaders: countOf('Records that repeat the header.'),
+  otherHeaders: countOf('Records further down that name other columns, or another order of them.'),
+  leftOutHeaders: countOf('Those of them that name a column that is left out.'),
   endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
-  strayQuotes: count.check(z.describe('Cells with text after their closing quotation mark.')),
-  nulRun: count.check(z.describe('Characters with the code 0 in the longest run of them.')),
-  broken: z
-    .nullable(z.object({ bytes: count, row: count }))
-    .check(z.describe('Bytes that are no characters of the encoding, and the row of the first; 0 = the header.')),
-  ascii: z.nullable(z.boolean()).check(z.describe('All characters are of ASCII: any encoding would do.')),
-  place: z
-    .nullable(z.object({ sheet: count, row: count, column: count }))
-    .check(
-      z.describe('Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.'),
-    ),
-  rowsAbove: count.check(z.describe('Rows above the header: titles.')),
-  sheets: count.check(z.describe('Visible sheets with a header.')),
-  elsewhere: count.check(
-    z.describe('Places of a workbook or an archive that may hold text, other than the rows of its sheet.'),
+  strayQuotes: countOf('Cells with text after their closing quotation mark.'),
+  nulRun: countOf('Characters with the code 0 in the longest run of them.'),
+  broken: unknown(
+    z.object({ bytes: count, row: count }),
+    'Bytes that are no characters of the encoding, and the row of the first; 0 = the header.',
   ),
+  ascii: unknown(z.boolean(), 'All characters are of ASCII: any encoding would do.'),
+  place: unknown(
+    z.object({ sheet: count, row: count, column: count }),
+    'Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.',
+  ),
+  rowsAbove: countOf('Rows above the header: titles.'),
+  sheets: z._default(count, 1).check(z.describe('Visible sheets with a header.')),
+  elsewhere: countOf('Places of a workbook or an archive that may hold text, other than the rows of its sheet.'),
   elsewhereKinds: z
     ._default(z.array(z.string()), [])
     .check(z.describe('What these places are, as terms of a fixed list.')),
-  fullSheet: z.boolean().check(z.describe('There is a value in the last row that a sheet can have.')),
+  fullSheet: z
+    ._default(z.boolean(), false)
+    .check(z.describe('There is a value in the last row that a sheet can have.')),
 });
 export type Content = z.infer<typeof contentSchema>;
+
+/** The facts about a content that was not read. */
+export const UNSEEN: Content = contentSchema.parse({});
 
 /** The text format of a file. The values are not limited to those listed: a later release may add others. */
 const dialectSchema = z.object({
@@ -97,6 +93,13 @@ export const factsSchema = z.object({
     ),
   compression: z.nullable(z.string()).check(z.describe('What the file is packed with: gzip, zip, or null.')),
   dialect: z.nullable(dialectSchema).check(z.describe('How a CSV file is written.')),
+  rows: z
+    .nullable(count)
+    .check(
+      z.describe(
+        'Records without the header and those that repeat it; null where programs count differently (see doubts), the first record may be a header, or the file was not read.',
+      ),
+    ),
   header: z
     .nullable(z.array(z.string()))
     .check(z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.')),
@@ -106,41 +109,14 @@ export const factsSchema = z.object({
 });
 export type Facts = z.infer<typeof factsSchema>;
 
-/** The facts about a content that was not read. */
-export const UNSEEN: Content = {
-  rows: null,
-  doubts: 0,
-  emptyRows: 0,
-  width: null,
-  headed: null,
-  firstRecord: null,
-  unlisted: null,
-  unlistedPlaces: [],
-  excepted: null,
-  unnamed: 0,
-  longer: 0,
-  irregular: 0,
-  records: 0,
-  ending: null,
-  repeatedHeaders: 0,
-  otherHeaders: 0,
-  leftOutHeaders: 0,
-  endsThin: false,
-  strayQuotes: 0,
-  nulRun: 0,
-  broken: null,
-  ascii: null,
-  place: null,
-  rowsAbove: 0,
-  sheets: 1,
-  elsewhere: 0,
-  elsewhereKinds: [],
-  fullSheet: false,
-};
-
-/** Rows by the count of a CSV reader; `null` if different readers would count differently. */
-export function rowsOf(facts: Pick<Facts, 'format' | 'content'>): number | null {
-  return isEmptyFile(facts) ? 0 : (facts.content?.rows ?? null);
+/**
+ * The rows among the records of a content, by the count of a CSV reader.
+ * @param headed whether the first record is a header; `null` = not known
+ * @returns `null` if programs would count differently
+ */
+export function rowsIn({ doubts, records, repeatedHeaders }: Content, headed: boolean | null): number | null {
+  if (doubts > 0 || headed === null) return null;
+  return headed ? records - 1 - repeatedHeaders : records;
 }
 
 /** Whether the records of a published file can be read. An empty file has the format `null` and no records. */

@@ -1,5 +1,5 @@
 import { CHECKS, type GateCheck } from './checks.ts';
-import { type Facts, isEmptyFile, rowsOf } from './facts.ts';
+import { type Facts, isEmptyFile } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
@@ -56,7 +56,7 @@ function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
   const { comparedWith, unreadable, ofDate } = history;
   const { irregular = 0, headed } = facts.content ?? {};
   const remarks: [holds: boolean, remark: string][] = [
-    [rowsOf(facts) === 0, 'The file has no rows.'],
+    [facts.rows === 0, 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnRemarks(subject),
     [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
@@ -107,11 +107,10 @@ const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
 
 /** Whether the CRM may have stopped the export at a limit. */
 function isCapped({ facts, history: { comparedWith } }: Subject): boolean {
-  const rows = rowsOf(facts) ?? 0;
-  const before = comparedWith[0] && rowsOf(comparedWith[0].file);
+  const rows = facts.rows ?? 0;
   // Exports may count their header as a row.
   const isLimit = KNOWN_LIMITS.includes(rows) || rows % 1000 === 0 || (rows + 1) % 1000 === 0;
-  return rows >= FEWEST_CAPPED - 1 && rows === before && isLimit;
+  return rows >= FEWEST_CAPPED - 1 && rows === comparedWith[0]?.file.rows && isLimit;
 }
 
 /** Differences in format between the file and the last published one, if both are known. */
@@ -139,7 +138,7 @@ const named = (word: string) => NAMES[word] ?? word;
 export const NOT_RELEASABLE = 'It cannot be released';
 
 /** The failed checks with measurement and bound: half a sentence that follows "it". */
-export function stoppedText(report: GateReport, facts: Pick<Facts, 'format' | 'content'>): string {
+export function stoppedText(report: GateReport, facts: Pick<Facts, 'rows' | 'content'>): string {
   const told = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
   const wordsOf = (failed: GateCheckResult) => {
     const { guard, measured, bound } = failed;

@@ -1,7 +1,7 @@
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { Run } from '../step/states.ts';
-import { type Content, type Facts, isEmptyFile } from './facts.ts';
+import { type Facts, rowsIn } from './facts.ts';
 import { NOTHING_RELEASED, type ReleasedBefore } from './report.ts';
 
 /** A published export that a file is compared with. */
@@ -50,9 +50,8 @@ export interface Subject {
  * Rows that the checks count: rows with a value. A first record that may be a header is not counted.
  * @returns `null` if the rows are not counted
  */
-export function rowsThatCount({ format, content }: Pick<Facts, 'format' | 'content'>): number | null {
-  if (isEmptyFile({ format })) return 0;
-  const rows = content?.headed === null ? rowsBelow(content) : (content?.rows ?? null);
+export function rowsThatCount({ rows: known, content }: Pick<Facts, 'rows' | 'content'>): number | null {
+  const rows = content?.headed === null ? rowsIn(content, true) : known;
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
@@ -102,10 +101,6 @@ export function withKnownHeader(facts: Facts, { releasedBefore }: History): Fact
     ({ firstRecord, columns }) => firstRecord === content.firstRecord && columns.length === content.width,
   );
   if (!known) return facts;
-  return { ...facts, header: [...known.columns], content: { ...content, headed: true, rows: rowsBelow(content) } };
-}
-
-/** Rows of a file whose first record is its header; `null` if its records are not counted. */
-function rowsBelow({ records, doubts, repeatedHeaders }: Content): number | null {
-  return doubts > 0 || records === 0 ? null : records - 1 - repeatedHeaders;
+  const rows = rowsIn(content, true);
+  return { ...facts, rows, header: [...known.columns], content: { ...content, headed: true } };
 }

@@ -92,7 +92,6 @@ export class RowCounter {
     const content: Content = {
       ...UNSEEN,
       ...counts,
-      rows: counts.headed === null ? null : behind,
       records: this.records,
       rowsAbove: this.rowsAbove,
       unnamed: this.unnamed.size,

@@ -1,6 +1,6 @@
 import type { Expected } from '../file/expected-file.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { type Content, UNSEEN } from '../gate/facts.ts';
+import { type Content, rowsIn } from '../gate/facts.ts';
 import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
 import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
@@ -11,8 +11,8 @@ import type { Sheet, Workbook } from './workbook.ts';
 export interface SheetFacts {
   /** Names of all columns as the CRM lists them; `null` if they are not known. */
   header: string[] | null;
-  /** No sheet has a value. */
-  empty: boolean;
+  /** Rows below the header; `null` if it is unknown whether the first row is a header. */
+  rows: number | null;
   content: Content;
   /** Warnings for readers, in sentences. */
   remarks: string[];
@@ -21,10 +21,11 @@ export interface SheetFacts {
 /**
  * Reads a workbook (xlsx) to its end: rows, widths and header of the counted sheet, and text anywhere else. All parts
  * are read, so that any damage is found.
+ * @returns `undefined` if no sheet has a value
  * @throws UnreadableFile if the workbook is damaged, or has no header and no row with the requested width;
  *   ReadingUnfinished if it exceeds the limits; any error from reading the source
  */
-export async function sheetFacts(workbook: Workbook, expected: Expected): Promise<SheetFacts> {
+export async function sheetFacts(workbook: Workbook, expected: Expected): Promise<SheetFacts | undefined> {
   const { sheet: wanted, otherSheets: allowed = [] } = expected;
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
@@ -59,7 +60,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   ];
   return {
     header: header.header.names,
-    empty: false,
+    rows: rowsIn(content, content.headed),
     content: {
       ...content,
       place: { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 },
@@ -129,7 +130,7 @@ async function withoutHeader(
   starts: Start[],
   besides: string[],
   { columns, headerless, sheet }: Expected,
-): Promise<SheetFacts> {
+): Promise<undefined> {
   await archive.verify();
   if (starts.some(({ filled }) => filled) || besides.length > 0) {
     const { length: width } = columns;
@@ -138,6 +139,4 @@ async function withoutHeader(
     const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
     throw new UnreadableFile(`has ${header}${wide} among the first 20 rows of ${where}`);
   }
-  const content = { ...UNSEEN, rows: 0, width: 0, sheets: 0 };
-  return { header: null, empty: true, content, remarks: [] };
 }

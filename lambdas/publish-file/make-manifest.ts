@@ -3,7 +3,6 @@ import type * as z from 'zod/mini';
 import type { JudgedFile } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { rowsOf } from '../../core/gate/facts.ts';
 import { NOTHING_RELEASED } from '../../core/gate/report.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 
@@ -21,7 +20,7 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
     execution: state.execution,
     startedAt: state.startedAt,
     run,
-    file: { ...file, ...facts, rows: rowsOf(facts) },
+    file: { ...file, ...facts },
     state: !passed ? 'quarantined' : run.publish ? 'published' : 'unpublished',
     guards: report,
     releasedBefore: carriedOn(history.releasedBefore),

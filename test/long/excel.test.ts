@@ -9,14 +9,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel.ts';
 import { fileSource } from '../../core/file/byte-source.ts';
-import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { tempDir } from '../support/project.ts';
-import { all, expectedColumns, opened } from '../support/workbook.ts';
+import { all, readSheet } from '../support/workbook.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -90,7 +89,7 @@ test(
 
     expect(Number(readFileSync(peak, 'utf8'))).toBeLessThan(LIMIT_MB);
     const size = readFileSync(path).length;
-    const { content: read } = await sheetFacts(await opened(fileSource(path, size)), expectedColumns(COLUMNS));
+    const read = await readSheet(fileSource(path, size), COLUMNS);
     expect(read.rows).toEqual(ROWS);
   },
   WITHIN_MS,

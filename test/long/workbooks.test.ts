@@ -6,11 +6,10 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { fileSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
-import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import { TEST_SEED } from '../support/seeds.ts';
-import { AMPLE, all, expectedColumns, opened } from '../support/workbook.ts';
+import { AMPLE, all, readSheet } from '../support/workbook.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
@@ -34,11 +33,11 @@ const EXPECTED_KINDS = ['hidden sheets', 'a name of a sheet', 'formulas'];
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
   const source = fileSource(file, statSync(file).size);
-  const { header, content } = await sheetFacts(await opened(source), expectedColumns(columns));
+  const { header, content, rows } = await readSheet(source, columns);
   const records = await all(fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content }, AMPLE));
   const kinds = content.elsewhereKinds.filter((kind) => !EXPECTED_KINDS.includes(kind));
   const hidden = content.elsewhereKinds.includes('hidden sheets');
-  return { header, rows: content.rows, rowsAbove: content.rowsAbove, hidden, kinds, records };
+  return { header, rows, rowsAbove: content.rowsAbove, hidden, kinds, records };
 }
 
 test(`reads every cell of ${COUNT} workbooks of openpyxl and XlsxWriter as openpyxl reads it`, async () => {

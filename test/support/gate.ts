@@ -12,9 +12,9 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
     compression: null,
     header: ['id', 'name'],
     dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+    rows,
     content: {
       ...UNSEEN,
-      rows,
       records: (rows ?? 0) + 1,
       width: 2,
       headed: true,

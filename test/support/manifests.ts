@@ -65,16 +65,14 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
       dialect: null,
       rows: 1,
       header: ['id', 'name'],
-      content: contentOf(file.rows === undefined ? 1 : file.rows),
+      content: CONTENT,
       ...file,
     },
   });
 }
 
-/** The content of a file with a header of two columns, and a known or unknown number of rows. */
-function contentOf(rows: number | null): Content {
-  return { ...UNSEEN, rows, width: 2, headed: true, unlisted: 0, excepted: 0 };
-}
+/** The content of a file with a header of two columns. */
+const CONTENT: Content = { ...UNSEEN, width: 2, headed: true, unlisted: 0, excepted: 0 };
 
 /** The pointer that names the run of a manifest. */
 export function pointerTo({ startedAt, execution, run }: Manifest): Pointer {

@@ -73,8 +73,8 @@ export async function workbookFile(
   columns: string[],
   headerless = false,
 ): Promise<Pick<Manifest['file'], 'format' | 'header' | 'content' | 'rows'>> {
-  const { header, content } = await sheetFacts(await opened(sourceOf(bytes)), expectedColumns(columns, { headerless }));
-  return { format: 'xlsx', header, content, rows: content.rows };
+  const { header, content, rows } = await readSheet(sourceOf(bytes), columns, { headerless });
+  return { format: 'xlsx', header, content, rows };
 }
 
 /** The parts of a workbook, for tests that change one. */
@@ -192,20 +192,28 @@ export function expectedColumns(
 export const opened = async (source: ByteSource, limits: ReadingLimits = AMPLE) =>
   openWorkbook(await openZip(source, new ReadingBudget(limits)));
 
-/** The facts of a workbook with these requested columns, and its records. */
+/** The facts of a workbook with values, and these requested columns. */
+export async function readSheet(
+  source: ByteSource,
+  columns: readonly string[],
+  more: Parameters<typeof expectedColumns>[1] = {},
+) {
+  const facts = await sheetFacts(await opened(source), expectedColumns(columns, more));
+  if (!facts) throw new Error('no sheet has a value');
+  return facts;
+}
+
+/** The facts of such a workbook, with the rows beside its other counts, and its records. */
 export async function readWorkbook(
   bytes: Uint8Array,
   columns: readonly string[],
   more: Parameters<typeof expectedColumns>[1] = {},
 ) {
   const source = sourceOf(bytes);
-  const facts = await sheetFacts(await opened(source), expectedColumns(columns, more));
-  const records = facts.empty
-    ? []
-    : await all(
-        fileRecords(source, { format: 'xlsx', compression: null, dialect: null, content: facts.content }, AMPLE),
-      );
-  return { ...facts, records };
+  const { content, rows, ...facts } = await readSheet(source, columns, more);
+  const form = { format: 'xlsx', compression: null, dialect: null, content };
+  const records = await all(fileRecords(source, form, AMPLE));
+  return { ...facts, content: { ...content, rows }, records };
 }
 
 export async function all<T>(values: AsyncIterable<T>): Promise<T[]> {

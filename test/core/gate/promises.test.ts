@@ -132,7 +132,7 @@ test('an unknown header stops a file until a release, and then means the columns
   expect(judged(unknown)).toMatchObject({ stoppedBy: ['unknownHeader'], releasable: true });
   const promised = { drift: STRICT, required: ['id'] };
   const known = judged(unknown, { history: afterHeader(), promised });
-  expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'], content: { headed: true, rows: 9 } } });
+  expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'], rows: 9, content: { headed: true } } });
   const others = { history: afterHeader(['id', 'phone']), promised: { required: ['name'] } };
   expect(judged(unknown, others)).toMatchObject({ stoppedBy: ['required'], facts: { header: ['id', 'phone'] } });
 });
@@ -291,7 +291,7 @@ test.each(FORMS)('warns about a change of form since the last published file: %s
 });
 
 test.each<[string, Partial<Facts>, Partial<Content>, string]>([
-  ['no rows', {}, { rows: 0 }, 'The file has no rows.'],
+  ['no rows', { rows: 0 }, {}, 'The file has no rows.'],
   ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
   ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns differently from the request.'],
   ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns differently from the request.'],

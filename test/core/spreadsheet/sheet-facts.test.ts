@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { readWorkbook, type SheetDraft, sheetXml, workbook, workbookOf } from '../../support/workbook.ts';
+import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
+import {
+  expectedColumns,
+  opened,
+  readWorkbook,
+  type SheetDraft,
+  sheetXml,
+  sourceOf,
+  workbook,
+  workbookOf,
+} from '../../support/workbook.ts';
 
 const COLUMNS = ['id', 'name', 'phone'];
 const HEADER = ['id', 'name', 'phone'];
@@ -306,13 +316,9 @@ describe('sheets', () => {
   });
 
   test('the file is empty if none of them has a value', async () => {
-    const { empty, header, content } = await readWorkbook(
-      workbook({ sheets: [{ rows: [] }, { rows: [[]] }] }),
-      COLUMNS,
-    );
+    const bytes = workbook({ sheets: [{ rows: [] }, { rows: [[]] }] });
 
-    expect({ empty, header }).toEqual({ empty: true, header: null });
-    expect(content.rows).toEqual(0);
+    expect(await sheetFacts(await opened(sourceOf(bytes)), expectedColumns(COLUMNS))).toBeUndefined();
   });
 
   test('a sheet with only a header has no rows', async () => {

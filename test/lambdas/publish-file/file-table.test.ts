@@ -2,7 +2,6 @@ import { gzipSync } from 'node:zlib';
 import { type Options, parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { rowsOf } from '../../../core/gate/facts.ts';
 import { readStored } from '../../../lambdas/publish-file/read.ts';
 import { run } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
@@ -331,7 +330,7 @@ describe('finds the same facts as an independent parser, or reports them as unkn
     const expected = read(row);
 
     expect(facts).toMatchObject({ format: 'csv', compression: null, dialect: row.dialect ?? {} });
-    expect(rowsOf(facts)).toBe(row.rows === null ? null : expected.rows);
+    expect(facts.rows).toBe(row.rows === null ? null : expected.rows);
     expect(facts.header).toEqual(row.header === undefined ? expected.header : row.header);
     if (row.warns) expect(remarks.join('\n')).toContain(row.warns);
     if (row.without) expect(remarks.join('\n')).not.toContain(row.without);
@@ -371,7 +370,7 @@ test('finishes with a cell of a megabyte in the part of the file that it judges'
   const bytes = `1,a@${'.'.repeat(1_000_000)} ,x\n1,a@b.c,y\n`;
   const { facts } = await known({ name: 'a long cell', bytes });
 
-  expect(facts).toMatchObject({ format: 'csv', header: null, content: { rows: null, headed: null } });
+  expect(facts).toMatchObject({ format: 'csv', header: null, rows: null, content: { headed: null } });
 });
 
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
