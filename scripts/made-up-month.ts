@@ -139,7 +139,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       unansweredCreates: 0,
       state: 'published',
       guards: null,
-      releasedBefore: null,
+      releasedBefore: [],
       warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
     },
   };

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
-import { CHECKS } from '../gate/checks.ts';
+import { CHECKS, UNKNOWN_HEADER } from '../gate/checks.ts';
 import type { Facts } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
-import { failedChecks, type ReleasedBefore } from '../gate/report.ts';
+import { type Accepted, failedChecks } from '../gate/report.ts';
 import { type History, type Judged, NO_HISTORY } from '../gate/subject.ts';
 import { parseJson } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
@@ -13,7 +13,7 @@ import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_LOOKED_AT = 30;
-/** The most first records, and the most endings, that a manifest copies from earlier ones. */
+/** The most accepted kinds of files that a manifest copies from earlier ones. */
 const MOST_CARRIED = 20;
 
 interface Deps {
@@ -73,32 +73,22 @@ async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise
 function add(history: History, manifest: Manifest, { newNormal, released }: Pointer, own: boolean): void {
   if (own) history.ofDate = manifest;
   if (!own || newNormal) history.comparedWith.push(manifest);
-  if (released) remember(history.releasedBefore, releasedOf(manifest));
-  if (manifest.releasedBefore) remember(history.releasedBefore, manifest.releasedBefore);
+  const { releasedBefore } = history;
+  for (const one of [...(released ? acceptedBy(manifest) : []), ...manifest.releasedBefore]) {
+    const isKnown = releasedBefore.some((known) => isDeepStrictEqual(known, one));
+    if (!isKnown && releasedBefore.length < MOST_CARRIED) releasedBefore.push(one);
+  }
 }
 
-/** What the release of a file allows for later files: its header, and the findings of its failed checks. */
-function releasedOf({ file: { content, format }, guards, run }: Manifest): ReleasedBefore {
-  const { firstRecord = null, ending = null, width = null } = content ?? {};
+/** What the release of a file accepts in later files, for each check that had stopped it. */
+function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
-  const taught = CHECKS.filter(({ id }) => stopped.includes(id));
-  return {
-    headers: firstRecord === null ? [] : [{ firstRecord, columns: run.request.columns }],
-    endings: ending && taught.some(({ teaches }) => teaches === 'ending') ? [{ ...ending, width, format }] : [],
-    checks: taught.flatMap(({ id, teaches }) => (teaches === 'check' ? [id] : [])),
-  };
-}
-
-/** Adds what older manifests have released. The newest entries come first and are kept if there are too many. */
-function remember(known: ReleasedBefore, more: ReleasedBefore): void {
-  known.headers = joined(known.headers, more.headers);
-  known.endings = joined(known.endings, more.endings);
-  known.checks = joined(known.checks, more.checks);
-}
-
-function joined<T>(known: readonly T[], more: readonly T[]): T[] {
-  const isNew = (one: T) => !known.some((each) => isDeepStrictEqual(each, one));
-  return [...known, ...more.filter(isNew)].slice(0, MOST_CARRIED);
+  return CHECKS.flatMap(({ id, kindOf }) => {
+    if (!kindOf || !stopped.includes(id)) return [];
+    const columns = id === UNKNOWN_HEADER ? run.request.columns : null;
+    // A header of another width cannot name these columns.
+    return columns && columns.length !== file.content?.width ? [] : [{ guard: id, kind: kindOf(file), columns }];
+  });
 }
 
 /** A pointer and its manifest, as far as they can be read. A manifest whose retention has ended may be missing. */

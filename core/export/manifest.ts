@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { fieldSchema, listedOf, NOT_LISTED } from '../columns/column-changes.ts';
 import { RunError } from '../errors.ts';
 import { factsSchema } from '../gate/facts.ts';
-import { gateReportSchema, releasedBeforeSchema } from '../gate/report.ts';
+import { acceptedSchema, gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
 import { exportedRunSchema, exportRequestSchema, storedFileSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
@@ -33,7 +33,7 @@ export const manifestSchema = z.object({
     .nullable(gateReportSchema)
     .check(z.describe('The export that the file was compared with; null = there is none.')),
   releasedBefore: z
-    .nullable(releasedBeforeSchema)
+    .catch(z.array(acceptedSchema), [])
     .check(z.describe('What a person has accepted in earlier files of this plan.')),
   checks: z.int().check(z.minimum(1), z.describe('How often the status of the export was read.')),
   unansweredCreates: z
@@ -62,7 +62,6 @@ function upgraded(stored: unknown): unknown {
     ...made,
     run: { ...former, ...made, ...found, listed: fields ? listedOf(fields, request) : NOT_LISTED },
     file: { ...file, ...made, undeclaredEnd: false },
-    releasedBefore: null,
   };
 }
 

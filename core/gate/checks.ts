@@ -27,10 +27,8 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** A release lets later files pass: any that fails this check, or those with the same ending. */
-  teaches?: 'check' | 'ending';
-  /** A person has released a file of the same kind, so a file that fails the check passes. */
-  isReleased?: (subject: Subject) => boolean;
+  /** After the release of a file that fails this check, later files of the same kind pass; '' = all of them. */
+  kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string;
   /** No measure: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
@@ -43,14 +41,16 @@ const LEAST_USUAL_ROWS = 20;
 /** A longer run of characters with the code 0 is a block of the disk that was never written. */
 const LONGEST_NUL_RUN = 7;
 
+/** The release of a file that this check has stopped also tells what its header means. */
+export const UNKNOWN_HEADER = 'unknownHeader';
+
 /** All checks that a file must pass before readers get it, in the order of the report. */
 export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
     setting: 'until an empty file is released',
     stops: 'with 0 bytes, or an empty file inside',
-    teaches: 'check',
-    isReleased: (subject) => wasReleased(subject, 'empty'),
+    kindOf: () => '',
     measure: ({ facts }) => ({ measured: isEmptyFile(facts) ? 0 : facts.bytes, atLeast: 1 }),
     words: () => 'is empty',
   },
@@ -123,8 +123,7 @@ export const CHECKS: GateCheck[] = [
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
     stops:
       'whose last record has another width than the first, or, in a sheet, far fewer values: it was cut off, or ends with an error text',
-    teaches: 'ending',
-    isReleased: (subject) => releasedEndings(subject).length > 0,
+    kindOf: endingKind,
     measure: ({ facts: { content, format }, settings: { guards } }) => {
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
@@ -139,8 +138,7 @@ export const CHECKS: GateCheck[] = [
     id: 'lastLineBreak',
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
-    teaches: 'ending',
-    isReleased: (subject) => releasedEndings(subject).some(({ lineBreak }) => !lineBreak),
+    kindOf: endingKind,
     measure: (subject) => {
       const { ending = null } = subject.facts.content ?? {};
       if (!ending || !endingBefore(subject)?.lineBreak) return undefined;
@@ -182,9 +180,10 @@ export const CHECKS: GateCheck[] = [
         : `has ${columnsText(measured)} more or fewer than were requested (drift)`,
   },
   {
-    id: 'unknownHeader',
+    id: UNKNOWN_HEADER,
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
+    kindOf: ({ content }) => content?.firstRecord ?? '',
     measure: ({ facts: { header, content }, settings, run: { excepted } }) =>
       !content || isHeaderless(settings) || excepted.length > 0
         ? undefined
@@ -198,8 +197,7 @@ export const CHECKS: GateCheck[] = [
     id: 'repeatedHeader',
     setting: 'until a file with headers further down is released',
     stops: 'that repeats its header further down: the file twice, or several pages',
-    teaches: 'check',
-    isReleased: (subject) => wasReleased(subject, 'repeatedHeader') || wasReleased(subject, 'otherHeader'),
+    kindOf: () => '',
     measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },
     words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
   },
@@ -207,8 +205,7 @@ export const CHECKS: GateCheck[] = [
     id: 'otherHeader',
     setting: 'until a file with other headers further down is released',
     stops: 'with another header further down: other columns, or another order',
-    teaches: 'check',
-    isReleased: (subject) => wasReleased(subject, 'otherHeader'),
+    kindOf: () => '',
     measure: ({ facts: { content } }) => content && { measured: content.otherHeaders, atMost: 0 },
     words: ({ measured }) =>
       `has ${countText(measured ?? 0, 'header')} of other columns, or of another order, further down`,
@@ -264,20 +261,15 @@ export const CHECKS: GateCheck[] = [
 
 const columnsText = (count: number) => countText(count, 'column');
 
-const wasReleased = ({ history }: Subject, id: string) => history.releasedBefore.checks.includes(id);
-
 /** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
 function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
   const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
-/** Ends of released files of the same width and format, with a last record as wide. */
-function releasedEndings({ facts: { format, content }, history }: Subject): Ending[] {
-  const { ending = null, width = null } = content ?? {};
-  return history.releasedBefore.endings.filter(
-    (known) => known.format === format && known.width === width && known.cells === ending?.cells,
-  );
+/** Files of one format and width, with a last record as wide, end alike. */
+function endingKind({ format, content }: Pick<Facts, 'format' | 'content'>): string {
+  return `${format} ${content?.width} ${content?.ending?.cells}`;
 }
 
 /** The columns of a file by its header or, without one, by its width; `null` if they are not known. */

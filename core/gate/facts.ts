@@ -8,7 +8,7 @@ const unknown = <T extends z.core.SomeType>(fact: T, what: string) =>
   z._default(z.nullable(fact), null).check(z.describe(what));
 
 /** The end of a file: its last record, and what it has in common with other files of its kind. */
-export const endingSchema = z.object({
+const endingSchema = z.object({
   cells: count.check(z.describe('Cells of the last record.')),
   lineBreak: z.boolean().check(z.describe('A line break follows it.')),
 });

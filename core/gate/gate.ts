@@ -26,12 +26,18 @@ export function passGate(given: Subject): Verdict {
     const result = resultOf(check, subject);
     return result ? [{ check, result }] : [];
   });
-  const released = found.filter(({ check, result }) => !result.passed && check.isReleased?.(subject));
-  const checks = found.filter((each) => !released.includes(each)).map(({ result }) => result);
+  const checks = found
+    .filter(({ check, result }) => result.passed || !isAccepted(check, subject))
+    .map(({ result }) => result);
   const passed = failedChecks({ checks }).length === 0;
-  const endsAsReleased = passed && released.some(({ check }) => check.teaches === 'ending');
   const report = publish || !passed ? reportOf(checks, subject) : null;
-  return { report, passed, remarks: remarksOf(subject, endsAsReleased), facts };
+  return { report, passed, remarks: remarksOf(subject), facts };
+}
+
+/** Whether a person has released a file of the same kind that the check had stopped. */
+function isAccepted({ id, kindOf }: GateCheck, { facts, history }: Subject): boolean {
+  const kind = kindOf?.(facts);
+  return history.releasedBefore.some((accepted) => accepted.guard === id && accepted.kind === kind);
 }
 
 function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
@@ -51,7 +57,7 @@ function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateC
 }
 
 /** Findings that do not stop the file, in sentences. */
-function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
+function remarksOf(subject: Subject): string[] {
   const { facts, history, run } = subject;
   const { comparedWith, unreadable, ofDate } = history;
   const { irregular = 0, headed } = facts.content ?? {};
@@ -71,10 +77,6 @@ function remarksOf(subject: Subject, endsAsReleased: boolean): string[] {
     [
       isCapped(subject),
       'It has exactly as many rows as the last published file, a round number or a known limit: rows may be missing.',
-    ],
-    [
-      endsAsReleased,
-      'It ends like a file that a person has released: with a record of another width, or without a line break.',
     ],
   ];
   return [

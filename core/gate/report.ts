@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import { endingSchema } from './facts.ts';
 
 const checkSchema = z.object({
   guard: z.string(),
@@ -32,19 +31,21 @@ export const gateReportSchema = z.object({
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
 
-/** Releases by a person for earlier files of a plan. Later files of the same kind need no release. */
-export const releasedBeforeSchema = z.object({
-  headers: z
-    .array(z.object({ firstRecord: z.string(), columns: z.array(z.string()) }))
-    .check(z.describe('SHA-256 of first records, and the columns that each was released for.')),
-  endings: z
-    .array(z.extend(endingSchema, { width: z.nullable(z.int()), format: z.nullable(z.string()) }))
-    .check(z.describe('How such files end, with the width and format of the released one.')),
-  checks: z.array(z.string()).check(z.describe('Checks that stop no later file.')),
+/** What a person accepted by the release of an earlier file of a plan. Later files of this kind need no release. */
+export const acceptedSchema = z.object({
+  guard: z.string().check(z.describe('The check that had stopped the file.')),
+  kind: z
+    .string()
+    .check(
+      z.describe(
+        'What such files have in common: the first record (SHA-256), or format, width and last width; empty = nothing.',
+      ),
+    ),
+  columns: z
+    .nullable(z.array(z.string()))
+    .check(z.describe('The columns that an unknown header was released for; null for any other check.')),
 });
-export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
-
-export const NOTHING_RELEASED: ReleasedBefore = { headers: [], endings: [], checks: [] };
+export type Accepted = z.infer<typeof acceptedSchema>;
 
 export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);

@@ -2,7 +2,7 @@ import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { Run } from '../step/states.ts';
 import { type Facts, rowsIn } from './facts.ts';
-import { NOTHING_RELEASED, type ReleasedBefore } from './report.ts';
+import type { Accepted } from './report.ts';
 
 /** A published export that a file is compared with. */
 type PublishedExport = Pick<Manifest, 'execution' | 'run' | 'file'>;
@@ -15,8 +15,8 @@ export interface History {
   comparedWith: PublishedExport[];
   /** The published export of the file's own date. */
   ofDate: PublishedExport | undefined;
-  /** Releases by a person for these exports and earlier ones. */
-  releasedBefore: ReleasedBefore;
+  /** What releases of these exports and earlier ones have accepted, newest first. */
+  releasedBefore: Accepted[];
   /**
    * Published exports whose pointer or manifest is missing or unreadable before its retention ends, or of an earlier
    * release. The comparison skips them.
@@ -28,7 +28,7 @@ export const NO_HISTORY: History = {
   comparedWith: [],
   ofDate: undefined,
   unreadable: 0,
-  releasedBefore: NOTHING_RELEASED,
+  releasedBefore: [],
 };
 
 /** An export to judge, from the run that made it or from its manifest. */
@@ -97,10 +97,8 @@ export function columnChanges(
 export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
   const { header, content } = facts;
   if (header || !content || content.firstRecord === null) return facts;
-  const known = releasedBefore.headers.find(
-    ({ firstRecord, columns }) => firstRecord === content.firstRecord && columns.length === content.width,
-  );
+  const known = releasedBefore.find(({ columns, kind }) => columns && kind === content.firstRecord)?.columns;
   if (!known) return facts;
   const rows = rowsIn(content, true);
-  return { ...facts, rows, header: [...known.columns], content: { ...content, headed: true } };
+  return { ...facts, rows, header: [...known], content: { ...content, headed: true } };
 }

@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
 import type { JudgedFile } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { NOTHING_RELEASED } from '../../core/gate/report.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 
 interface Read {
@@ -23,17 +21,13 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
     file: { ...file, ...facts },
     state: !passed ? 'quarantined' : run.publish ? 'published' : 'unpublished',
     guards: report,
-    releasedBefore: carriedOn(history.releasedBefore),
+    releasedBefore: history.releasedBefore,
     checks: state.checks,
     unansweredCreates: state.unansweredCreates,
     warnings: [...run.remarks, ...remarks, ...warningsOf({ ...state, ...file }), ...judged.remarks],
   };
   // Removes what only the steps need, and keys of a later release.
   return manifestSchema.parse(manifest);
-}
-
-function carriedOn(released: NonNullable<Manifest['releasedBefore']>): Manifest['releasedBefore'] {
-  return isDeepStrictEqual(released, NOTHING_RELEASED) ? null : released;
 }
 
 type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts' | 'undeclaredEnd'>;

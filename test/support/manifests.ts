@@ -29,7 +29,7 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
     startedAt,
     state: 'published',
     guards: null,
-    releasedBefore: null,
+    releasedBefore: [],
     checks: 2,
     unansweredCreates: 0,
     warnings: [],

@@ -3,7 +3,6 @@ import { RunError } from '../../../core/errors.ts';
 import { readHistory } from '../../../core/export/history.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { NOTHING_RELEASED } from '../../../core/gate/report.ts';
 import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -129,53 +128,38 @@ function stoppedBy(guard: string, file: object): ManifestChanges {
   };
 }
 
-test('a released file adds its first record and its ending to those known from earlier manifests', async () => {
-  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { ...FILE, content };
-  const carried = {
-    ...NOTHING_RELEASED,
-    headers: [{ firstRecord: 'a'.repeat(64), columns: ['id'] }],
-    endings: [{ cells: 3, lineBreak: true, width: 2, format: 'csv' }],
-  };
+const RELEASED = { pointer: { released: true } };
+const CONTENT = { ...UNSEEN, firstRecord: 'f'.repeat(64), width: 2, ending: { cells: 1, lineBreak: false } };
+
+test('the release of a file adds what it accepts to what earlier manifests have accepted', async () => {
+  const carried = [
+    { guard: 'unknownHeader', kind: 'a'.repeat(64), columns: ['id'] },
+    { guard: 'lastRecord', kind: 'csv 2 1', columns: null },
+  ];
   const bucket = published(dates(3), (date) => {
-    if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', file), pointer: { released: true } };
-    return date === '2026-11-19' ? { manifest: { releasedBefore: carried } } : {};
+    if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', { ...FILE, content: CONTENT }), ...RELEASED };
+    if (date === '2026-11-17')
+      return { manifest: stoppedBy('unknownHeader', { ...FILE, content: CONTENT }), ...RELEASED };
+    return { manifest: { releasedBefore: carried } };
   });
 
-  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({
-    ...NOTHING_RELEASED,
-    headers: [...carried.headers, { firstRecord: content.firstRecord, columns: ['id', 'name'] }],
-    endings: [...carried.endings, { ...content.ending, width: null, format: 'csv' }],
-  });
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual([
+    ...carried,
+    { guard: 'unknownHeader', kind: CONTENT.firstRecord, columns: ['id', 'name'] },
+  ]);
 });
 
-test('an ending is added only if a check of the ending had stopped the released file', async () => {
-  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { ...FILE, content };
-  const bucket = published(dates(1), () => ({ manifest: stoppedBy('maxShrink', file), pointer: { released: true } }));
+test.each<[what: string, file: object, released: boolean, accepted: object[]]>([
+  ['empty', {}, true, [{ guard: 'empty', kind: '', columns: null }]],
+  ['repeatedHeader', {}, true, [{ guard: 'repeatedHeader', kind: '', columns: null }]],
+  ['otherHeader', {}, true, [{ guard: 'otherHeader', kind: '', columns: null }]],
+  ['lastLineBreak', {}, true, [{ guard: 'lastLineBreak', kind: 'csv 2 1', columns: null }]],
+  ['unknownHeader', { content: { ...CONTENT, width: 3 } }, true, []],
+  ['maxShrink', {}, true, []],
+  ['lastRecord', {}, false, []],
+])('a file that %s stopped: %j, released %j, accepts %j', async (guard, file, released, accepted) => {
+  const manifest = stoppedBy(guard, { ...FILE, content: CONTENT, ...file });
+  const bucket = published(dates(1), () => ({ manifest, pointer: { released } }));
 
-  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({
-    ...NOTHING_RELEASED,
-    headers: [{ firstRecord: content.firstRecord, columns: ['id', 'name'] }],
-  });
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual(accepted);
 });
-
-test('a file that was not released adds neither first record nor ending', async () => {
-  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
-  const file = { ...FILE, content };
-  const bucket = published(dates(1), () => ({ manifest: { file: file } }));
-
-  expect((await readHistory(bucket, OF)).releasedBefore).toEqual(NOTHING_RELEASED);
-});
-
-test.each(['empty', 'repeatedHeader', 'otherHeader'])(
-  'the release of a file that the check %s stopped adds it to releasedBefore.checks',
-  async (guard) => {
-    const file = { ...FILE, content: UNSEEN };
-    const bucket = published(dates(2), (date) =>
-      date === '2026-11-18' ? { manifest: stoppedBy(guard, file), pointer: { released: true } } : {},
-    );
-
-    expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ ...NOTHING_RELEASED, checks: [guard] });
-  },
-);

@@ -82,7 +82,7 @@ describe('the limits', () => {
 
     await expect(read({ contentBytes: 5000 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
     await expect(read({ secondsLeft: () => 0 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
-    await expect(read({})).resolves.toMatchObject({ empty: false });
+    await expect(read({})).resolves.toBeDefined();
   });
 
   test.each<[string, string, string]>([

@@ -44,7 +44,6 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
       header: ['id', 'name'],
       content: {
         ...UNSEEN,
-        rows: 2,
         records: 3,
         width: 2,
         headed: true,
@@ -85,7 +84,7 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
       comparedWith: [],
       medianRows: null,
     },
-    releasedBefore: null,
+    releasedBefore: [],
     checks: 3,
     unansweredCreates: 0,
     warnings: ['Columns changed.'],
