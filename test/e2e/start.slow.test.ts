@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from '../../core/step/step.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { eventually } from '../support/project.ts';
@@ -23,6 +24,12 @@ beforeAll(() => {
 });
 
 afterAll(endAll);
+
+/** The document of the start, once its services run. */
+const printed = once(async () => {
+  await kept.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
+  return keptSchema.parse(JSON.parse(kept.stdout()));
+});
 
 const other = ['--crm-url', 'http://127.0.0.1:9/api/v1', '--auth-url', 'http://127.0.0.1:9/auth', '--client-id', 'x'];
 const dead: [string, number, string[], NodeJS.ProcessEnv, RegExp][] = [
@@ -60,16 +67,15 @@ test('kill -9 during the deployment leaves nothing', async () => {
 });
 
 test('--keep publishes and prints one document', async () => {
-  await kept.says(/Everything keeps running until Ctrl-C\..*aws s3 ls/s);
+  const document = await printed();
   expect(kept.stdout().trimEnd().split('\n')).toHaveLength(1);
-  const document = keptSchema.parse(JSON.parse(kept.stdout()));
   expect(document.runs.map(({ entity }) => entity)).toEqual(['leads']);
   expect(kept.stderr()).toMatch(/✓ Bootstrap stack.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
 });
 
 test('the services of --keep work and end on Ctrl-C', async () => {
+  const { endpoints } = await printed();
   const traces = await tracesOf(kept.child);
-  const { endpoints } = keptSchema.parse(JSON.parse(kept.stdout()));
   expect((await fetch(`${endpoints.aws}/_ministack/health`)).status).toBe(200);
   expect((await fetch(`${endpoints.crm}/leads/fields`)).status).toBe(401);
   expect((await fetch(`${endpoints.auth}/authorize`)).status).toBe(400);

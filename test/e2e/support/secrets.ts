@@ -10,9 +10,3 @@ export async function storedTokens({ target }: Deployed): Promise<Tokens> {
 export async function putTokens({ target }: Deployed, text: string): Promise<void> {
   await target.secrets.send(new PutSecretValueCommand({ SecretId: target.TokensSecretId, SecretString: text }));
 }
-
-/** Remembers the stored tokens: every token of a suite must stay hidden. */
-export async function rememberSecrets(system: Deployed, seen: Set<string>): Promise<void> {
-  const { accessToken, refreshToken } = await storedTokens(system);
-  for (const secret of [system.sandbox.clientSecret, accessToken, refreshToken]) seen.add(secret);
-}
