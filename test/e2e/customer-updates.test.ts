@@ -3,24 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { once } from '../../core/step/step.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { endAll, run } from '../support/running.ts';
+import { useAllCommands } from '../cli/support/all-commands.ts';
+import { runCli } from '../cli/support/run-cli.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';
 import {
   alwaysInTrouble,
   armFaults,
-  countOf,
   expectCalls,
   expectFaults,
   neverAnswered,
-  once,
+  passing,
   refusedToken,
   refusedWith,
 } from './support/line-faults.ts';
 import { killWorkersOf } from './support/workers.ts';
+
+useAllCommands();
 
 const CANARY = 'canary-u4d71c';
 let system: Deployed;
@@ -44,20 +47,24 @@ const IMMEDIATE = [400, 404, 409, 412, 422, 404, 422].map((status) =>
 );
 /** Faults that the function waits for, two to a chunk. */
 const WAITED_FOR = [
-  [once({ reset: 'after' }), neverAnswered],
-  [once({ reset: 'before' }), alwaysInTrouble(500)],
-  [once({ answer: { status: 500, body: { error: CANARY } } }), once({ answer: { status: 502 } })],
-  [once({ answer: { status: 503, headers: { 'retry-after': '1' } } }), once({ answer: { status: 504 } })],
-  [once({ answer: { status: 429, headers: { 'retry-after': '1' } } }), refusedToken],
+  [passing({ reset: 'after' }), neverAnswered],
+  [passing({ reset: 'before' }), alwaysInTrouble(500)],
+  [passing({ answer: { status: 500, body: { error: CANARY } } }), passing({ answer: { status: 502 } })],
+  [passing({ answer: { status: 503, headers: { 'retry-after': '1' } } }), passing({ answer: { status: 504 } })],
+  [passing({ answer: { status: 429, headers: { 'retry-after': '1' } } }), refusedToken],
 ];
 const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, refusedWith(409), ...waitedFor]);
 
+/** A batch of 500 lines, of which every tenth meets a fault. The first test that needs it makes it. */
+const faulty = once(async () => {
+  armFaults(system.sandbox, ALL_FAULTS, 500);
+  const since = batches.lastCall();
+  return { since, ended: await batches.apply('faults', changes(500, CANARY)) };
+});
+
 describe('a batch', () => {
   it('of 500 lines reports the true result of each if every tenth line meets a fault', async () => {
-    armFaults(system.sandbox, ALL_FAULTS, 500);
-    const since = batches.lastCall();
-
-    const ended = await batches.apply('faults', changes(500, CANARY));
+    const { since, ended } = await faulty();
 
     const results = await batches.results('faults');
     const calls = batches.callsSince(since);
@@ -86,34 +93,6 @@ describe('a batch', () => {
     for (const sent of batches.callsSince(since).values()) expect(sent).toHaveLength(1);
   });
 
-  it('stops at its threshold, and reports the other lines as NOT_SENT', async () => {
-    system.sandbox.faults.add({ path: 'update', answer: { status: 404 } });
-    const since = batches.lastCall();
-
-    const ended = await batches.apply('threshold', changes(400, CANARY), { stopAfterFailures: 5 });
-
-    const results = await batches.results('threshold');
-    expectCalls(results, 400, batches.callsSince(since));
-    // Four chunks send at the same time, and each may have one line in progress.
-    expect(countOf(results, 'REJECTED')).toBeGreaterThanOrEqual(5);
-    expect(countOf(results, 'REJECTED')).toBeLessThanOrEqual(5 + 4);
-    expect(countOf(results, 'NOT_SENT')).toBe(400 - countOf(results, 'REJECTED'));
-    expect(ended.cause).toContain('It was stopped by UpdateStopped: 5 lines were not applied');
-  });
-
-  it('stops after repeated 403, and names the missing scope', async () => {
-    system.sandbox.faults.add({ path: 'update', answer: { status: 403 } });
-
-    const ended = await batches.apply('forbidden', changes(300, CANARY));
-
-    const results = await batches.results('forbidden');
-    // Each of three chunks.
-    expect(countOf(results, 'FAILED')).toBeLessThanOrEqual(3 * 5);
-    expect(countOf(results, 'FAILED') + countOf(results, 'NOT_SENT')).toBe(300);
-    expect(ended.cause).toContain('AuthRefused');
-    expect(ended.cause).toContain('"customers:update"');
-  });
-
   it('is reported in full if functions are killed in the middle', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
@@ -126,30 +105,7 @@ describe('a batch', () => {
     const results = await batches.results('killed');
     expectCalls(results, 400, batches.callsSince(since));
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
-    expect(countOf(results, 'UNKNOWN')).toBeGreaterThan(0);
-  });
-});
-
-describe('a batch sends nothing', () => {
-  it('for a file with one wrong line', async () => {
-    const since = batches.lastCall();
-    const wrong = changes(200, CANARY).replace('"smoker":true', `"smoker":"${CANARY}"`);
-
-    const ended = await batches.apply('wrong-line', wrong);
-
-    expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdateFileInvalid' });
-    expect(ended.cause).toContain(
-      'has one problem in 200 lines. The first is on line 1: "smoker" must be true or false',
-    );
-    expect(batches.callsSince(since).size).toBe(0);
-  });
-
-  it('for an input without a stored file, and gives an example to paste', async () => {
-    const input = { file: 'updates/absent/input.jsonl' };
-    const ended = await batches.ended(await batches.startRaw(input));
-
-    expect(ended).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
-    expect(ended.cause).toContain('{"file":"updates/BATCH/input.jsonl"}');
+    expect(results.map(({ outcome }) => outcome)).toContain('UNKNOWN');
   });
 });
 
@@ -160,15 +116,9 @@ describe('the command update', () => {
     dir = await mkdtemp(join(tmpdir(), 'update-command-'));
   });
 
-  afterAll(async () => {
-    await endAll();
-    await rm(dir, { recursive: true, force: true });
-  });
+  afterAll(() => rm(dir, { recursive: true, force: true }));
 
-  const cli = async (...args: string[]) => {
-    const command = run('cli/main.js', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
-    return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
-  };
+  const cli = (...args: string[]) => runCli(...args, ...system.place);
 
   const csvOf = async (name: string, records: number) => {
     const lines = Array.from({ length: records }, (_, n) => `${idAt('customers', n)},${CANARY} ${n},"one\ntwo",\n`);
@@ -254,6 +204,7 @@ describe('the command update', () => {
 
 describe('values of customers', () => {
   it('appear in no history, log, error or metadata', async () => {
+    await faulty();
     const target = { ...system.target, StateMachineArn: system.target.UpdatesStateMachineArn ?? '' };
     const { metadata, files } = await objects(target);
     const children = await batches.childHistories();
@@ -262,11 +213,10 @@ describe('values of customers', () => {
 
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
     // The same search finds them in the places for them.
-    expect(
-      files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY)).length,
-    ).toBeGreaterThan(6);
-    expect(children.length).toBeGreaterThan(20);
-    expect(results.length).toBeGreaterThan(20);
+    expect(files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY))).not.toEqual([]);
+    // Each of at least five chunks has results and the claim of a part.
+    expect(children.length).toBeGreaterThanOrEqual(5);
+    expect(results.length).toBeGreaterThanOrEqual(5);
   });
 });
 

@@ -5,7 +5,6 @@ import {
   paginateGetExecutionHistory,
   paginateListExecutions,
   type SFNClient,
-  StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { type BatchOptions, startBatch } from '../../../cli/updates/update.ts';
 import {
@@ -49,7 +48,7 @@ export function batchTools(system: Deployed) {
       execution = await system.target.sfn.send(new DescribeExecutionCommand({ executionArn }));
       return execution.status !== 'RUNNING';
     };
-    await waitUntil(over, { withinMs: 100_000, everyMs: 100 });
+    await waitUntil(over, { withinMs: 170_000, everyMs: 100 });
     const { status = '', error = '', cause = '' } = execution;
     return { status, error, cause };
   };
@@ -65,11 +64,6 @@ export function batchTools(system: Deployed) {
     upload,
     start,
     ended,
-    /** Starts the machine with any JSON. */
-    startRaw: async (input: unknown) => {
-      const start = new StartExecutionCommand({ stateMachineArn: machine(), input: JSON.stringify(input) });
-      return (await system.target.sfn.send(start)).executionArn ?? '';
-    },
     /** Inputs, outputs and histories of the children of all maps. */
     childHistories: () => childHistories(system.target.sfn, machine()),
     apply: async (batch: string, text: string, options: BatchOptions = {}) =>

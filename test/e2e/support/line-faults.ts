@@ -20,7 +20,7 @@ export interface LineFault {
 const FIRST = { calls: [1] };
 
 /** A fault at the first attempt only: the change is applied, with one more attempt. */
-export function once(effect: Effect): LineFault {
+export function passing(effect: Effect): LineFault {
   return { effect: { ...FIRST, ...effect }, outcome: 'APPLIED', status: 200, attempts: 2 };
 }
 
@@ -36,7 +36,7 @@ export const neverAnswered: LineFault = { effect: { reset: 'after' }, outcome: '
 
 /** A refused token, which is refreshed within the attempt. */
 export const refusedToken: LineFault = {
-  ...once({ answer: { status: 401 } }),
+  ...passing({ answer: { status: 401 } }),
   attempts: 1,
   calls: 2,
 };
@@ -76,8 +76,4 @@ export function expectFaults(results: ResultLine[], faults: LineFault[], calls: 
     return { line, outcome, status, attempts, calls: calls.get(id)?.length };
   });
   expect(seen).toEqual(expected);
-}
-
-export function countOf(results: ResultLine[], outcome: LineOutcome): number {
-  return results.filter((result) => result.outcome === outcome).length;
 }
