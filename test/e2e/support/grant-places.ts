@@ -8,8 +8,6 @@ import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { tokensSchema } from '../../../core/oauth/secrets.ts';
 
-export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
-
 /** Creates two secrets without a value and a ledger, like the stack, with their own clients. */
 export async function makePlaces(endpoint: string) {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
