@@ -36,7 +36,7 @@ const HALF_A_DAY_MS = 12 * 60 * 60_000;
  * A time as `HH:MM`. The local cloud's rules fire, so a night during a test would start unexpected runs. A night that
  * would cross midnight starts after it: otherwise its starts would have two dates.
  */
-export function halfADayFromNow(): string {
+function halfADayFromNow(): string {
   const time = new Date(Date.now() + HALF_A_DAY_MS).toISOString().slice(11, 16);
   return time < '22:30' ? time : '00:30';
 }
