@@ -6,7 +6,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { once } from '../../core/step/step.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { useAllCommands } from '../cli/support/all-commands.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
@@ -22,8 +21,6 @@ import {
   refusedWith,
 } from './support/line-faults.ts';
 import { killWorkersOf } from './support/workers.ts';
-
-useAllCommands();
 
 const CANARY = 'canary-u4d71c';
 let system: Deployed;
