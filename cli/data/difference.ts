@@ -83,7 +83,7 @@ export async function difference(
   const current = namesIn(after);
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
   const published = createPublished(target, printErr);
-  const stateOf = async (manifest: Manifest) => fileStateOf(await published.join({ manifest }));
+  const stateOf = async (manifest: Manifest) => fileStateOf(manifest, await published.standingOf(manifest));
   const states = { before: await stateOf(before), after: await stateOf(after) };
   const identifies = asInFile(key ?? DEFAULT_KEY, current);
   if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))

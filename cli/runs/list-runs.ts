@@ -1,5 +1,6 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
+import type { PublishedRun } from '../data/stored-manifests.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -8,7 +9,7 @@ import { textTable } from '../support/text-table.ts';
 import { lastEnteredState } from './executions.ts';
 import { type ExportMachine, executionsOf } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import type { Execution, Joined, Run } from './run.ts';
+import type { Execution, Run } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
@@ -107,7 +108,7 @@ export async function listRuns(
   const { since, failed, running, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
-  const manifests = failed || running ? new Map<string, Joined>() : await published.since(entities, since);
+  const manifests = failed || running ? new Map<string, PublishedRun>() : await published.since(entities, since);
   const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.run.entity]));
   const executions: Execution[] = [];
   for await (const execution of executionsOf(target, { since, failed, running, published: names })) {

@@ -6,16 +6,7 @@ import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import { createManifests, ifReadable, type PublishedRun } from '../data/stored-manifests.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import {
-  type Execution,
-  isWithoutJob,
-  type Joined,
-  type Readers,
-  type Run,
-  type RunContext,
-  runOf,
-  type Standing,
-} from './run.ts';
+import { type Execution, isWithoutJob, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
 
 export type Published = ReturnType<typeof createPublished>;
 
@@ -29,18 +20,13 @@ export function createPublished(
 ) {
   const manifests = createManifests(target);
   const pointers = new Map<string, Promise<Pointer | undefined>>();
-  const listed = new Map<string, Joined>();
+  const listed = new Map<string, PublishedRun>();
   let broken = false;
   const pointer = (entity: Entity, which: string) => {
     const key = `${entity} ${which}`;
     const reading = pointers.get(key) ?? ifReadable(manifests.pointer(entity, which), warn);
     pointers.set(key, reading);
     return reading;
-  };
-  const standingOf = async (manifest: Manifest): Promise<Standing> => {
-    const { entity, date } = manifest.run;
-    const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
-    return standingBy(manifest, latest, ofDate);
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -53,14 +39,18 @@ export function createPublished(
       return undefined;
     }
   };
-  const join = async <T extends Pick<PublishedRun, 'manifest'>>(run: T): Promise<T & Pick<Joined, 'standing'>> => ({
-    ...run,
-    standing: (await unlessBroken(() => standingOf(run.manifest))) ?? null,
-  });
-  const ofRun = async (entity: Entity, name: string): Promise<Joined | undefined> => {
+  const standingOf = async (manifest: Manifest): Promise<Standing> => {
+    const { entity, date } = manifest.run;
+    const standing = await unlessBroken(async () => {
+      const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
+      return standingBy(manifest, latest, ofDate);
+    });
+    return standing ?? null;
+  };
+  const ofRun = async (entity: Entity, name: string): Promise<Pick<RunContext, 'published' | 'standing'>> => {
     const known = listed.get(name);
-    const found = known ?? (await unlessBroken(() => ifReadable(manifests.manifestOfRun(entity, name), warn)));
-    return known ?? (found && join(found));
+    const published = known ?? (await unlessBroken(() => ifReadable(manifests.manifestOfRun(entity, name), warn)));
+    return published ? { published, standing: await standingOf(published.manifest) } : {};
   };
   const readersOf = (entity: Entity, date: string | null): Promise<Readers | undefined> =>
     unlessBroken(async () => {
@@ -68,12 +58,12 @@ export function createPublished(
       return { ofDate: readerOf(ofDate || undefined), latest: readerOf(latest) };
     });
   return {
-    join,
+    standingOf,
     /** The runs that wrote their manifests since a time, by execution name. */
-    since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, Joined>> => {
+    since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, PublishedRun>> => {
       const read = (entity: Entity) => unlessBroken(() => manifests.runs(entity, since, warn));
       for (const run of (await eachOf(entities, read)).flatMap((runs) => runs ?? [])) {
-        listed.set(run.manifest.execution, await join(run));
+        listed.set(run.manifest.execution, run);
       }
       return listed;
     },
@@ -81,7 +71,7 @@ export function createPublished(
     complete: async (
       execution: Execution,
       found: Pick<RunContext, 'state' | 'waiting'> = {},
-    ): Promise<{ run: Run; own?: Joined | undefined }> => {
+    ): Promise<{ run: Run; own?: PublishedRun | undefined }> => {
       const known = { ...found, timeZone: target.TimeZone };
       const run = runOf(execution, known);
       const { entity, outcome, of, status, date } = run;
@@ -89,10 +79,10 @@ export function createPublished(
       if (!entity || isUnpublished || isWithoutJob(run)) return { run };
       const released = outcome === 'release' || outcome === 'withoutTable' ? of : null;
       const name = run.what === 'export' ? run.run : released;
-      const own = name === null ? undefined : await ofRun(entity, name);
+      const own = name === null ? {} : await ofRun(entity, name);
       const failed = status !== 'SUCCEEDED' && status !== 'RUNNING';
-      const readers = failed ? await readersOf(entity, own?.manifest.run.date ?? date) : undefined;
-      return { run: runOf(execution, { ...known, published: own, readers }), own };
+      const readers = failed ? await readersOf(entity, own.published?.manifest.run.date ?? date) : undefined;
+      return { run: runOf(execution, { ...known, ...own, readers }), own: own.published };
     },
   };
 }

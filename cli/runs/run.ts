@@ -177,16 +177,13 @@ export function executionOf(described: Partial<DescribeExecutionOutput>): Execut
   return { executionArn, name, status, startDate, stopDate, input: readInput(input), output, error, cause };
 }
 
-/** A published run, and its standing. */
-export interface Joined extends PublishedRun {
-  standing: Standing;
-}
-
 /** Facts about a run besides its execution. */
 export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
-  published?: Joined | undefined;
+  published?: PublishedRun | undefined;
+  /** By the pointers, where `published` is known. */
+  standing?: Standing | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | undefined;
   /** The time zone for the date of a run, if its state has no date. */
@@ -201,9 +198,9 @@ export function parseState(text: string | undefined): RunState | undefined {
 /** A run from its execution and the other known facts. */
 export function runOf(execution: Execution, known: RunContext = {}): Run {
   const { name, executionArn, status, startDate, stopDate, input, error, cause } = execution;
-  const { published, readers = null, waiting = null } = known;
+  const { published, standing = null, readers = null, waiting = null } = known;
   const state = parseState(execution.output) ?? known.state;
-  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(execution, state, published);
+  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(execution, state, known);
   return {
     run: name,
     executionArn,
@@ -222,7 +219,7 @@ export function runOf(execution: Execution, known: RunContext = {}): Run {
     seconds: secondsBetween(startDate, stopDate ?? new Date()),
     waiting,
     startedBy: state?.startedBy ?? null,
-    standing: published?.standing ?? (outcome === 'release' ? (state?.released?.latest ? 'latest' : 'current') : null),
+    standing: standing ?? (outcome === 'release' ? (state?.released?.latest ? 'latest' : 'current') : null),
     readers,
     ...fileOf(input.what, state, published),
   };
@@ -233,11 +230,11 @@ export function isWithoutJob({ outcome }: Run): boolean {
   return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
-function outcomeOf(execution: Execution, state: RunState | undefined, published: Joined | undefined): Outcome {
+function outcomeOf(execution: Execution, state: RunState | undefined, known: RunContext): Outcome {
   const { status, error, input } = execution;
   if (status === 'RUNNING') return 'running';
   if (error === 'TableNotWritten' && input.what !== 'table') return 'withoutTable';
-  if (input.what === 'export') return exportOutcome(execution, state, published);
+  if (input.what === 'export') return exportOutcome(execution, state, known);
   if (status !== 'SUCCEEDED') return 'failed';
   if (input.what === 'table') return state?.table ? 'table' : 'replaced';
   return input.what === 'update' ? 'applied' : 'release';
@@ -246,9 +243,9 @@ function outcomeOf(execution: Execution, state: RunState | undefined, published:
 function exportOutcome(
   { status, error }: Execution,
   state: RunState | undefined,
-  published: Joined | undefined,
+  { published, standing = null }: RunContext,
 ): Outcome {
-  const file = published && fileStateOf(published);
+  const file = published && fileStateOf(published.manifest, standing);
   if (file === 'released') return file;
   if (file === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
   if (status !== 'SUCCEEDED') return 'failed';
@@ -260,7 +257,7 @@ function exportOutcome(
 /** As in the manifest; `released`: a check stopped the file, and a pointer names it. */
 export type FileState = Manifest['state'] | 'released';
 
-export function fileStateOf({ manifest: { state }, standing }: Pick<Joined, 'manifest' | 'standing'>): FileState {
+export function fileStateOf({ state }: Pick<Manifest, 'state'>, standing: Standing): FileState {
   return state === 'quarantined' && (standing === 'latest' || standing === 'current') ? 'released' : state;
 }
 
@@ -270,7 +267,7 @@ function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | u
   return OUTCOMES[outcome].tone === 'bad' && (ofDate === undefined || own.includes(ofDate));
 }
 
-function dateOf(state: RunState | undefined, published: Joined | undefined): string | undefined {
+function dateOf(state: RunState | undefined, published: PublishedRun | undefined): string | undefined {
   const { run, released, table, date } = state ?? {};
   return published?.manifest.run.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
 }
@@ -283,7 +280,7 @@ function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undef
   return dateIn(timeZone, due === undefined ? startDate : new Date(due));
 }
 
-function fileOf(what: Run['what'], state: RunState | undefined, published: Joined | undefined) {
+function fileOf(what: Run['what'], state: RunState | undefined, published: PublishedRun | undefined) {
   const { manifest, manifestKey } = published ?? {};
   const { file, table = null } = state ?? {};
   const { kind = null, differs = [], exportId = null, keptUntil = null } = manifest?.run ?? state?.run ?? {};
