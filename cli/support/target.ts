@@ -111,7 +111,7 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
     const place = await client.config.region();
     return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
   }
-  const other = `AWS could not describe the stack ${stackName} (${name}: ${asciiText(message.split('\n')[0] ?? '')}).`;
+  const other = `AWS could not describe the stack ${stackName} (${name}: ${asciiText(message.split('\n')[0] ?? '')}): try again, and look at the stack in the console of CloudFormation.`;
   return awsErrorText(error) ?? other;
 }
 

@@ -46,7 +46,8 @@ test('connect quotes only the first line of an unexpected answer', async () => {
   const error = await endOf(connect({ deployment: 'prod', endpointUrl }));
   expect(error).toMatchObject({
     exitCode: 3,
-    message: 'AWS could not describe the stack crm-export-prod (Odd: first).',
+    message:
+      'AWS could not describe the stack crm-export-prod (Odd: first): try again, and look at the stack in the console of CloudFormation.',
   });
 });
 
