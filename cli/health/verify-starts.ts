@@ -45,7 +45,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
   const { target, id, pace } = verifying;
   if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
   const { name, before } = await quietAlarm(target);
-  // The left-overs of this verify set it back, by this reason.
+  // If it cannot be set back here, the left-overs set it back, by this reason.
   const StateReason = reasonFor(id, before);
   const set = (StateValue: StateValue) =>
     target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
@@ -60,7 +60,12 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     }
     return messageAbout(verifying, QueueUrl, name);
   };
-  if (await pollUntil(look, Boolean, verifying)) return holds(`${name} arrived in the queue`);
+  try {
+    if (await pollUntil(look, Boolean, verifying)) return holds(`${name} arrived in the queue`);
+  } finally {
+    // The other checks may take minutes, and whoever has the mail looks at the alarm.
+    await set(before).catch(() => undefined);
+  }
   return broken(
     `${name} did not arrive in the queue`,
     'CloudWatch should publish to the topic, and the topic should deliver to the queue.',

@@ -106,7 +106,7 @@ test.for([
   expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
 });
 
-test('sets the alarm again until the queue receives it', async () => {
+test('sets the alarm again until the queue receives it, then sets it back', async () => {
   const states: unknown[] = [];
   const alarm = { AlarmName: 'crm-export-test-A', StateValue: 'OK', AlarmActions: [OUTPUTS.AlarmTopicArn] };
   const Body = JSON.stringify({
@@ -130,6 +130,7 @@ test('sets the alarm again until the queue receives it', async () => {
     ['ALARM', reason],
     ['OK', reason],
     ['ALARM', reason],
+    ['OK', reason],
   ]);
 });
 
