@@ -84,10 +84,11 @@ function add(history: History, manifest: Manifest, { newNormal, released }: Poin
 function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
   const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
   return CHECKS.flatMap(({ id, kindOf }) => {
-    if (!kindOf || !stopped.includes(id)) return [];
+    const kind = kindOf?.(file) ?? null;
+    if (kind === null || !stopped.includes(id)) return [];
     const columns = id === UNKNOWN_HEADER ? run.request.columns : null;
     // A header of another width cannot name these columns.
-    return columns && columns.length !== file.content?.width ? [] : [{ guard: id, kind: kindOf(file), columns }];
+    return columns && columns.length !== file.content?.width ? [] : [{ guard: id, kind, columns }];
   });
 }
 

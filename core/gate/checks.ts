@@ -27,8 +27,8 @@ export interface GateCheck {
   promised?: true;
   /** No person can release a file that fails this check. The check also runs on files that readers do not get. */
   final?: true;
-  /** After the release of a file that fails this check, later files of the same kind pass; '' = all of them. */
-  kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string;
+  /** After the release of a file that fails this check, later files of the same kind pass; '' = all of them, `null` = none. */
+  kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string | null;
   /** No measure: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
@@ -183,7 +183,7 @@ export const CHECKS: GateCheck[] = [
     id: UNKNOWN_HEADER,
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
-    kindOf: ({ content }) => content?.firstRecord ?? '',
+    kindOf: ({ content }) => content?.firstRecord ?? null,
     measure: ({ facts: { header, content }, settings, run: { excepted } }) =>
       !content || isHeaderless(settings) || excepted.length > 0
         ? undefined

@@ -155,6 +155,7 @@ test.each<[what: string, file: object, released: boolean, accepted: object[]]>([
   ['otherHeader', {}, true, [{ guard: 'otherHeader', kind: '', columns: null }]],
   ['lastLineBreak', {}, true, [{ guard: 'lastLineBreak', kind: 'csv 2 1', columns: null }]],
   ['unknownHeader', { content: { ...CONTENT, width: 3 } }, true, []],
+  ['unknownHeader', { content: { ...CONTENT, firstRecord: null } }, true, []],
   ['maxShrink', {}, true, []],
   ['lastRecord', {}, false, []],
 ])('a file that %s stopped: %j, released %j, accepts %j', async (guard, file, released, accepted) => {
