@@ -80,7 +80,7 @@ export async function grantOf(
 ): Promise<{ obtainedAt: string; trouble: string | null } | null> {
   const { store, ledger } = grantPlaces(target);
   try {
-    const { newest } = await newestOf(store);
+    const newest = await newestOf(store);
     const item = await ledger.read(newest.versionId);
     const refused =
       item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;

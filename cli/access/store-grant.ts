@@ -174,7 +174,7 @@ type StandingGrant = Awaited<ReturnType<typeof standingGrant>>;
  */
 export async function standingGrant({ store, ledger }: GrantPlaces) {
   try {
-    const { newest } = await newestOf(store);
+    const newest = await newestOf(store);
     return { tokenSet: newest, dead: Boolean((await ledger.read(newest.versionId))?.diedAt) };
   } catch (error) {
     // No grant is stored, or no function can use the stored one.

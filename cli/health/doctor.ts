@@ -201,7 +201,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   const { store, ledger } = grantPlaces(target);
   const { now } = watchClock(target.secrets);
   const grant = fact(newestOf(store));
-  const before = (await ifRead(grant))?.newest;
+  const before = await ifRead(grant);
   const { configuration, ...place } = options;
   const isNew = before !== undefined && isUntried(before.tokens);
   const refreshCommand = isNew ? FIRST_RUN : `${commandFor('doctor', place, { configuration })} --refresh`;
@@ -214,11 +214,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
     return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
   });
-  const checks = [
-    ...client,
-    ...(await ask('grant', async () => grantFinding((await grant).newest, advising))),
-    ...claim,
-  ];
+  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, advising))), ...claim];
   if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
   let newest = before;
   const refresh = async () => {
@@ -231,7 +227,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     }
     const deps = grantDeps(target, { ...advising, crm: deployment.crm, now });
     await createGetAccessToken(deps)({ rejected: before.tokens.accessToken });
-    newest = (await newestOf(store)).newest;
+    newest = await newestOf(store);
     return refreshFinding(before, newest, advising);
   };
   if (options.refresh) checks.push(...(await ask('refresh', refresh)));

@@ -86,7 +86,7 @@ async function endOfProbe(context: ProbeContext, observed: Observations) {
 async function storedToken(target: Target, crm: Deployment['crm'], place: TargetOptions): Promise<AccessToken> {
   const { now } = watchClock(target.secrets);
   const deps = grantDeps(target, { crm, now, authorizeCommand: commandFor('authorize', place) });
-  const { tokens } = (await newestOf(deps.store)).newest;
+  const { tokens } = await newestOf(deps.store);
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
   if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
   const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;

@@ -156,7 +156,7 @@ export const GRANT_CHECK: Check = {
   ...GRANT_STORED,
   look: async ({ target, exported }) => {
     await exported().catch(() => undefined);
-    return storedFinding((await newestOf(grantPlaces(target).store)).newest.tokens);
+    return storedFinding((await newestOf(grantPlaces(target).store)).tokens);
   },
 };
 

@@ -97,7 +97,7 @@ async function obtain(rejected: string | undefined, found: TokenCache, deps: Acc
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   const freshness = ({ tokens }: TokenSet) => grantFreshness(tokens, rejected, deps);
   for (;;) {
-    const { newest } = await newestOf(deps.store, (tokenSet) => {
+    const newest = await newestOf(deps.store, (tokenSet) => {
       found.tokenSet = tokenSet;
       return freshness(tokenSet) === 'fresh';
     });

@@ -128,20 +128,19 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
 }
 
 /**
- * The token set that AWSCURRENT names, and its newest successor: the label may be late.
+ * The newest successor of the token set that AWSCURRENT names: the label may be late.
  * @param isEnough ends the search at a token set that can be used
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function newestOf(
   store: GrantStore,
   isEnough: (tokenSet: TokenSet) => boolean = () => false,
-): Promise<{ labelled: TokenSet; newest: TokenSet }> {
-  const labelled = await store.current();
-  let newest = labelled;
+): Promise<TokenSet> {
+  let newest = await store.current();
   while (!isEnough(newest)) {
     const successor = await store.version(successorOf(newest.versionId));
     if (!successor) break;
     newest = successor;
   }
-  return { labelled, newest };
+  return newest;
 }

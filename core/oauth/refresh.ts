@@ -59,7 +59,7 @@ export async function refreshTokenSet(
   if (answer.kind === 'granted') return keep(tokenSet, answer, claim, deps);
   if (answer.kind === 'invalidGrant') {
     // The token set is dead only if it is still the newest.
-    const { newest } = await newestOf(deps.store);
+    const newest = await newestOf(deps.store);
     if (newest.versionId === successorOf(versionId)) return marked(newest, claim, deps);
     if (newest.versionId !== versionId) return newest;
   }
