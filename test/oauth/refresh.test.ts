@@ -278,59 +278,6 @@ describe('late or lost state of AWS', () => {
 });
 
 describe('a holder of the claim that dies or stops', () => {
-  const dead = async (rotation: Simulation['endpoint']['rotation'], diesAfter: 'claim' | 'answer' | 'store') => {
-    const world = new Simulation().stored(-1);
-    world.endpoint.rotation = rotation;
-    await world.dies({ diesAfter });
-    return world;
-  };
-
-  test.each(['strict', 'none'] as const)(
-    'after claiming delays the others by a lease (rotation: %s)',
-    async (rotation) => {
-      const world = await dead(rotation, 'claim');
-      const start = world.clock.time;
-
-      await world.serves(20, 1);
-
-      expect(world.endpoint.callTimes[0]).toBeGreaterThanOrEqual(start - 5_000 + LEASE_MS);
-      expect(world.clock.time - start).toBeLessThan(LEASE_MS);
-    },
-  );
-
-  test('after the answer of a strict server causes one more call, and then all functions stop', async () => {
-    const world = await dead('strict', 'answer');
-
-    const answers = [...(await world.ask(world.clients(20))), ...(await world.ask(world.clients(100)))];
-
-    for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
-    expect(new Set(answers.map(String)).size).toBe(1);
-    expect(world.endpoint.calls).toBe(2);
-    expect(world.state).toEqual(['DEAD']);
-  });
-
-  test.each([{ graceSeconds: 60 }, 'none'] as const)(
-    'after the answer is replaced by the next holder (rotation: %j)',
-    async (rotation) => {
-      const world = await dead(rotation, 'answer');
-
-      await world.serves(20, 2);
-    },
-  );
-
-  test.each(['strict', 'none'] as const)(
-    'after storing causes no delay and no call (rotation: %s)',
-    async (rotation) => {
-      const world = await dead(rotation, 'store');
-      const start = world.clock.time;
-
-      await world.serves(20, 1);
-
-      expect(world.clock.time - start).toBeLessThan(1000);
-      expect(world.state).toEqual(['CLAIMED']);
-    },
-  );
-
   test('after storing leaves a valid token, even if two others have died before', async () => {
     const world = new Simulation().stored(-1);
     for (let crash = 0; crash < 2; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
@@ -382,21 +329,4 @@ describe('a holder of the claim that dies or stops', () => {
     expect(world.state).toEqual(['STORED']);
     expect(world.secrets.puts).toHaveLength(1);
   });
-});
-
-test('an access token is returned only after its refresh token is stored', async () => {
-  const world = new Simulation().stored(-1);
-  const throttled = Object.assign(new Error('slow down'), { name: 'ThrottlingException' });
-  world.secrets.trouble = (operation) =>
-    operation === 'PutSecretValue' && world.secrets.puts.length < 4 ? throttled : undefined;
-  const isStored: boolean[] = [];
-  const looking = world.clients(20).map((client) => async () => {
-    const answer = await client();
-    isStored.push(world.secrets.tokens.accessToken === answer.accessToken);
-    return answer;
-  });
-
-  await world.ask(looking);
-
-  expect(isStored).toEqual(Array(20).fill(true));
 });

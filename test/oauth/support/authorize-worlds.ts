@@ -24,12 +24,7 @@ export interface Outcome {
 
 const MINUTE = 60_000;
 
-export interface WorldOptions {
-  /** Whether consents have numbers. Without them, an older consent may replace a newer one. */
-  numbered?: boolean;
-}
-
-export async function authorizeWorld(seed: number, { numbered = true }: WorldOptions = {}): Promise<Outcome> {
+export async function authorizeWorld(seed: number): Promise<Outcome> {
   const random = randomFrom(seed);
   const chance = (share: number) => random() < share;
   const world = new Simulation(undefined, seed).stored(chance(0.5) ? -1 : 2000);
@@ -54,13 +49,13 @@ export async function authorizeWorld(seed: number, { numbered = true }: WorldOpt
     await pause(2 * MINUTE);
     const done = consent();
     await pause(20_000);
-    const authorization = numbered ? await world.places().ledger.takeNumber(1) : undefined;
+    const authorization = await world.places().ledger.takeNumber(1);
     // A CRM that ends former grants may end the codes of former consents, too.
     if (endsFormer && endsCodes && authorizations.at(-1) !== done) {
       done.end = 'refused';
       return;
     }
-    done.tokens = world.endpoint.grant(authorization === undefined ? {} : { authorization });
+    done.tokens = world.endpoint.grant({ authorization });
     granted.push(done.tokens);
     if (dies) {
       done.end = 'died';

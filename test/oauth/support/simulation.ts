@@ -26,7 +26,7 @@ interface ClientOptions {
   /** Whether the client runs in a function; otherwise in a person's command. */
   inFunction?: boolean;
   /** The point at which the process dies. It does nothing afterwards. */
-  diesAfter?: 'claim' | 'answer' | 'store';
+  diesAfter?: 'claim' | 'store';
   change?: (deps: AccessTokenDeps) => Partial<AccessTokenDeps>;
 }
 
@@ -120,7 +120,7 @@ export class Simulation {
   }
 
   /** Starts a client that dies, and advances the time past its normal end. */
-  async dies(options: ClientOptions & { diesAfter: 'claim' | 'answer' | 'store' }, forMs = 5_000): Promise<void> {
+  async dies(options: ClientOptions & { diesAfter: 'claim' | 'store' }, forMs = 5_000): Promise<void> {
     void this.client(options)().catch(() => undefined);
     await this.pass(forMs);
   }
@@ -182,8 +182,8 @@ export class Simulation {
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-function dying(deps: AccessTokenDeps, after: 'claim' | 'answer' | 'store'): AccessTokenDeps {
-  const { ledger, store, callTokenEndpoint } = deps;
+function dying(deps: AccessTokenDeps, after: 'claim' | 'store'): AccessTokenDeps {
+  const { ledger, store } = deps;
   if (after === 'claim') {
     const claim: typeof ledger.claim = async (...of) => {
       const answer = await ledger.claim(...of);
@@ -191,6 +191,5 @@ function dying(deps: AccessTokenDeps, after: 'claim' | 'answer' | 'store'): Acce
     };
     return { ...deps, ledger: { ...ledger, claim } };
   }
-  if (after === 'answer') return { ...deps, callTokenEndpoint: (...of) => callTokenEndpoint(...of).then(never) };
   return { ...deps, store: { ...store, store: (...of) => store.store(...of).then(never) } };
 }
