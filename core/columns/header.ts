@@ -65,8 +65,29 @@ interface Meaning {
 
 /** Matches each cell exactly first, then in other spellings. Large: build one for each header, and pass it on. */
 export function fieldIndex(listed: ListedFields): FieldIndex {
-  const texts = fieldTexts(listed);
-  const meaningOf = meanings(listed, texts);
+  const { columns, excepted } = listed;
+  const find = fieldTexts(listed);
+  const left = new Set(excepted.map(({ name }) => name));
+  const isLeft = (name: string) => left.has(name);
+  const requested = new Set(columns.filter((name) => !isLeft(name)).map(normalised));
+
+  const mayBeLeft = (cell: string, itself: boolean, { told, exact, near, parts }: Found) => {
+    // A text that is listed as a whole is not read as a path.
+    const others = itself ? [] : [exact, ...near, exact.length > 0 ? [] : parts];
+    return isLeft(cell) || [told, ...others].flat().some(isLeft);
+  };
+  const meaningOf = (cell: string, place: number): Meaning => {
+    if (visible(cell) === '') return { kind: 'unnamed', name: '' };
+    const found = find(cell);
+    const exact = found.exact.filter((name) => !isLeft(name));
+    const here = columns.slice(place, place + 1).filter((name) => exact.includes(name));
+    if (mayBeLeft(cell, here.length > 0 || requested.has(normalised(cell)), found)) return { kind: 'excepted' };
+    // A text that fits several fields in another spelling is not recognised.
+    const near = found.near.find(({ length }) => length > 0)?.length === 1 ? found.near : [];
+    const names = [here, found.told, exact, ...near].find(({ length }) => length > 0);
+    if (names) return { kind: 'listed', name: names.length === 1 ? names[0] : undefined };
+    return found.none ? { kind: 'none', name: '' } : { kind: 'unlisted' };
+  };
 
   const readHeader = (cells: readonly string[]): ReadHeader => {
     const names: (string | undefined)[] = [];
@@ -84,50 +105,20 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
 
   return {
     readHeader,
-    width: listed.columns.length,
+    width: columns.length,
     isListed: (cell) => !['unnamed', 'unlisted'].includes(meaningOf(cell, 0).kind),
-    isExact: (cell) => texts.find(cell).exact.length > 0 || texts.find(cell).none,
-  };
-}
-
-/** @returns the meaning of a cell at a position */
-function meanings({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
-  const left = new Set(excepted.map(({ name }) => name));
-  const requested = new Set(columns.filter((name) => !left.has(name)).map(normalised));
-  const mayBeLeft = (cell: string, itself: boolean, { exact, told, near, parts }: Found) => {
-    if (left.has(cell) || (told !== undefined && left.has(told))) return true;
-    if (itself) return false;
-    // A text that is listed as a whole is not read as a path.
-    const whole = exact.length > 0 || told !== undefined;
-    return [exact, ...near, whole ? [] : parts].flat().some((name) => left.has(name));
-  };
-  const namesOf = (wanted: string | undefined, { exact, told, near }: Found): readonly string[] => {
-    const one = wanted ?? told;
-    const known = one === undefined ? exact.filter((name) => !left.has(name)) : [one];
-    // A text that fits several fields in another spelling is not recognised.
-    const [nearest = []] = near;
-    return known.length > 0 || nearest.length !== 1 ? known : nearest;
-  };
-  return (cell: string, place: number): Meaning => {
-    if (visible(cell) === '') return { kind: 'unnamed', name: '' };
-    const found = texts.find(cell);
-    const wanted = columns.slice(place, place + 1).find((name) => found.exact.includes(name) && !left.has(name));
-    const itself = wanted !== undefined || requested.has(normalised(cell));
-    if (mayBeLeft(cell, itself, found)) return { kind: 'excepted' };
-    const names = namesOf(wanted, found);
-    if (names.length > 0) return { kind: 'listed', name: names.length === 1 ? names[0] : undefined };
-    return found.none ? { kind: 'none', name: '' } : { kind: 'unlisted' };
+    isExact: (cell) => find(cell).exact.length > 0 || find(cell).none,
   };
 }
 
 /** Fields that a text may name. */
 interface Found {
   exact: readonly string[];
-  /** The field that the configuration assigns to the text. */
-  told: string | undefined;
+  /** The field that the configuration assigns to the text, among the exact ones. */
+  told: readonly string[];
   /** The configuration says that the text names no field. */
   none: boolean;
-  /** Fields that match the text in another spelling, then fields that match the end of a path. No list is empty. */
+  /** Fields that match the text in another spelling, then fields that match the end of a path. */
   near: readonly (readonly string[])[];
   /** Fields that match any part of a path. */
   parts: readonly string[];
@@ -135,46 +126,36 @@ interface Found {
 
 type Texts = Map<string, string[]>;
 
-/** Fields by their names and labels, and by the texts of the configuration. */
-function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields) {
-  const fields = [...listed, ...excepted];
-  const exact: Texts = new Map();
-  const near: Texts = new Map();
+/** @returns finds fields by their names and labels, and by the texts of the configuration */
+function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields): (text: string) => Found {
+  const fields = [...columns.map((name) => ({ name, label: null })), ...listed, ...excepted];
+  const [exact, near, told]: [Texts, Texts, Texts] = [new Map(), new Map(), new Map()];
   const add = (text: string, name: string) => {
     put(exact, normalised(text), name);
     if (folded(text) !== '') put(near, folded(text), name);
   };
-  for (const name of columns) add(name, name);
-  for (const { name, label } of fields) {
-    add(name, name);
-    if (label !== null) add(label, name);
-  }
-  const told = new Map<string, string>();
+  for (const { name, label } of fields) for (const text of [name, label ?? name]) add(text, name);
   const none = new Set<string>();
-  const names = [...new Set([...columns, ...fields.map(({ name }) => name)])];
+  const names = [...new Set(fields.map(({ name }) => name))];
   for (const [text, value] of Object.entries(labels)) {
     if (value === null) none.add(folded(text));
     const meant = value === null ? [] : fieldsCalled(value, names);
     for (const name of meant) add(text, name);
-    if (meant.length === 1) told.set(normalised(text), meant[0] ?? '');
+    if (meant.length === 1) told.set(normalised(text), meant);
   }
   const namesNear = (text: string) => near.get(text) ?? [];
-  return {
-    find: (text: string): Found => {
-      const path = pathParts(text);
-      const same = normalised(text);
-      const nearby = folded(text);
-      // The end of a path names a field only if no part before it names one.
-      const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
-      const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
-      return {
-        exact: exact.get(same) ?? [],
-        told: told.get(same),
-        none: none.has(nearby),
-        near: [namesNear(nearby), ...ofEnd].filter(({ length }) => length > 0),
-        parts: path?.all.flatMap(namesNear) ?? [],
-      };
-    },
+  return (text) => {
+    const path = pathParts(text);
+    // The end of a path names a field only if no part before it names one.
+    const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
+    const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
+    return {
+      exact: exact.get(normalised(text)) ?? [],
+      told: told.get(normalised(text)) ?? [],
+      none: none.has(folded(text)),
+      near: [namesNear(folded(text)), ...ofEnd],
+      parts: path?.all.flatMap(namesNear) ?? [],
+    };
   };
 }
 
