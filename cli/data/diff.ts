@@ -63,12 +63,11 @@ function rowsText({ keys, changed, addedKeys = [], removedKeys = [], changedKeys
   ];
 }
 
-function columnsChanged({ added, removed, retyped, relabelled }: Changes): string {
+function columnsChanged({ added, removed, retyped }: Changes): string {
   const words = [
     ...added.map((name) => `${name} added`),
     ...removed.map((name) => `${name} removed`),
     ...retyped.map(({ name, from, to }) => `${name} ${from} to ${to}`),
-    ...relabelled.map(({ name }) => `${name} relabelled`),
   ];
   return printableLine(words.join(', ')) || 'the same';
 }

@@ -18,24 +18,18 @@ export const fieldSchema = z.object({
 });
 export type ListedField = z.infer<typeof fieldSchema>;
 
-export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'>;
+export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped'>;
 
-/**
- * The changes between two lists of columns, whatever their order. Types and labels are compared only if both are known.
- */
+/** The changes between two lists of columns, whatever their order. Types are compared only if both are known. */
 export function changesBetween(before: readonly ListedField[], now: readonly ListedField[]): Changes {
-  const old = byName(before);
-  const current = byName(now);
-  const changed = (key: 'type' | 'label') =>
-    [...current.values()].flatMap(({ name, [key]: to }) => {
-      const from = old.get(name)?.[key] ?? null;
-      return from === null || to === null || from === to ? [] : [{ name, from, to }];
-    });
+  const [old, current] = [byName(before), byName(now)];
   return {
     added: [...current.keys()].filter((name) => !old.has(name)),
     removed: [...old.keys()].filter((name) => !current.has(name)),
-    retyped: changed('type'),
-    relabelled: changed('label'),
+    retyped: [...current.values()].flatMap(({ name, type: to }) => {
+      const from = old.get(name)?.type ?? null;
+      return from === null || to === null || from === to ? [] : [{ name, from, to }];
+    }),
   };
 }
 
@@ -49,33 +43,21 @@ function byName(fields: readonly ListedField[]): Map<string, ListedField> {
   return new Map(fields.map((field) => [field.name, field]));
 }
 
-/**
- * The columns to compare and store: all columns that the CRM lists, without the left-out columns. A column that the run
- * did not request must also have a plain name.
- */
-export function comparable<T extends { name: string }>(
-  fields: readonly T[],
-  columns: readonly string[],
-  leftOut: readonly { name: string }[],
-): T[] {
-  const requested = new Set(columns);
+/** The fields without the left-out columns. */
+export function without<T extends { name: string }>(fields: readonly T[], leftOut: readonly { name: string }[]): T[] {
   const left = new Set(leftOut.map(({ name }) => name));
-  return fields.filter(({ name }) => !left.has(name) && (requested.has(name) || isSafeName(name)));
+  return fields.filter(({ name }) => !left.has(name));
 }
 
-/** The listed fields in the form of the manifest; `null` if the run does not know all listed fields. */
-export function fieldsOf({
-  request: { columns },
-  listed,
-  excepted,
-}: Pick<Run, 'request' | 'listed' | 'excepted'>): ListedField[] | null {
+/** The fields that a run knows, without left-out columns; `null` if it does not know all. */
+export function fieldsOf({ request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>) {
   if (!listed.complete) return null;
-  const all = [...columns, ...listed.others].map((name, place) => ({
+  const all = [...request.columns, ...listed.others].map((name, place) => ({
     name,
     type: listed.types?.[place] ?? null,
     label: listed.labels?.[place] ?? null,
   }));
-  return comparable(all, columns, excepted);
+  return without<ListedField>(all, excepted);
 }
 
 /**
@@ -95,11 +77,8 @@ export function listedOf(fields: readonly ListedField[], request: ExportRequest)
   const all = [...request.columns, ...others];
   const labels = all.map((name) => known.get(name)?.label ?? null);
   const types = all.map((name) => known.get(name)?.type ?? null);
-  const choices = [
-    { others, labels, types, complete: true },
-    { others, labels, types: null, complete: true },
-    { others, labels: null, types: null, complete: true },
-  ];
+  const whole = { others, labels, types, complete: true };
+  const choices = [whole, { ...whole, types: null }, { ...whole, types: null, labels: null }];
   const most = LARGEST_CARRIED - bytesOf(request);
   return choices.find((listed) => bytesOf(listed) <= most) ?? { ...NOT_LISTED, complete: others.length === 0 };
 }
@@ -116,16 +95,13 @@ const MOST_CARRIED = 50;
 export function driftOf(changes: Changes, since: Since): Drift {
   const named = <T extends string | { name: string }>(all: readonly T[]): T[] =>
     all.filter((one) => isSafeName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);
-  const { added, removed, retyped, relabelled } = changes;
-  const kept = { added: named(added), removed: named(removed), retyped: named(retyped), relabelled: named(relabelled) };
-  return { since, ...kept, unnamed: countAll(changes) - countAll(kept) };
+  const { added, removed, retyped } = changes;
+  const kept = { added: named(added), removed: named(removed), retyped: named(retyped) };
+  const unnamed = countChanges({ ...changes, unnamed: 0 }) - countChanges({ ...kept, unnamed: 0 });
+  return { since, ...kept, unnamed };
 }
 
-function countAll({ added, removed, retyped, relabelled }: Changes): number {
-  return added.length + removed.length + retyped.length + relabelled.length;
-}
-
-/** The kinds of changes that a policy can judge. A new label is only stored in the manifest. */
+/** The kinds of changes, in the order of the sentences. */
 const KINDS = ['removed', 'added', 'retyped'] as const;
 
 /**
@@ -139,51 +115,48 @@ export function judgeChanges(
   policy: DriftPolicy,
   { entity, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'>,
 ): { warnings: string[]; schemaChanges: number } {
+  const found = KINDS.filter((kind) => changes[kind].length > 0);
   const texts = changeTexts(changes, since);
-  const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
+  const stopping = found.filter((kind) => policy[kind] === 'stop');
   if (stopping.length > 0 && !acceptSchema) {
     const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
     const accept = `${CRM_EXPORT} start ${entity} --accept-schema`;
     throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
   }
-  const warned = KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]);
+  const warned = found.filter((kind) => policy[kind] !== 'accept');
   return {
-    warnings: warned.flatMap((kind) => texts[kind] ?? []),
+    warnings: warned.map((kind) => texts[kind]),
     schemaChanges: warned.reduce((sum, kind) => sum + changes[kind].length, 0),
   };
 }
 
-/** One sentence for each change that the manifest names. */
+/** One sentence for each kind of change that the manifest names. */
 export function driftTexts(drift: Drift): string[] {
-  const { unnamed } = drift;
-  const texts = Object.values(changeTexts(drift, drift.since.date)).flatMap((each) => each ?? []);
-  return unnamed > 0 ? [...texts, `Further changes of columns that are not named: ${unnamed}.`] : texts;
+  const texts = changeTexts(drift, drift.since.date);
+  const named = KINDS.filter((kind) => drift[kind].length > 0).map((kind) => texts[kind]);
+  return drift.unnamed > 0 ? [...named, `Further changes of columns that are not named: ${drift.unnamed}.`] : named;
 }
 
-/** Counts the changes of the schema. A new label does not change the schema. */
-export function countChanges({ added, removed, retyped, unnamed }: Drift): number {
+export function countChanges({ added, removed, retyped, unnamed }: Omit<Drift, 'since'>): number {
   return added.length + removed.length + retyped.length + unnamed;
 }
 
-/** One sentence for each kind of change. @param date of the export that the columns were compared with */
-function changeTexts({ added, removed, retyped, relabelled }: Changes, date: string) {
+/** A sentence for each kind of change. @param date of the export that the columns were compared with */
+function changeTexts({ added, removed, retyped }: Changes, date: string): Record<keyof Changes, string> {
   const since = `the export of ${date}`;
+  const changed = retyped.map(({ name, from, to }) => `${quotedName(name)} (${to}, was ${from})`);
+  const quoted = (names: readonly string[]) => names.map((name) => quotedName(name));
   return {
-    removed: sentence(`Columns that the CRM no longer lists since ${since}`, removed, quoted),
-    added: sentence(`Columns that the CRM lists newly since ${since}`, added, quoted),
-    retyped: sentence(`Columns with another type than at ${since}`, retyped, changed),
-    relabelled: sentence(`Columns with another label than at ${since}`, relabelled, changed),
+    removed: sentence(`Columns that the CRM no longer lists since ${since}`, quoted(removed)),
+    added: sentence(`Columns that the CRM lists newly since ${since}`, quoted(added)),
+    retyped: sentence(`Columns with another type than at ${since}`, changed),
   };
 }
 
 /** The most changes that one sentence names. */
 const MOST_NAMED = 10;
 
-function sentence<T>(begin: string, all: readonly T[], textOf: (one: T) => string): string | undefined {
-  if (all.length === 0) return undefined;
+function sentence(begin: string, all: readonly string[]): string {
   const others = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
-  return `${begin}: ${all.slice(0, MOST_NAMED).map(textOf).join(', ')}${others}.`;
+  return `${begin}: ${all.slice(0, MOST_NAMED).join(', ')}${others}.`;
 }
-
-const quoted = (name: string) => quotedName(name);
-const changed = ({ name, from, to }: Changes['retyped'][number]) => `${quotedName(name)} (${to}, was ${from})`;

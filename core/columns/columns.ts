@@ -7,15 +7,15 @@ import type { Manifest } from '../export/manifest.ts';
 import type { Plan } from '../export/plan.ts';
 import { folded, meansOrContains } from '../folded.ts';
 import type { Drift, Since } from '../step/states.ts';
-import { isSafeLabel, isSafeName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
+import { isSafeName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
 import {
   changesBetween,
-  comparable,
   driftOf,
   fieldsOf,
   judgeChanges,
   type ListedField,
   withLastTypes,
+  without,
 } from './column-changes.ts';
 import { exceptedIn, type LeftOut, labelsIn, meantBy, type Named } from './left-out.ts';
 
@@ -52,20 +52,11 @@ export interface PublishedColumns {
 /** `undefined`: no export is published. */
 export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
-/** Replaces a type or label that is not plain text with null. Only another program can have written such a value. */
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
-  const fields = fieldsOf(run);
-  if (fields === null) return 'unknown';
-  const plainLabel = (label: string | null) => (label !== null && isSafeLabel(label) ? label : null);
-  return {
-    since: { date: run.date, execution },
-    fields: fields.map(({ name, type, label }) => ({
-      name,
-      type: type !== null && isSafeName(type) ? type : null,
-      label: plainLabel(label),
-    })),
-    leftOut: run.excepted.map((field) => ({ ...field, label: plainLabel(field.label) })),
-  };
+  // Warnings quote types. Another program can have written a text that is none.
+  const plain = (type: string | null) => (type !== null && isSafeName(type) ? type : null);
+  const fields = fieldsOf(run)?.map((field) => ({ ...field, type: plain(field.type) }));
+  return fields ? { since: { date: run.date, execution }, fields, leftOut: run.excepted } : 'unknown';
 }
 
 /**
@@ -105,7 +96,7 @@ const NOT_COMPARED =
 export function compareColumns(
   { configured, input }: Plan,
   fields: readonly ListedField[],
-  { requested, leftOut }: ChosenColumns,
+  { leftOut }: Pick<ChosenColumns, 'leftOut'>,
   last: LastColumns,
 ): Pick<Columns, 'drift' | 'schemaChanges' | 'warnings'> {
   if (!last) return { drift: null, schemaChanges: 0, warnings: [] };
@@ -113,11 +104,7 @@ export function compareColumns(
   // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
   const left = [...leftOut, ...meantBy(exceptedOf(configured), before)];
-  const names = new Set(left.map(({ name }) => name));
-  const changes = changesBetween(
-    before.filter(({ name }) => !names.has(name)),
-    comparable(fields, [...requested, ...last.leftOut.map(({ name }) => name)], left),
-  );
+  const changes = changesBetween(without(before, left), without(fields, left));
   return {
     drift: driftOf(changes, last.since),
     ...judgeChanges(changes, last.since.date, configured.drift, input),

@@ -14,7 +14,6 @@ const driftSchema = z.object({
   added: z.array(z.string()),
   removed: z.array(z.string()),
   retyped: z.array(changeSchema),
-  relabelled: z.array(changeSchema),
   unnamed: z
     .int()
     .check(z.describe('Changes that are not named above: too many, or of columns whose names are not plain.')),

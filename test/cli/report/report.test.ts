@@ -34,7 +34,7 @@ function aNight(): Facts {
     withoutRule: ['employers'],
   });
   const since = { date: '2026-11-19', execution: 'x' };
-  const drift = { since, added: ['email'], removed: [], retyped: [], relabelled: [], unnamed: 0 };
+  const drift = { since, added: ['email'], removed: [], retyped: [], unnamed: 0 };
   const published = month.published.map(({ manifest, ...run }): (typeof month.published)[number] => {
     const { entity, date } = manifest.run;
     if (date !== NIGHT) return { ...run, manifest };

@@ -212,7 +212,7 @@ async function aNight() {
     ]),
   );
   const since = { date: '2026-11-19', execution: 'x' };
-  const drift = { since, added: ['email'], removed: ['phone'], retyped: [], relabelled: [], unnamed: 1 };
+  const drift = { since, added: ['email'], removed: ['phone'], retyped: [], unnamed: 1 };
   const publish = ({ name, start }: Execution, entity: Entity, rows: number, warnings: string[] = []) =>
     cloud.publish({
       ...{ entity, execution: name },

@@ -58,11 +58,10 @@ async function cloud() {
     FilterLogEvents: ({ input }) => ({ events: LOGS[String(input.logGroupName).split('-').at(-1) ?? ''] ?? [] }),
   });
   const drift = { since: { date: '2026-11-19', execution: 'leads-before' }, removed: [], retyped: [] };
-  const label = { name: 'name', from: 'שם', to: 'שם מלא' };
   found.publish({
     manifest: {
       warnings: ['The file has no rows.'],
-      drift: { ...drift, added: ['email'], unnamed: 2, relabelled: [label] },
+      drift: { ...drift, added: ['email'], unnamed: 2 },
       guards: { checks: [], comparedWith: [], medianRows: null },
     },
   });

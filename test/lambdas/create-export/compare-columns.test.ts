@@ -64,7 +64,7 @@ const runOf = async (listed: ReturnType<typeof field>[], given: Case = {}) => {
   return run;
 };
 
-const NOTHING = { added: [], removed: [], retyped: [], relabelled: [], unnamed: 0 };
+const NOTHING = { added: [], removed: [], retyped: [], unnamed: 0 };
 
 test('ends in SchemaChanged and requests no export if the configuration stops at the change', async () => {
   const { crm, answer } = compare([...BEFORE, field('email')], { plan: { drift: { added: 'stop' } } });
