@@ -1,5 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../../core/export/manifest.ts';
@@ -10,6 +11,7 @@ import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { exportIdOf } from '../../support/published.ts';
+import { runs } from '../../support/runs.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
@@ -206,6 +208,7 @@ test('runs killed at any write leave pointers that name whole runs and never mov
         if (diesAt > 3) expect(placeAt(LATEST) >= `${date} ${mine.execution}`).toBe(true);
       }
     }),
+    { numRuns: runs(200) },
   );
 });
 
@@ -228,6 +231,30 @@ test.each([BY_DATE, LATEST])('ends in StorageConflict if %s is not a pointer, an
 
   expect(error.message).toContain(key);
   expect(bucket.keys()).toEqual([key, FILE_KEY].sort());
+});
+
+describe.each([
+  ['plain', SMALL_CSV],
+  ['gzip', gzipSync(SMALL_CSV)],
+])('a stored file (%s)', (_, content) => {
+  test('ends the run in StorageConflict if its bytes differ from the received ones', async () => {
+    const { bucket, state } = storedRun(content);
+    const others = Buffer.from(content);
+    others[5] = (others[5] ?? 0) ^ 1;
+    bucket.put(FILE_KEY, others);
+
+    await failureOf(publish(bucket, state), 'StorageConflict');
+
+    expect(bucket.keys()).toEqual([FILE_KEY]);
+  });
+
+  test('ends the run in CheckUnfinished if one invocation has too little time', async () => {
+    const { bucket, state } = storedRun(content);
+
+    const error = await failureOf(publish(bucket, state, { secondsLeft: () => 1 }), 'CheckUnfinished');
+
+    expect(error.message).toContain(FILE_KEY);
+  });
 });
 
 test('completes a step that died after the manifest, even if the next release words warnings differently', async () => {
