@@ -10,6 +10,7 @@ import { textTable } from '../cli/support/text-table.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import type { Entity } from '../core/config/entities.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import { rowsOf } from '../sandbox/sandbox-settings.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { StartOptions } from './options.ts';
@@ -166,20 +167,23 @@ type Running = Pick<Session, 'updates'> & {
   cloud: { endpoint: string };
   crm: { url: string; authUrl: string };
   target: { BucketName: string };
-  sandbox: { url: string } | undefined;
+  sandbox: Pick<Sandbox, 'url' | 'clientId' | 'clientSecret'> | undefined;
 };
 
 /** The endpoints, and commands to paste into another terminal. */
 export function endpointLines({ cloud, crm, target, sandbox, updates }: Running): string[] {
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
-  const words = ['start leads --wait', 'show leads', 'report', 'doctor', 'probe', 'authorize'];
+  // A deployment of another name has no client yet. The secret of a real CRM is never shown.
+  const secret = sandbox ? ` CRM_CLIENT_SECRET=${sandbox.clientSecret}` : '';
+  const authorize = sandbox ? `authorize --client-id ${sandbox.clientId}` : 'authorize';
+  const words = ['start leads --wait', 'show leads', 'report', 'doctor', 'probe', authorize];
   if (updates) words.push('update FILE.csv');
   return [
     'Everything keeps running until Ctrl-C.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
     '',
     'In another terminal, once:',
-    `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
+    `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local${secret}`,
     `Then, for example (${CRM_EXPORT} --help lists all commands):`,
     ...words.map((command) => `  ${CRM_EXPORT} ${command}`),
     ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),

@@ -78,7 +78,8 @@ const RUNNING = {
   crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
   target: { BucketName: 'bucket' },
 };
-const lines = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true });
+const sandbox = { url: 'http://127.0.0.1:4010', clientId: 'a-client', clientSecret: 'made-up' };
+const lines = endpointLines({ ...RUNNING, sandbox, updates: true });
 const commands = lines.flatMap((line) => /^ {2}npx --no -- crm-export (.+)$/.exec(line)?.[1] ?? []);
 
 test.each(commands)('--keep prints a command that can be parsed: %s', async (line) => {
@@ -94,10 +95,14 @@ test.each(commands)('--keep prints a command that can be parsed: %s', async (lin
   expect(parsed).toBe(true);
 });
 
-test('--keep prints a fault that the sandbox accepts, but not without the sandbox', () => {
+test('--keep prints a fault that the sandbox accepts, and its client, but not without the sandbox', () => {
   const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(lines.join('\n')) ?? [];
   expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
   expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
+  expect(lines.filter((line) => /made-up|a-client/.test(line))).toEqual([
+    expect.stringMatching(/^ {2}export .* CRM_CLIENT_SECRET=made-up$/),
+    '  npx --no -- crm-export authorize --client-id a-client',
+  ]);
   const other = endpointLines({ ...RUNNING, sandbox: undefined, updates: false }).join('\n');
-  expect(other).not.toMatch(/_sandbox|crm-export update/);
+  expect(other).not.toMatch(/_sandbox|crm-export update|CRM_CLIENT_SECRET|--client-id/);
 });
