@@ -485,6 +485,18 @@ describe('faults that no tested store has', () => {
     expectNothing(ran, 'store-unavailable');
   });
 
+  test('silence in the middle of an object that is read back ends in store-unavailable', async () => {
+    const endpoint = await storeThat((request, response) => {
+      if (request.method === 'PUT') return request.socket.resetAndDestroy();
+      response.writeHead(200, { 'content-length': SMALL });
+      return request.method === 'HEAD' ? response.end() : response.write('id,name');
+    });
+
+    const ran = await transfers.transferOf({ size: SMALL }, { store: { endpoint }, limits: IMPATIENT });
+
+    expectNothing(ran, 'store-unavailable');
+  });
+
   test('a refusal before the whole part is sent ends the part at once', async () => {
     const seen: string[] = [];
     const endpoint = await storeThat((request, response) => {
