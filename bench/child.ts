@@ -1,24 +1,14 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 
 /** The environment variable with the job of a process, as JSON. */
 export const JOB = 'BENCH_JOB';
 
-/** Runs a file of the benchmark in its own process. @returns its answer */
+/** Runs a file of the benchmark in its own process. @returns its answer: the last line that it prints, after its log */
 export async function inChild<T>(file: string, job: unknown, env: NodeJS.ProcessEnv = process.env): Promise<T> {
-  const child = fork(file, {
-    env: { ...env, [JOB]: JSON.stringify(job) },
-    // The child writes its log as a function does; the benchmark ignores it.
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
-  try {
-    const ended = once(child, 'exit').then(() => {
-      throw new Error(`${file} ended before it was done.`);
-    });
-    return (await Promise.race([once(child, 'message'), ended]))[0];
-  } finally {
-    child.kill();
-  }
+  const options = { env: { ...env, [JOB]: JSON.stringify(job) }, maxBuffer: 2 ** 26 };
+  const { stdout } = await promisify(execFile)(process.execPath, [file], options);
+  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
 }
 
 /** Returns the job of this child process. */
@@ -26,9 +16,9 @@ export function jobOfChild<T>(): T {
   return JSON.parse(process.env[JOB] ?? '');
 }
 
-/** Sends the answer of this child process. */
+/** Prints the answer of this child process. */
 export function answer(result: unknown): void {
-  process.send?.(result);
+  process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
 /** The cost of some work in this process. */

@@ -1,6 +1,6 @@
 import type { TransferOptions } from '../../transfer/base/types.ts';
 import { transfer } from '../../transfer/transfer.ts';
-import { costOf, jobOfChild } from '../child.ts';
+import { answer, costOf, jobOfChild } from '../child.ts';
 import type { Job } from './clients.ts';
 
 /** Runs one transfer of the engine in its own process. Like the state machine, it continues an unfinished upload. */
@@ -36,4 +36,4 @@ const cost = await costOf(async () => {
   };
   while (!(await transfer({ ...options, resume, observer })));
 });
-process.stdout.write(JSON.stringify(cost));
+answer(cost);

@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { costOf, jobOfChild } from '../child.ts';
+import { answer, costOf, jobOfChild } from '../child.ts';
 import type { Job } from './clients.ts';
 
 /** The usual alternative: `Upload` of lib-storage with its defaults, on the body of `fetch`. */
@@ -14,4 +14,4 @@ const cost = await costOf(async () => {
   const params = { Bucket: job.bucket, Key: job.key, Body: response.body ?? undefined };
   await new Upload({ client, params }).done();
 });
-process.stdout.write(JSON.stringify(cost));
+answer(cost);
