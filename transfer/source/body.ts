@@ -199,10 +199,9 @@ export class Body {
   }
 }
 
-/** The rate of an origin, over windows of time. */
+/** The rate of an origin while the engine waits for it: the time in which it waits for the store does not count. */
 class Pace {
   readonly #limits: Limits;
-  #start = performance.now();
   #bytes = 0;
   #waited = 0;
 
@@ -214,14 +213,12 @@ class Pace {
     this.#bytes += bytes;
   }
 
-  /** Counts an origin as slow only if most of the time went into waiting for it and not for the store. */
+  /** The sentence about a slow origin, after each `floorMs` of waiting. */
   slowAfter(waitedMs: number): string | undefined {
     const { floorMs, floorBytesPerSecond } = this.#limits;
     this.#waited += waitedMs;
-    const elapsed = performance.now() - this.#start;
-    if (elapsed < floorMs) return undefined;
-    const slow = this.#bytes < (floorBytesPerSecond * elapsed) / 1000 && this.#waited > elapsed / 2;
-    this.#start += elapsed;
+    if (this.#waited < floorMs) return undefined;
+    const slow = this.#bytes < (floorBytesPerSecond * this.#waited) / 1000;
     this.#bytes = 0;
     this.#waited = 0;
     return slow ? `The file server sent less than ${floorBytesPerSecond} bytes a second.` : undefined;
