@@ -6,6 +6,9 @@ import { inOrder, type OriginFile } from '../support/origin/origin.ts';
 import { PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
 import { ensureVersitygw } from './support/versitygw.ts';
 
+/** How a file was moved, by its last upload: in one request, in ranges, or in one piece. */
+const strategyOf = (last: Resume | null) => (last === null ? 'small' : last.etag === null ? 'single' : 'ranged');
+
 /** Tests the engine with an independent S3 server, which checks what AWS checks. */
 
 const found = await ensureVersitygw();
@@ -48,12 +51,18 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     ['single', 4 * PART + 7, { etag: null }],
     ['single', 4 * PART, { script: () => ({ ignoreRange: true }) }],
     ['single', 3 * PART + 7, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-    ['single', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('stores (%s) a file of %i bytes', async (_strategy, size, more) => {
+    ['small', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+  ] as const)('stores (%s) a file of %i bytes', async (strategy, size, more) => {
     const file = world.origin.file({ size, ...more });
 
-    const stored = await transfer(world.options(key, file.url));
+    let last: Resume | null = null;
+    const upload = (open: Resume | null) => {
+      last = open ?? last;
+    };
 
+    const stored = await transfer(world.options(key, file.url, { observer: { upload } }));
+
+    expect(strategyOf(last)).toBe(strategy);
     expect(stored).toMatchObject({ key, bytes: size, crc32: file.digests().crc32 });
     await expectStored(file);
   });
@@ -62,12 +71,13 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     ['ranged', {}],
     ['single', { etag: null }],
     ['single', { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('continues (%s) from the stored parts in each invocation', async (_strategy, more) => {
+  ] as const)('continues (%s) from the stored parts in each invocation', async (strategy, more) => {
     const file = world.origin.file({ size: 6 * PART + 99, ...more });
     const options = world.options(key, file.url, { connections: { initial: 1, most: 1 } });
 
-    const { stored, calls } = await toTheEnd(options);
+    const { stored, calls, last } = await toTheEnd(options);
 
+    expect(strategyOf(last)).toBe(strategy);
     expect(stored.bytes).toBe(file.size);
     expect(calls).toBeGreaterThan(3);
     await expectStored(file);

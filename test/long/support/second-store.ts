@@ -75,9 +75,12 @@ export async function startSecondStore(program: string) {
 }
 
 /** Calls the engine until the file is stored, like successive invocations: time is up after some more bytes. */
-export async function toTheEnd(options: TransferOptions): Promise<{ stored: Stored; calls: number }> {
+export async function toTheEnd(
+  options: TransferOptions,
+): Promise<{ stored: Stored; calls: number; last: Resume | null }> {
   let stored = 0;
   let resume: Resume | null = null;
+  let last: Resume | null = null;
   for (let calls = 1; calls <= 50; calls += 1) {
     const before = stored;
     const progress = (bytes: number) => {
@@ -86,9 +89,10 @@ export async function toTheEnd(options: TransferOptions): Promise<{ stored: Stor
     const secondsLeft = () => (stored > before ? 0 : 900);
     const upload = (open: Resume | null) => {
       resume = open;
+      last = open ?? last;
     };
     const result: Stored | null = await transfer({ ...options, resume, secondsLeft, observer: { progress, upload } });
-    if (result) return { stored: result, calls };
+    if (result) return { stored: result, calls, last };
   }
   throw new Error('The transfer has no end.');
 }
