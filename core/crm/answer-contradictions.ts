@@ -154,8 +154,7 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   if (ours === '' || theirs === '') return true;
   if (MASK.test(echoed)) return false;
   if (PHONE.test(name)) return isOtherPhone(sent, echoed);
-  if (DAY.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDay(sent, echoed);
-  if (TIME.test(sent)) return echoed.length <= LONGEST_DATE && isOtherTime(sent, echoed);
+  if (DATE.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDate(sent, echoed);
   if (UUID.test(sent)) return UUID.test(echoed);
   if (WORDS.includes(name) && kindOfWord(sent) !== kindOfWord(echoed)) return false;
   return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
@@ -207,41 +206,28 @@ function isOtherPhone(sent: string, echoed: string): boolean {
   return length > 0 && ours !== theirs;
 }
 
-const DAY = /^\d{4}-\d\d-\d\d$/;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+/** A day, or a time. */
+const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d.*)?$/;
 /** A longer text is not a date. The patterns below would take long for it. */
 const LONGEST_DATE = 100;
 const DAY_MS = 86_400_000;
-/** A time is at most this far from noon of its day: offsets from UTC go up to 14 hours. */
-const FROM_NOON_MS = 26 * 3_600_000;
 /** The clock time of a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
 const CLOCK = /[T ,]+\d{1,2}:\d\d.*$/i;
 const ZONE = /(?:Z|GMT|UTC|[+-]\d\d(?::?\d\d)?)$/i;
 const MIDNIGHT = /^(?:00?:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am)$/i;
 
-/** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same day. */
-function isOtherDay(sent: string, echoed: string): boolean {
-  const ours = Date.parse(sent);
-  const days = daysIn(echoed);
-  if (days.length === 0 || days.includes(ours)) return false;
+/** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same date. */
+function isOtherDate(sent: string, echoed: string): boolean {
+  const isTime = sent.includes('T');
   const clock = CLOCK.exec(echoed)?.[0].replace(/^[T ,]+/i, '') ?? '';
-  if (clock === '' || MIDNIGHT.test(clock.replace(ZONE, '').trim())) return true;
-  const instant = ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
-  if (!Number.isNaN(instant)) return Math.abs(instant - noonOf(ours)) > FROM_NOON_MS;
-  return days.every((day) => Math.abs(day - ours) > DAY_MS);
-}
-
-/** Whether two times differ. A time without an offset may be in any time zone. */
-function isOtherTime(sent: string, echoed: string): boolean {
-  const ours = instantOf(sent);
-  const theirs = ZONE.test(CLOCK.exec(echoed)?.[0] ?? '') ? instantOf(echoed) : Number.NaN;
-  if (!Number.isNaN(theirs)) return Math.abs(ours - theirs) >= (/\d:\d\d:\d\d/.test(echoed) ? 1000 : 60_000);
+  const instant = isTime && ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
+  if (!Number.isNaN(instant))
+    return Math.abs(instantOf(sent) - instant) >= (/\d:\d\d:\d\d/.test(clock) ? 1000 : 60_000);
+  // A clock time without an offset may be in any time zone, and so on the day before or after.
+  const isDay = !isTime && (clock === '' || MIDNIGHT.test(clock.replace(ZONE, '').trim()));
   const days = daysIn(echoed);
-  return days.length > 0 && days.every((day) => Math.abs(ours - noonOf(day)) > FROM_NOON_MS);
-}
-
-function noonOf(day: number): number {
-  return day + DAY_MS / 2;
+  const most = isDay ? 0 : DAY_MS;
+  return days.length > 0 && days.every((day) => Math.abs(day - Date.parse(sent.slice(0, 10))) > most);
 }
 
 /** Milliseconds since 1970; NaN for a text that is not a time. */
