@@ -141,8 +141,9 @@ function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-/** Marks of a text that is masked, shortened with an ellipsis, or HTML-encoded. */
-const MASK = /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|&(?:#x?[\da-f]+|[a-z]+);/i;
+/** Marks of a text that is masked, absent, shortened with an ellipsis, or HTML-encoded. */
+const MASK =
+  /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|-{3}|_{3}|&(?:#x?[\da-f]+|[a-z]+);|^\W*(?:null|none|n\/a|undefined|hidden|masked|redacted)\W*$/i;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose values are words, which services return as labels or in another language. */
@@ -153,19 +154,24 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   if (ours === theirs) return false;
   if (ours === '' || theirs === '') return true;
   if (MASK.test(echoed)) return false;
-  if (PHONE.test(name)) return isOtherPhone(sent, echoed);
+  if (PHONE.test(name)) return isOtherPhone(sent, echoed) && !isAddedTo(sent, echoed);
   if (DATE.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDate(sent, echoed);
   if (UUID.test(sent)) return UUID.test(echoed);
   if (WORDS.includes(name) && kindOfWord(sent) !== kindOfWord(echoed)) return false;
   return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
 }
 
-/** Removes what services change in a text: Unicode form, white space, invisible characters, letter case. */
+/**
+ * Removes what services change in a text: Unicode form, white space, invisible characters, letter case, and the kind of
+ * its dashes and quotation marks, such as the gershayim of Hebrew.
+ */
 function comparableText(text: string): string {
   return (
     text
-      .normalize('NFC')
+      .normalize('NFKC')
       .replace(/[\s\p{Cf}]/gu, '')
+      .replace(/\p{Pd}/gu, '-')
+      .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'")
       // First upper case: ß and SS differ only in case.
       .toUpperCase()
       .toLowerCase()
@@ -173,19 +179,20 @@ function comparableText(text: string): string {
   );
 }
 
-/** Whether the CRM kept only the beginning of a long text, or dropped leading zeros of a number. */
+/** Whether the CRM kept only the beginning of a long text, or wrote a number without zeros or as its last digits. */
 function isCut(ours: string, theirs: string): boolean {
-  const isBeginning = theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@');
-  return isBeginning || (/^\d+$/.test(ours) && ours.replace(/^0+/, '') === theirs.replace(/^0+/, ''));
+  if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
+  const [sent, echoed] = [ours, theirs].map((text) => text.replace(/^0+|(?<=\d)[-./](?=\d)/g, ''));
+  return /^\d+$/.test(`${sent}${echoed}`) && (sent === echoed || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
 }
 
-/** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`. */
+/** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`, `Dana <dana@example.com>`. */
 function isAddedTo(sent: string, echoed: string): boolean {
   const [ours, theirs] = [sent, echoed].map((text) => text.normalize('NFC').toLowerCase()) as [string, string];
-  if (ours.length < 3 || ours.includes('@')) return false;
-  const before = theirs.endsWith(ours) ? theirs.slice(0, -ours.length) : undefined;
-  const after = theirs.startsWith(ours) ? theirs.slice(ours.length) : undefined;
-  return [before?.at(-1), after?.[0]].some((next) => next !== undefined && !/[\p{L}\p{N}]/u.test(next));
+  const at = theirs.indexOf(ours);
+  const beside = `${theirs[at - 1] ?? ''}${theirs[at + ours.length] ?? ''}`;
+  const joins = ours.includes('@') ? /[\p{L}\p{N}._%+-]/u : /[\p{L}\p{N}]/u;
+  return ours.length >= 3 && at !== -1 && !joins.test(beside);
 }
 
 /** Whether one text is a code and the other a name. */

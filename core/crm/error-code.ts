@@ -97,7 +97,9 @@ function isListed(value: unknown): value is string {
   return typeof value === 'string' && WORDS.has(value.toLowerCase());
 }
 
-function wasSent(text: string, { call, accessToken }: Sent): boolean {
-  const request = JSON.stringify([call.json, ...call.path.split('/')]).toLowerCase();
-  return accessToken.includes(text) || request.includes(JSON.stringify(text).toLowerCase());
+/** Whether a token is a word of the request, or a part of the access token. */
+function wasSent(code: string, { call, accessToken }: Sent): boolean {
+  const request = JSON.stringify([call.json, call.path]).replace(/\\[bfnrt]/g, ' ');
+  const word = new RegExp(`(?<![\\p{L}\\p{N}_])${code.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}_])`, 'iu');
+  return accessToken.includes(code) || word.test(request);
 }
