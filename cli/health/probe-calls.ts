@@ -3,7 +3,7 @@ import { chooseColumns } from '../../core/columns/columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { EXPORT_SCOPE } from '../../core/config/scopes.ts';
-import { type CrmAnswer, contentType, meaningOf, parsedBody } from '../../core/crm/answers.ts';
+import { type CrmAnswer, contentType, parsedBody } from '../../core/crm/answers.ts';
 import { nameOf } from '../../core/crm/call.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/crm-client.ts';
 import { createExport, readStatus, requestDownload } from '../../core/crm/exports.ts';
@@ -112,20 +112,17 @@ function recordingClient(
   return {
     call: async (call, schema) => {
       const began = performance.now();
-      const exchange = await crm.exchange(call);
+      const { answer, error } = await crm.exchange(call);
       signal.throwIfAborted();
-      const { response } = exchange;
-      const kept = { call: nameOf(call), milliseconds: Math.round(performance.now() - began), ...formOf(response) };
+      const kept = { call: nameOf(call), milliseconds: Math.round(performance.now() - began), ...formOf(answer) };
       calls.push(kept);
       onCall(kept);
-      if (!response) throw exchange.unanswered;
-      if (response.status === 401) {
-        noteScheme(response, notes);
+      if (answer?.status === 401) {
+        noteScheme(answer, notes);
         throw new RunError('AuthRefused', `${nameOf(call)} was answered 401: the CRM refuses the stored token.`);
       }
-      const { error } = meaningOf({ call, answer: response, scope: token.scope }, now());
-      if (error) throw error;
-      return parsedBody(response, call, schema);
+      if (error || !answer) throw error;
+      return parsedBody(answer, call, schema);
     },
   };
 }

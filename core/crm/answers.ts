@@ -100,6 +100,8 @@ const RECORD_BUSY: Row = [
   'CrmBusy',
   (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
 ];
+const withoutUrl = ({ call }: About, what: string) =>
+  ` without the URL of the file, although export ${call.path.split('/')[2]} is PROCESSED: ${what}.`;
 const UNCLEAR: Row = [isUnclear, 'unknown', 'CrmUnavailable'];
 const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
 const REFUSED: Row = [isRefusal, 'refused', 'CrmRejectedRequest'];
@@ -166,14 +168,20 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     SERVER_BUSY,
     NO_EXPORT,
     UNCLEAR,
-    [isRefusal, 'notTaken', 'ExportNotReady'],
-    [isNothing, 'notTaken', 'ExportNotReady', () => ' without an address: an empty body.'],
+    [
+      isRefusal,
+      'notTaken',
+      'ExportNotReady',
+      (about) =>
+        `${described(about)}: the CRM does not provide the file of export ${about.call.path.split('/')[2]} yet.`,
+    ],
+    [isNothing, 'notTaken', 'ExportNotReady', (about) => withoutUrl(about, 'an empty body')],
     ...UNREADABLE_FOR_NOW,
     [
       (about) => isWithoutAddress(about.answer.body) || (hasError(about) && !hasAddress(about)),
       'notTaken',
       'ExportNotReady',
-      ({ answer }) => ` without an address: ${shapeOf(answer.body)}.`,
+      (about) => withoutUrl(about, shapeOf(about.answer.body)),
     ],
   ],
   update: [

@@ -6,7 +6,7 @@ import { codeOf, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
-import { type CrmAnswer, meaningOf, parsedBody, readAnswer } from './answers.ts';
+import { type CrmAnswer, meaningOf, type Outcome, parsedBody, readAnswer } from './answers.ts';
 import { type CrmCall, nameOf, operationOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -24,17 +24,23 @@ export interface CrmClient {
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** An answer of any status, or no answer. `trouble`: why a call could not be repeated after a 401 or 403. */
-type Exchange =
-  | { response: CrmAnswer; token: AccessToken; trouble?: RunError | undefined }
-  | { response: undefined; unanswered: RunError };
+/** What became of a call that was sent. */
+export interface Exchange {
+  /** `undefined` if no answer came. */
+  answer: CrmAnswer | undefined;
+  outcome: Outcome;
+  /** `undefined` if the call is done. After a 401 or 403 it may be why the call could not be repeated. */
+  error: RunError | undefined;
+  /** The token that was sent. */
+  token: AccessToken;
+}
 
 /** Makes calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
-   * Makes one call like `CrmClient.call`, and returns the answer of any status.
-   * @throws RunError if no request was sent: those of `GetAccessToken`; `CrmContractError` for a token that no header
-   *  can hold. If no time is left: `TokenRefreshInProgress` if the token took it, else `CrmUnavailable`
+   * Makes one call like `CrmClient.call`, and returns what became of it.
+   * @throws RunError if no request was sent: `CrmUnavailable`, and those of `GetAccessToken`; `CrmContractError` for a
+   *  token that no header can hold; `TokenRefreshInProgress` if the wait for a token left no time
    */
   exchange(call: CrmCall): Promise<Exchange>;
 }
@@ -62,15 +68,11 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
   });
   return {
     call: async (call, schema, onRetryAfter) => {
-      const exchange = await exchangeOver(http, call, deps);
-      if (!exchange.response) throw exchange.unanswered;
-      const { response, token, trouble } = exchange;
-      if (trouble) throw trouble;
-      const { error } = meaningOf({ call, answer: response, scope: token.scope }, deps.now());
-      if (error) throw error;
-      const wait = retryAfterSeconds(response.headers.get('retry-after'), deps.now());
+      const { answer, error } = await exchangeOver(http, call, deps);
+      if (error || !answer) throw error;
+      const wait = retryAfterSeconds(answer.headers.get('retry-after'), deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
-      return parsedBody(response, call, schema);
+      return parsedBody(answer, call, schema);
     },
     exchange: (call) => exchangeOver(http, call, deps),
   };
@@ -103,20 +105,18 @@ async function repeated(
   call: CrmCall,
   deps: ClientDeps,
 ): Promise<Exchange> {
-  if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
+  if (refused.answer?.status !== status) return refused;
   const { accessToken } = refused.token;
-  const options = status === 401 ? { rejected: accessToken } : { reread: accessToken };
-  const newer = await deps.getAccessToken(options).catch((error: unknown) => {
-    if (error instanceof RunError) return error;
+  try {
+    const newer = await deps.getAccessToken(status === 401 ? { rejected: accessToken } : { reread: accessToken });
+    return newer.accessToken === accessToken ? refused : await send(http, call, newer, deps);
+  } catch (error) {
+    if (error instanceof RunError) return { ...refused, error };
     throw error;
-  });
-  if (newer instanceof RunError) return { ...refused, trouble: newer };
-  if (newer.accessToken === accessToken) return refused;
-  const again = await send(http, call, newer, deps);
-  if (!again.response && neverSent(again.unanswered)) return { ...refused, trouble: again.unanswered };
-  return again;
+  }
 }
 
+/** @throws RunError `CrmUnavailable` if the request was not sent */
 async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
@@ -126,18 +126,19 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
     ...(call.json === undefined ? {} : { json: call.json }),
   };
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
-  try {
-    const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
-    const whole = await wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
-    const called = new URL(call.path, `${deps.baseUrl.replace(/\/+$/, '')}/`).pathname;
-    const response = await readAnswer(whole, { call, accessToken: token.accessToken }, called);
-    const { method, template: path } = call;
-    const { status, code } = response;
-    deps.log.info('called', { method, path, status, code, milliseconds: Math.round(performance.now() - started) });
-    return { response, token };
-  } catch (error) {
-    return { response: undefined, unanswered: notReached(error, call) };
-  }
+  const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
+  const sent = wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
+  const whole = await sent.catch((error: unknown) => {
+    if (neverSent(error)) throw notReached(error, call);
+    return notReached(error, call);
+  });
+  if (whole instanceof RunError) return { answer: undefined, outcome: 'unknown', error: whole, token };
+  const called = new URL(call.path, `${deps.baseUrl.replace(/\/+$/, '')}/`).pathname;
+  const answer = await readAnswer(whole, { call, accessToken: token.accessToken }, called);
+  const { method, template: path } = call;
+  const { status, code } = answer;
+  deps.log.info('called', { method, path, status, code, milliseconds: Math.round(performance.now() - started) });
+  return { answer, ...meaningOf({ call, answer, scope: token.scope }, deps.now()), token };
 }
 
 /** The error of a call without an answer: not sent, or its answer was lost. */

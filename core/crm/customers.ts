@@ -1,7 +1,6 @@
 import { UPDATE_SCOPE } from '../config/scopes.ts';
 import type { RunError } from '../errors.ts';
-import { neverSent } from '../http/network-errors.ts';
-import { type CrmAnswer, meaningOf, type Outcome } from './answers.ts';
+import type { CrmAnswer, Outcome } from './answers.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './crm-client.ts';
 
@@ -11,43 +10,34 @@ export interface UpdateAnswer {
   status: number | null;
   /** What the answer means for the change. After a `contradiction` it was perhaps made, and is not sent again. */
   outcome: Outcome;
+  /** After a `refused` 401 or 403 it is transient if the call could not be repeated with another token. */
   error: RunError | undefined;
   /** The sent fields that the CRM names when it refuses their values. */
   fields?: string[];
-  /** The call could not be repeated with another token, but a later invocation may be able to. */
-  isPostponed?: boolean;
   /** The answer is a 403, and the token lacks the scope. */
   scopeMissing?: boolean;
 }
 
 /**
  * Sends one change. Updates are idempotent, so one without an answer may be sent again.
- * @throws RunError if no request was sent: `CrmUnavailable`, or the errors of `CrmExchange.exchange`
+ * @throws RunError if no request was sent, see `CrmExchange.exchange`
  */
 export async function updateCustomer(
   crm: CrmExchange,
   id: string,
   fields: object,
-  now: () => Date,
   how: Pick<CrmCall, 'secondsLeft' | 'confirmation'> = {},
 ): Promise<UpdateAnswer> {
   const call: CrmCall = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields, ...how };
-  const exchange = await crm.exchange(call);
-  if (!exchange.response) {
-    if (neverSent(exchange.unanswered)) throw exchange.unanswered;
-    return { status: null, outcome: 'unknown', error: exchange.unanswered };
-  }
-  const { response, token, trouble } = exchange;
-  const { status } = response;
-  const { outcome, error } = meaningOf({ call, answer: response, scope: token.scope }, now());
-  if (trouble) return { status, outcome, error: trouble, isPostponed: trouble.transient };
-  // After a 422 an empty list means that the CRM named no field.
-  const isOfFields = status === 422 || (response.ok && outcome === 'refused');
+  const { answer, outcome, error, token } = await crm.exchange(call);
+  if (!answer) return { status: null, outcome, error };
+  const { status, ok } = answer;
   return {
     status,
     outcome,
     error,
-    ...(isOfFields && { fields: namedIn(response, fields) }),
+    // After a 422 an empty list means that the CRM named no field.
+    ...((status === 422 || (ok && outcome === 'refused')) && { fields: namedIn(answer, fields) }),
     ...(status === 403 && { scopeMissing: isScopeMissing(token.scope) }),
   };
 }

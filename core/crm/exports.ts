@@ -84,15 +84,5 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
   const template = `/${entity}/exports/{id}/download`;
   const call = { method: 'post', path: `${entity}/exports/${exportId}/download`, template } as const;
-  try {
-    return (await crm.call(call, linkSchema)).url;
-  } catch (error) {
-    if (!(error instanceof RunError) || error.name !== 'ExportNotReady') throw error;
-    const { status, retryAfterSeconds } = error;
-    const what =
-      status === undefined
-        ? `Export ${exportId} is PROCESSED, but the CRM gave no URL of its file`
-        : `The CRM does not provide the file of export ${exportId} yet`;
-    throw new RunError('ExportNotReady', `${what}: ${error.message}`, { status, retryAfterSeconds });
-  }
+  return (await crm.call(call, linkSchema)).url;
 }

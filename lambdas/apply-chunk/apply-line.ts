@@ -69,11 +69,11 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   try {
     const secondsLeft = () => deps.secondsLeft() - STORE_SECONDS;
     const { confirmation } = deps;
-    const answer = await updateCustomer(deps.crm, id, fields, deps.now, { secondsLeft, confirmation });
+    const answer = await updateCustomer(deps.crm, id, fields, { secondsLeft, confirmation });
     const inDoubt = lost || answer.outcome === 'unknown' || answer.outcome === 'contradiction';
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
     // The token was refused and there is no other one: the state machine waits.
-    if (answer.isPostponed) throw answer.error;
+    if (answer.outcome === 'refused' && answer.error?.transient) throw answer.error;
     return answer;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;

@@ -10,7 +10,7 @@ import {
 } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/validate-updates.ts';
-import { readAnswer } from '../../core/crm/answers.ts';
+import { meaningOf, readAnswer } from '../../core/crm/answers.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { RunError } from '../../core/errors.ts';
@@ -131,25 +131,29 @@ export function fakeExchange(
         times.set(line, (times.get(line) ?? 1) - 1);
         throw answer;
       }
-      if (answer === 'lost') {
-        return {
-          response: undefined,
-          unanswered: new RunError('CrmUnavailable', 'PATCH /customers/{id} got no answer.'),
-        };
-      }
       const token = { accessToken: CANARY, scope };
-      const read = (response: Response) => readAnswer(response, { call, accessToken: CANARY }, `/${call.path}`);
-      if (typeof answer === 'number') return { response: await read(answerOf(answer, call)), token };
-      if (answer instanceof Response) return { response: await read(answer), token };
-      return { ...answer, response: await read(answer.response), token };
+      if (answer === 'lost') {
+        const error = new RunError('CrmUnavailable', 'PATCH /customers/{id} got no answer.');
+        return { answer: undefined, outcome: 'unknown', error, token };
+      }
+      const { response, trouble } = repliedBy(answer, call);
+      const read = await readAnswer(response, { call, accessToken: CANARY }, `/${call.path}`);
+      const { outcome, error } = meaningOf({ call, answer: read, scope }, new Date(NOW));
+      return { answer: read, outcome, error: trouble ?? error, token };
     },
   };
   return { crm, sent };
 }
 
 /** The response to an update. A 200 with the record confirms a change. */
-function answerOf(status: number, { path }: CrmCall): Response {
-  return status === 200 ? Response.json({ id: path.split('/').at(-1) }) : new Response(null, { status });
+function repliedBy(
+  answer: Exclude<Reply, 'lost' | Error>,
+  { path }: CrmCall,
+): { response: Response; trouble?: RunError } {
+  if (answer instanceof Response) return { response: answer };
+  if (typeof answer !== 'number') return answer;
+  const done = answer === 200;
+  return { response: done ? Response.json({ id: path.split('/').at(-1) }) : new Response(null, { status: answer }) };
 }
 
 let invocations = 0;

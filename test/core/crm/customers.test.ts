@@ -49,7 +49,7 @@ function updateAt(
   return {
     log,
     update: () =>
-      updateCustomer(crm, ID, FIELDS, now, {
+      updateCustomer(crm, ID, FIELDS, {
         ...(secondsLeft && { secondsLeft }),
         ...(confirmation && { confirmation }),
       }),
@@ -143,7 +143,11 @@ test('does not send or repeat a request if too little time is left', async () =>
   const left = [35, 35, 34];
   const { update } = updateAt(server.url, { secondsLeft: () => left.shift() ?? 0 });
 
-  expect(await update()).toMatchObject({ status: 401, isPostponed: true, error: { name: 'CrmUnavailable' } });
+  expect(await update()).toMatchObject({
+    status: 401,
+    outcome: 'refused',
+    error: { name: 'CrmUnavailable', transient: true },
+  });
 });
 
 test.each([

@@ -141,6 +141,7 @@ test('a 409 to download (stage 3) is ExportNotReady with its status', async () =
   const error = await failureOf(download({ status: 409, text: CANARY }), 'ExportNotReady');
 
   expect(error.message).toContain('POST /leads/exports/{id}/download was answered 409');
+  expect(error.message).toContain(EXPORT_ID);
   expect(error.status).toBe(409);
 });
 
@@ -184,7 +185,7 @@ test.each<[string, unknown]>([
 
   expect(error.transient).toBe(true);
   expect(error.message).toMatch(
-    /^Export [\da-f-]{36} is PROCESSED, but the CRM gave no URL of its file: POST .* was answered 200 /,
+    /^POST .* was answered 200 without the URL of the file, although export [\da-f-]{36} is PROCESSED: /,
   );
 });
 
