@@ -127,6 +127,8 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     [isRefusal, 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. ${addressText(about.answer)}`],
     [isCut, 'unknown', 'CrmUnavailable', unreadText],
     [isNoJson, 'contradiction', 'CrmContractError', (about) => `${unreadText(about)} ${addressText(about.answer)}`],
+    // Perhaps a part of the fields: a run with them would leave out columns.
+    [hasError, 'notTaken', 'CrmContractError', (about) => `${errorText(about)}. ${addressText(about.answer)}`],
   ],
   create: [
     ...COMMON,

@@ -62,3 +62,11 @@ test.each<[string, unknown]>([
 ])('%s in place of the fields is CrmContractError', async (_, answer) => {
   await failureOf(fields(answer), 'CrmContractError');
 });
+
+test.each<[string, unknown]>([
+  ['fields beside an error', { data: LIST, errors: ['partial'] }],
+  ['an error', { error: { code: 'EXPORT_LIMIT' } }],
+  ['success false', { success: false, message: CANARY }],
+])('%s in place of the fields is a CrmContractError that passes', async (_, answer) => {
+  expect(await failureOf(fields(answer), 'CrmContractError')).toMatchObject({ transient: true });
+});
