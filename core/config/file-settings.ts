@@ -23,8 +23,7 @@ export const fileHostsSchema = z
 
 /** With less memory, the heap of V8 is too small for the code of a function. Lambda refuses more than the maximum. */
 export const functionMemory = z.int().min(512).max(10_240);
-/** New accounts allow at most this: https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
-export const NEW_ACCOUNT_MEMORY_MB = 3008;
+/** https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
 export const MEMORY_NOTE = 'A new account allows at most 3008.';
 
 const fileFormat = z.enum(FILE_FORMATS, {

@@ -1,7 +1,6 @@
-import { Annotations, Duration, Size, type Stack } from 'aws-cdk-lib';
+import { Duration, Size, type Stack } from 'aws-cdk-lib';
 import { feedEntities } from '../../core/changes/feed-entities.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { NEW_ACCOUNT_MEMORY_MB } from '../../core/config/file-settings.ts';
 import { RECORDER, type StepName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
@@ -48,7 +47,6 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   ) => new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
-  warnOfMemory(stack, { 'files.memoryMB.download': memoryMB.download, 'files.memoryMB.publish': memoryMB.publish });
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
@@ -70,7 +68,6 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   for (const name of ['CreateExport', 'DownloadFile', 'PublishFile', RECORDER] as const)
     exports.allow(name, steps[name].role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
-  warnOfMemory(stack, { tableMemoryMB });
   const options = streaming(tableMemoryMB);
   const table = { ...bucket, ...hashKey.environment, ...options };
   const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
@@ -82,12 +79,4 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const WriteChanges = step('WriteChanges', size, bucket);
   exports.allow('WriteChanges', WriteChanges.role);
   return { ...steps, WriteTable, WriteChanges };
-}
-
-function warnOfMemory(stack: Stack, settings: Record<string, number>): void {
-  for (const [setting, memoryMB] of Object.entries(settings)) {
-    if (memoryMB <= NEW_ACCOUNT_MEMORY_MB) continue;
-    const text = `${setting} is ${memoryMB}: a new account refuses functions of more than ${NEW_ACCOUNT_MEMORY_MB} MB, and with them the deployment. Have AWS Support raise that limit first, or set ${NEW_ACCOUNT_MEMORY_MB} at most.`;
-    Annotations.of(stack).addWarningV2(`crm-export:memory-${setting}`, text);
-  }
 }
