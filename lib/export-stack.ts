@@ -40,11 +40,7 @@ export class ExportStack extends Stack {
     const { machine } = new ExportWorkflow(this, 'ExportRun', { steps, deployment, key });
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, 'CustomerUpdates', shared) : undefined;
     const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key, ...steps });
-    const watched = {
-      machines: { export: machine, updates: updates?.machine },
-      functions: Object.values({ ...steps, ...updates?.steps }),
-      deadLetterQueue,
-    };
+    const watched = { machines: { export: machine, updates: updates?.machine }, deadLetterQueue };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
     new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, monitoring });
     const dashboard = deployment.dashboard

@@ -46,7 +46,6 @@ export class NightDashboard extends Construct {
         lights(monitoring),
         ...ENTITIES.map((entity) => entityRow(entity, ours, namespaceOf(name))),
         machinesRow(watched),
-        functionsRow(watched),
         lastRow(watched, ours, tableEntities(deployment).length > 0),
       ],
     });
@@ -106,23 +105,6 @@ function machinesRow({ machines }: Watched): IWidget[] {
         width: 24 / all.length,
       }),
   );
-}
-
-function functionsRow({ functions }: Watched): IWidget[] {
-  const graph = (heading: string, metricName: string, statistic: string) =>
-    new GraphWidget({
-      title: heading,
-      left: functions.map(({ functionName: label }) =>
-        awsMetric('AWS/Lambda', metricName, { FunctionName: label }, { statistic, period: HOUR, label }),
-      ),
-      leftYAxis: { min: 0 },
-      width: 8,
-    });
-  return [
-    graph('Functions: longest call', 'Duration', Stats.MAXIMUM),
-    graph('Functions: errors', 'Errors', Stats.SUM),
-    graph('Functions: throttled', 'Throttles', Stats.SUM),
-  ];
 }
 
 /** @param tables whether an entity has tables */

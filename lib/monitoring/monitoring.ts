@@ -25,7 +25,6 @@ import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 /** The resources that the alarms watch. */
 export interface Watched {
   machines: { export: IStateMachine; updates: IStateMachine | undefined };
-  functions: { functionName: string }[];
   deadLetterQueue: IQueue;
 }
 

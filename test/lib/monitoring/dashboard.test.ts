@@ -39,10 +39,10 @@ function metricsIn(widgets: Widget[]) {
 }
 
 describe('the dashboard', () => {
-  test('reads 68 metrics, more than a free dashboard may', () => {
+  test('reads 53 metrics, more than a free dashboard may', () => {
     const plain = bodyOf(synthesise(exampleDeployment({ dashboard: true })));
 
-    expect(metricsIn(plain.widgets).length).toBe(68);
+    expect(metricsIn(plain.widgets).length).toBe(53);
   });
 
   test('is named after the deployment, and its name is an output', () => {
@@ -104,15 +104,12 @@ describe('the dashboard', () => {
     },
   );
 
-  test('continues with runs, functions, tokens, undelivered starts and files', () => {
+  test('continues with runs, tokens, undelivered starts and files', () => {
     const titles = body.widgets.map(titleOf).slice(3 + 3 * ENTITIES.length);
 
     expect(titles).toEqual([
       'Export runs, by day',
       'Customer update runs, by day',
-      'Functions: longest call',
-      'Functions: errors',
-      'Functions: throttled',
       'Tokens: refreshes and lost grants, by day',
       'Starts that were not delivered, and incomplete nights',
       'Files: bytes per second; warnings and changed columns by day',
