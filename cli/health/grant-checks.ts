@@ -59,8 +59,7 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
   if (isDead(item, now)) {
     const since = item.diedAt ? ` since ${item.diedAt}` : '';
-    const lost = state === 'AUTHORIZED' ? ' A new grant was given, but never stored.' : '';
-    return broken(`The grant is dead${since}: ${reason}.${lost}`, authorize);
+    return broken(`The grant is dead${since}: ${reason}.`, authorize);
   }
   if (state === 'STORED') {
     const text = 'According to the ledger, the current token set has a successor, but the secret does not have it.';
@@ -71,7 +70,9 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   const left = deadline - now.getTime();
   const claimedAt = new Date(deadline - LEASE_MS).toISOString();
   if (left < 0) {
-    return warning(endedClaimText(item, claimedAt), `The next run tries again; to try now: ${refreshCommand}.`);
+    const text = `The current token set was claimed at ${claimedAt}, and its holder recorded no result`;
+    const found = item.unanswered > 0 ? unansweredText(item) : text;
+    return warning(`${found}.`, `The next run tries again; to try now: ${refreshCommand}.`);
   }
   if (left <= LEASE_MS + CLOCKS_MS) {
     const text = `The current token set has been claimed since ${claimedAt}: a refresh or an authorization is under way.`;
@@ -84,15 +85,6 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   }
   const advice = `Check whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
   return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
-}
-
-/** What is known of an expired claim: the next run makes a new one. */
-function endedClaimText(item: LedgerItem, claimedAt: string): string {
-  if (item.state === 'AUTHORIZED') {
-    return `The grant that a person gave at ${item.authorizedAt} was never stored; the one before it is used, unless the CRM has ended it.`;
-  }
-  if (item.unanswered > 0) return `${unansweredText(item)}.`;
-  return `The current token set was claimed at ${claimedAt}, and that refresh recorded no result.`;
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {

@@ -23,8 +23,6 @@ const itemSchema = z.object({
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
-  /** When a person authorized again and replaced this token set. */
-  authorizedAt: z._default(z.string(), ''),
   /** Why a token set is dead or was refused, as text for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
@@ -129,9 +127,8 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
     claim: (versionId, owner, now) =>
       claimIf(FREE, versionId, now, { state: 'CLAIMED', owner }, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', now }),
     claimObserved: (versionId, owner, now, seen) => {
-      const claim = { state: 'AUTHORIZED', owner, authorizedAt: new Date(now).toISOString() };
       const more: Values = seen ? { seenState: seen.state, seenOwner: seen.owner } : {};
-      return claimIf(seen ? OBSERVED : ABSENT, versionId, now, claim, more);
+      return claimIf(seen ? OBSERVED : ABSENT, versionId, now, { state: 'AUTHORIZED', owner }, more);
     },
     end: async ({ versionId, owner }, changes) => {
       await set(versionId, changes, OURS, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', ours: owner });
