@@ -9,7 +9,7 @@ export const SET_UP_COMMANDS = {
     // The questions that init asks are the texts of these options.
     takes: (command) =>
       command
-        .option('--crm-url <url>', 'address of the CRM from which all paths of its interface start; ends in /api/v1')
+        .option('--crm-url <url>', 'address of the interface of the CRM; ends in /api/v1')
         .option('--auth-url <url>', 'address of the CRM before /authorize and /oauth/token')
         .option('--time-zone <zone>', 'IANA time zone in which a run gets its date; default: UTC')
         .option('--at <HH:MM>', 'start of the night in that time zone; default: 01:00 UTC')

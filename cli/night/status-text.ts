@@ -100,6 +100,6 @@ export function hoursBetween(time: string, now: string): number {
 }
 
 function ageText(hours: number): string {
-  if (hours < 1) return 'less than 1 h';
+  if (hours < 1) return '<1 h';
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
 }

@@ -3,6 +3,7 @@ import { DescribeExecutionCommand, type SFNClient } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
+import { adviceLines } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -87,7 +88,7 @@ function endText(run: Run, options: TargetOptions): string {
 function failedText(run: Run): string {
   const { entity, date, readers } = run;
   const have = readers && entity ? `\n  ${readersText(readers, entity, date)}` : '';
-  return `${entity}: ${failureText(run)}${have}`;
+  return `${entity}: ${adviceLines(failureText(run)).join('\n  ')}${have}`;
 }
 
 interface FollowOptions {

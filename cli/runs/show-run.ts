@@ -7,7 +7,7 @@ import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { adviceLines, completed } from '../support/completed.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
@@ -91,7 +91,8 @@ function failureOf(shown: ShownRun): string[] {
   const command = makeUp && !cause?.includes(makeUp) ? [`Next: ${makeUp}`] : [];
   return [
     '',
-    ...[failureText(shown), `Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${printableLine(line)}`),
+    ...adviceLines(failureText(shown)).map((line) => `  ${line}`),
+    ...[`Runbook: ${runbook}`, ...have, ...command].map((line) => `  ${printableLine(line)}`),
   ];
 }
 

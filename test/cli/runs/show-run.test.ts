@@ -187,7 +187,7 @@ test('a command in the cause of a run is completed with the options of the perso
   const { stdout } = await cloud.cli('show', 'x', '--region', 'eu-central-1');
 
   expect(stdout).toMatch(
-    /: npx --no -- crm-export authorize --region eu-central-1 --endpoint-url \S+ --deployment test\. No export/,
+    /\n {2}npx --no -- crm-export authorize --region eu-central-1 --endpoint-url \S+ --deployment test\n {2}No export/,
   );
 });
 
