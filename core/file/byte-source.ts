@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -8,11 +7,11 @@ import type { ReadingBudget } from './reading-limits.ts';
 /** The bytes of a stored file. They can be read from any position, any number of times. */
 export interface ByteSource {
   size: number;
-  /** @param to exclusive end */
+  /** Each chunk is valid until the next one is requested. @param to exclusive end */
   read(from: number, to: number): AsyncIterable<Uint8Array>;
 }
 
-const READ_BYTES = 64 * 1024;
+const READ_BYTES = 256 * 1024;
 
 /**
  * Writes unpacked content to the temporary folder, so that it can be read from any position. `close` removes it.
@@ -47,7 +46,18 @@ export function fileSource(path: string, size: number): ByteSource {
   return {
     size,
     async *read(from, to) {
-      if (to > from) yield* createReadStream(path, { start: from, end: to - 1, highWaterMark: READ_BYTES });
+      const file = await open(path);
+      try {
+        const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, to - from));
+        for (let at = from; at < to; ) {
+          const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - at), at);
+          if (bytesRead === 0) return;
+          at += bytesRead;
+          yield buffer.subarray(0, bytesRead);
+        }
+      } finally {
+        await file.close();
+      }
     },
   };
 }
@@ -102,7 +112,7 @@ export async function startOf(source: AsyncIterable<Uint8Array>): Promise<Start>
   while (!ended && bytes < START_BYTES) {
     const { done = false, value } = await rest.next();
     ended = done;
-    if (!done) read.push(value);
+    if (!done) read.push(Buffer.from(value));
     bytes += value?.length ?? 0;
   }
   const all = Buffer.concat(read);

@@ -125,9 +125,11 @@ export class Pieces {
   }
 
   async #more(): Promise<void> {
+    // The next piece may overwrite this one.
+    const first = Buffer.from(this.#first);
     const more = (await this.#bytes.next()).value;
     if (!more) throw new UnreadableFile(CUT);
-    this.#first = Buffer.concat([this.#first, more]);
+    this.#first = Buffer.concat([first, more]);
   }
 
   async close(): Promise<void> {

@@ -298,7 +298,7 @@ class ZipBytes extends RandomAccessReader {
     const to = Math.min(size, position + Math.max(length, BLOCK_BYTES));
     const from = Math.min(position, Math.max(0, to - BLOCK_BYTES));
     const chunks: Uint8Array[] = [];
-    for await (const chunk of this.source.read(from, to)) chunks.push(chunk);
+    for await (const chunk of this.source.read(from, to)) chunks.push(Buffer.from(chunk));
     const block = { from, bytes: Buffer.concat(chunks) };
     if (block.bytes.length !== to - from) throw new RangeError('the source has given too few bytes');
     this.blocks = [...this.blocks.slice(-1), block];

@@ -1,7 +1,7 @@
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import type { Reading } from '../../core/file/read-content.ts';
 
-/** A source that returns bytes in chunks; `reads` records the requested ranges. */
+/** A source that returns bytes in chunks, each in the memory of the one before; `reads` records the requested ranges. */
 export function bytesSource(
   content: string | Uint8Array,
   chunkBytes = 64 * 1024,
@@ -10,7 +10,9 @@ export function bytesSource(
   const bytes = Buffer.from(content);
   async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
     reads.push([from, to]);
-    for (let at = from; at < to; at += chunkBytes) yield bytes.subarray(at, Math.min(to, at + chunkBytes));
+    const chunk = Buffer.alloc(chunkBytes);
+    for (let at = from; at < to; at += chunkBytes)
+      yield chunk.subarray(0, bytes.copy(chunk, 0, at, Math.min(to, at + chunkBytes)));
   }
   return { size: bytes.length, read };
 }
