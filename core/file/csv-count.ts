@@ -1,8 +1,10 @@
 import { type Content, UNSEEN } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import { isErrorText, LOOKED_AT, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
 import { LaterHeaders } from './later-headers.ts';
+import { RegularRecords } from './regular-records.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 
 const QUOTE = 0x22;
@@ -20,8 +22,6 @@ export class CsvCount {
   overhanging = 0;
   /** Rows that look like an error message. */
   errors = 0;
-  /** Records including the header, without titles. */
-  records = 0;
   readonly #csv: Csv;
   readonly #headers: LaterHeaders;
   readonly #wide: Utf16Reader | null;
@@ -29,8 +29,8 @@ export class CsvCount {
   /** Records whose width differs from the first record, and how many of these have values beyond its width. */
   #irregular = 0;
   #longer = 0;
-  /** Width of the last record. Empty extra cells and missing unnamed cells do not count. */
-  #cellsOfLast = 0;
+  /** The last record of another width. Empty extra cells and missing unnamed cells do not count. */
+  #odd = { record: 0, cells: 0 };
   readonly #width: number;
   /** Number of header cells up to the last one with a text. */
   readonly #named: number;
@@ -41,11 +41,10 @@ export class CsvCount {
   readonly #valued = new Set<number>();
   /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
-  #above: number;
+  /** The records that are only counted, once the header was read. */
+  readonly #regular: RegularRecords;
   #recordsBefore = 0;
-  /** The last record of the current block, and the beginning of the last one of the blocks before. */
-  #lastFrom = 0;
-  #lastTo = 0;
+  /** The beginning of the last record of the blocks that have ended. */
   #last = '';
 
   constructor(csv: Csv, expected: Expected) {
@@ -58,11 +57,12 @@ export class CsvCount {
     this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
-    this.#above = csv.rowsAbove;
     const header = headed === false ? [] : first;
     this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
+    const names = this.#headers.filter;
+    this.#regular = new RegularRecords({ separator, width: this.#width, names });
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
-      names: this.#headers.filter,
+      names,
       onBlock: (block) => this.#endBlock(block),
     });
   }
@@ -76,6 +76,11 @@ export class CsvCount {
   end(): { cut: boolean } {
     this.scanner.end();
     return { cut: this.#wide?.cut ?? false };
+  }
+
+  /** Records including the header, without titles. */
+  get records(): number {
+    return Math.max(0, this.scanner.records - this.#csv.rowsAbove);
   }
 
   /** Whether the last row looks like an error message. */
@@ -117,6 +122,10 @@ export class CsvCount {
     };
   }
 
+  get #cellsOfLast(): number {
+    return this.#odd.record === this.records ? this.#odd.cells : this.#width;
+  }
+
   get #broken(): Content['broken'] {
     const { broken, encoding } = this.text;
     if (!broken || encoding !== 'utf-8') return null;
@@ -131,21 +140,22 @@ export class CsvCount {
   }
 
   #add(record: Scanner): void {
-    if (this.#above > 0) {
-      this.#above -= 1;
-      return;
-    }
-    const { from, to, cells, quoted, block } = record;
-    this.records += 1;
-    this.#lastFrom = from;
-    this.#lastTo = to;
-    this.#cellsOfLast = cells === this.#width ? cells : this.#oddWidth(record);
+    const { records } = this;
+    if (records === 0) return;
+    const { from, to, cells, quoted } = record;
+    if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
-    if (this.records === 1) return;
+    if (records > 1) this.#look(record);
+    if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regular = this.#regular;
+  }
+
+  /** Looks at a record below the first one. */
+  #look(record: Scanner): void {
+    const { from, to, cells, block } = record;
     if (this.#headers.mayBe(record))
       this.#headers.look(block.toString('latin1', from, to), () => ({ record: this.#textsOf(record), column: 0 }));
     if (cells === 1 && this.#width > 1) this.#lookInside(record);
-    if (MAY_BEGIN_ERROR[block[from] as number] !== 0) this.#lookForError(record);
+    this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
@@ -165,9 +175,7 @@ export class CsvCount {
   #oddWidth(record: Scanner): number {
     const { cells } = record;
     if (cells < this.#width && cells >= this.#named) return this.#width;
-    let filled = cells;
-    while (filled > this.#width && record.isEmpty(filled - 1)) filled -= 1;
-    if (cells > this.#width && filled === this.#width) {
+    if (cells > this.#width && this.#filledCells(record) <= this.#width) {
       this.overhanging += 1;
       return this.#width;
     }
@@ -177,11 +185,21 @@ export class CsvCount {
   }
 
   #lookForUnnamed(record: Scanner): void {
-    if (!this.#unnamedInside && record.cells <= this.#named) return;
-    for (const place of this.#unnamed) {
-      if (place >= record.cells) return;
-      if (!record.isEmpty(place)) this.#valued.add(place);
+    if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
+    const texts = this.#textsOf(record);
+    for (const place of this.#unnamed) if (texts[place]) this.#valued.add(place);
+  }
+
+  /** Number of cells up to the last one with a byte besides its quotation marks. */
+  #filledCells({ block, from, to, cells }: Scanner): number {
+    const separator = this.#csv.separator.charCodeAt(0);
+    let at = to;
+    for (let filled = cells; filled > 0; filled -= 1) {
+      if (at - from > 1 && block[at - 1] === QUOTE && block[at - 2] === QUOTE) at -= 2;
+      if (at > from && block[at - 1] !== separator) return filled;
+      at -= 1;
     }
+    return 0;
   }
 
   #lookForSplit(record: Uint8Array, splits: Map<string, number>): void {
@@ -193,8 +211,7 @@ export class CsvCount {
   }
 
   #lookForError({ block, from, to }: Scanner): void {
-    const at = block[from] === QUOTE ? from + 1 : from;
-    if (at + 4 > block.length || !BEGINNINGS.has(block.readUInt32LE(at) | LOWER_CASE)) return;
+    if (!mayBeginError(block, from)) return;
     const text = this.#beginning(block, from, to);
     const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
     if (isErrorText(cell)) this.errors += 1;
@@ -214,29 +231,7 @@ export class CsvCount {
       begin.end();
       return this.#recordsBefore + begin.records;
     });
+    if (scanner.records > this.#recordsBefore) this.#last = this.#beginning(block, scanner.from, scanner.to);
     this.#recordsBefore = scanner.records;
-    if (this.#lastTo > 0) this.#last = this.#beginning(block, this.#lastFrom, this.#lastTo);
-    this.#lastTo = 0;
   }
-}
-
-/** Number of bytes of a record that are searched for an error message. */
-const LOOKED_AT = 512;
-/** The first four letters of error messages. */
-const ERROR_BEGINNINGS = [
-  ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
-  ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi', 'abor'],
-  ...['fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '*** ', 'proc'],
-];
-const LOWER_CASE = 0x20202020;
-const BEGINNINGS = new Set(ERROR_BEGINNINGS.map((text) => Buffer.from(text).readUInt32LE() | LOWER_CASE));
-const MAY_BEGIN_ERROR = Uint8Array.from({ length: 256 }, (_, byte) => {
-  const first = ERROR_BEGINNINGS.map((text) => text.charCodeAt(0));
-  return byte === QUOTE || first.includes(byte | 0x20) || first.includes(byte) ? 1 : 0;
-});
-const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
-
-function isErrorText(cell: string): boolean {
-  return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));
 }

@@ -3,7 +3,7 @@ import { CsvCount } from './csv-count.ts';
 import type { Csv } from './csv-start.ts';
 import { isWide } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
-import { LINE_BREAKS } from './scanner.ts';
+import { LINE_BREAKS } from './regular-records.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /** The facts about a CSV file that was read to its end. */

@@ -140,15 +140,17 @@ export function foldedRecord(cells: readonly string[]): string {
 }
 
 const DOT = '.'.charCodeAt(0);
-/** The code of a byte that only decoding can fold. */
-export const UNSURE = -1;
+/** The weight of a byte that only decoding can fold, and of a dot: more than the sum of other weights in a usual cell. */
+export const UNSURE = 1 << 20;
 export const MASK = 0xffff;
 /** A path has at most 80 characters. */
 const MOST_PARTS = 80;
 /** What a cell may name: a column; a left-out or hashed column; or it has no text. */
-export const NAMED = 1;
-export const COVERED = 2;
-const EMPTY = 4;
+export const NAMED = 2;
+export const COVERED = 4;
+export const EMPTY = 1;
+/** A cell that may name a column counts twice, an empty one once: a header has at least as many points as cells. */
+export const POINTS = NAMED | EMPTY;
 /** Encodes texts of a sheet. A text that does not fit may name any column. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
@@ -187,7 +189,7 @@ export class NameFilter {
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] as number;
       const weight = this.weights[byte] as number;
-      if (weight >= 0) total = (total + weight) | 0;
+      if (weight < UNSURE) total = (total + weight) | 0;
       else if (byte !== DOT) return NAMED | COVERED;
       else if (parts < MOST_PARTS) {
         bits |= this.#bitsOfRuns(parts, total);
@@ -204,9 +206,9 @@ export class NameFilter {
     for (const text of texts) {
       const long = text.length * 3 > SCRATCH.length;
       const bits = long ? NAMED | COVERED : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
-      counts.named += bits & NAMED;
-      counts.empty += bits >> 2;
-      counts.covered ||= (bits & COVERED) > 0;
+      if ((bits & NAMED) > 0) counts.named += 1;
+      if ((bits & EMPTY) > 0) counts.empty += 1;
+      if ((bits & COVERED) > 0) counts.covered = true;
     }
     return counts;
   }
@@ -226,7 +228,7 @@ export class NameFilter {
     const letters = folded(text);
     if (letters === '') return;
     const bytes = this.#decoder === 'windows-1255' ? windows1255(letters) : Buffer.from(letters);
-    const sum = bytes.reduce((total, byte) => total + Math.max(0, this.weights[byte] as number), 0);
+    const sum = bytes.reduce((total, byte) => total + ((this.weights[byte] as number) % UNSURE), 0);
     this.known[sum & MASK] = (this.known[sum & MASK] as number) | bits;
   }
 

@@ -1,4 +1,5 @@
-import { COVERED, MASK, NAMED, type NameFilter, UNSURE } from './later-headers.ts';
+import { COVERED, EMPTY, NAMED, type NameFilter } from './later-headers.ts';
+import { LINE_BREAKS, type RegularRecords } from './regular-records.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /**
@@ -16,30 +17,30 @@ const QUOTE = 0x22;
 /** The DOS end-of-file mark. */
 const END_MARK = 0x1a;
 
-/** Codes of the bytes that end a cell or a record. Other bytes have a weight or `UNSURE`. */
-const SEPARATES = -2;
-const ENDS_LF = -3;
-const ENDS_CR = -4;
+/** Codes of the bytes that end a cell or a record. Other bytes have the code 0. */
+const SEPARATES = 1;
+const ENDS_LF = 2;
+const ENDS_CR = 3;
 
 /** Results besides the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
 
-/** The bits of `Scanner.lineBreaks`. */
-export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
-
 const BLOCK_BYTES = 128 * 1024;
 /** Stops a file with an unclosed quotation mark before it fills the memory. */
 const LARGEST_RECORD = 16 * 1024 * 1024;
-/** A line break and a quotation mark after the bytes of a block, so that the loops need no check for its end. */
-const SENTINELS = 2;
+/**
+ * Room after the bytes of a block: for a line break and a quotation mark, so that the loops need no check for its end,
+ * and for the first letters of a record that are compared.
+ */
+const SENTINELS = 8;
 /** The most bytes of end-of-file marks and line breaks after the last record. */
 const LONGEST_END = 4096;
 
 interface Options {
   /** Receives the bytes of whole records, after each of these records was reported. */
   onBlock?: (block: Buffer) => void;
-  /** Counts the cells that may name a column. */
+  /** Finds the cells that may name a column. */
   names?: NameFilter;
 }
 
@@ -54,10 +55,10 @@ export class Scanner {
   /** Cells that may name a column, cells without text, and whether a cell may name a left-out or hashed column. */
   named = 0;
   empty = 0;
-  get covered(): boolean {
-    return (this.#bits & COVERED) > 0;
-  }
+  covered = false;
 
+  /** Records that are only counted, from now on. */
+  regular: RegularRecords | undefined;
   /** Records end with CR; `null` before the first line break. */
   breaksAtCr: boolean | null = null;
   lineBreaks = 0;
@@ -76,27 +77,18 @@ export class Scanner {
   /** The text ends inside quotation marks. */
   endsQuoted = false;
 
-  readonly #codes: Int32Array;
-  readonly #weights: Int32Array;
-  readonly #known: Uint8Array;
+  readonly #codes = new Uint8Array(256);
   readonly #onRecord: (record: Scanner) => void;
   readonly #options: Options;
-  /** The end of each cell of the record. */
-  #ends = new Int32Array(BLOCK_BYTES);
   #filled = 0;
-  /** The sum of the weights of a quoted part, and all their signs. */
-  #sum = 0;
-  #signs = 0;
-  #bits = 0;
+  /** The end of the current cell. */
+  #end = 0;
   #strayQuotes = 0;
   #strayBreaks = 0;
   #beforeQuote = 0;
   #lineBreak = 0;
 
   constructor(separator: Separator, onRecord: (record: Scanner) => void, options: Options = {}) {
-    this.#weights = options.names?.weights ?? new Int32Array(256);
-    this.#known = options.names?.known ?? new Uint8Array(MASK + 1);
-    this.#codes = Int32Array.from(this.#weights);
     this.#codes[LF] = ENDS_LF;
     this.#codes[CR] = ENDS_CR;
     this.#codes[separator.charCodeAt(0)] = SEPARATES;
@@ -127,14 +119,8 @@ export class Scanner {
   end(): void {
     const marks = this.#endMarks();
     if (marks !== -1) this.#filled = marks;
+    this.endsQuoted = false;
     this.#read(this.#filled, true);
-  }
-
-  /** Whether a cell of the record has no byte besides its quotation marks. */
-  isEmpty(place: number): boolean {
-    const from = place === 0 ? this.from : (this.#ends[place - 1] as number) + 1;
-    const length = (this.#ends[place] as number) - from;
-    return length === 0 || (length === 2 && this.block[from] === QUOTE);
   }
 
   get #capacity(): number {
@@ -149,7 +135,6 @@ export class Scanner {
     const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
     larger.set(this.block.subarray(0, this.#filled));
     this.block = larger;
-    this.#ends = new Int32Array(larger.length);
   }
 
   /** Start of the end-of-file marks and line breaks at the end of the bytes; -1 = there are none. */
@@ -181,16 +166,32 @@ export class Scanner {
   #scan(end: number, last: boolean): number {
     let from = 0;
     while (from < end) {
-      const next = this.#find(this.block, from, end, last);
+      from = this.#skipRegular(from, end);
+      const next = from < end ? this.#find(this.block, from, end, last) : NOT_ENDED;
       if (next === NOT_ENDED) break;
-      if (this.to > from) this.#take();
+      if (this.#end > from) this.#take(from);
       else if (this.records > 0) this.emptyLines += 1;
       from = next;
     }
     return from;
   }
 
-  #take(): void {
+  #skipRegular(from: number, end: number): number {
+    const { regular, breaksAtCr } = this;
+    if (!regular || breaksAtCr === null) return from;
+    const next = regular.skip(this.block, from, end, breaksAtCr);
+    if (regular.records === 0) return from;
+    this.records += regular.records;
+    this.lineBreaks |= regular.lineBreaks;
+    this.endsWithBreak = true;
+    this.from = regular.from;
+    this.to = regular.to;
+    return next;
+  }
+
+  #take(from: number): void {
+    this.from = from;
+    this.to = this.#end;
     this.strayBreaks += this.#strayBreaks;
     this.strayBreaksBeforeQuote += this.#beforeQuote;
     this.strayQuotes += this.#strayQuotes;
@@ -202,20 +203,17 @@ export class Scanner {
 
   /** Reads a record cell by cell. @returns the start of the next record */
   #find(block: Buffer, from: number, end: number, last: boolean): number {
-    this.from = from;
     this.cells = 0;
     this.quoted = 0;
     this.named = 0;
     this.empty = 0;
-    this.#bits = 0;
+    this.covered = false;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
     this.#beforeQuote = 0;
     this.#lineBreak = 0;
     let next = GO_ON;
-    for (let start = from; next === GO_ON; start = this.to + 1) {
-      this.#sum = 0;
-      this.#signs = 0;
+    for (let start = from; next === GO_ON; start = this.#end + 1) {
       const at = block[start] === QUOTE ? this.#skipQuoted(block, start, end) : start;
       if (at >= end && at > start && !last) return NOT_ENDED;
       next = this.#skipPlain(block, start, Math.min(at, end), end, last);
@@ -230,71 +228,44 @@ export class Scanner {
    */
   #skipPlain(block: Buffer, start: number, from: number, end: number, last: boolean): number {
     const codes = this.#codes;
-    const ends = this.#ends;
     let next = GO_ON;
     let begin = start;
-    let at = from;
-    let sum = this.#sum;
-    let signs = this.#signs;
-    let { cells, named, empty } = this;
-    let bits = 0;
-    for (;;) {
+    for (let at = from; ; at += 1) {
       let code = codes[block[at] as number] as number;
-      while (code >= 0) {
-        sum = (sum + code) | 0;
+      while (code === 0) {
         at += 1;
         code = codes[block[at] as number] as number;
       }
-      if (code < SEPARATES) next = this.#atBreak(block, at, end, last, code);
+      if (code !== SEPARATES) next = this.#atBreak(block, at, end, last, code);
       if (code === SEPARATES || next !== GO_ON) {
-        const found = this.#bitsOf(signs, sum, begin, at);
-        named += found & NAMED;
-        empty += found >> 2;
-        bits |= found;
-        ends[cells] = at;
-        cells += 1;
+        this.#endCell(begin, at);
         begin = at + 1;
-        if (next !== GO_ON || block[begin] === QUOTE) break;
-        sum = 0;
-        signs = 0;
-      } else if (code === UNSURE) signs = UNSURE;
-      at += 1;
+        if (next !== GO_ON || block[begin] === QUOTE) return next;
+      }
     }
-    this.to = at;
-    this.cells = cells;
-    this.named = named;
-    this.empty = empty;
-    this.#bits |= bits;
-    return next;
+  }
+
+  #endCell(begin: number, end: number): void {
+    this.#end = end;
+    this.cells += 1;
+    const bits = this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
+    if ((bits & NAMED) > 0) this.named += 1;
+    if ((bits & EMPTY) > 0) this.empty += 1;
+    if ((bits & COVERED) > 0) this.covered = true;
   }
 
   /** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */
   #skipQuoted(block: Buffer, start: number, end: number): number {
-    const weights = this.#weights;
-    let at = start + 1;
-    for (;;) {
-      let byte = block[at] as number;
-      while (byte !== QUOTE) {
-        const weight = weights[byte] as number;
-        this.#sum = (this.#sum + weight) | 0;
-        this.#signs |= weight;
-        at += 1;
-        byte = block[at] as number;
-      }
+    let at = start;
+    do {
       at += 1;
-      if (at >= end || block[at] !== QUOTE) break;
+      while (block[at] !== QUOTE) at += 1;
       at += 1;
-    }
+    } while (at < end && block[at] === QUOTE);
     this.quoted += 1;
     this.endsQuoted = at > end;
-    if (at < end && (this.#codes[block[at] as number] as number) > SEPARATES) this.#strayQuotes += 1;
+    if (at < end && this.#codes[block[at] as number] === 0) this.#strayQuotes += 1;
     return at;
-  }
-
-  /** What a cell may name. */
-  #bitsOf(signs: number, sum: number, begin: number, end: number): number {
-    if (signs >= 0) return this.#known[sum & MASK] as number;
-    return this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
   }
 
   #atBreak(block: Buffer, at: number, end: number, last: boolean, code: number): number {

@@ -1,8 +1,13 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { fieldIndex } from '../../../core/columns/header.ts';
+import { mayBeginError } from '../../../core/file/error-text.ts';
+import { LaterHeaders } from '../../../core/file/later-headers.ts';
+import { RegularRecords } from '../../../core/file/regular-records.ts';
 import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts';
 import { plainCsv } from '../../support/plain-csv.ts';
+import { reading } from '../../support/reading.ts';
 import { runs } from '../../support/runs.ts';
 
 /** The result of the scanner for a text that arrives in pieces. */
@@ -189,4 +194,81 @@ test('reads a record of 15 MiB, and refuses one of 17 MiB', () => {
 
   expect(scanOf(`id,name\n1,"${long}"\n`).records[1]?.[1]?.length).toBe(long.length);
   expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
+});
+
+const { expected } = reading({ expected: { excepted: [{ name: 'secret', label: 'סוד' }] } });
+const headers = new LaterHeaders(expected, fieldIndex(expected), ['id', 'name'], 'utf-8');
+const usual = fc.constantFrom('1,a\n', '2,"b"\n', '3,"c""d"\n', '4,"e\nf"\n', ',g\n', '5,h.i@j.example\n', '6,é\n');
+const special = fc.constantFrom(
+  ...[
+    'name,id\n',
+    'ID,Name\n',
+    'a.name,"i"d\n',
+    'סוד,1\n',
+    'x.secret,7\n',
+    ',\n',
+    '"",""\n',
+    'error,x\n',
+    '"Exception, y",1\n',
+  ],
+  ...[
+    '1\n',
+    '1,2,3\n',
+    '1,2,\n',
+    '\n',
+    '1,"a"b\n',
+    '1,a\r\n',
+    '1,a\rb\n',
+    '\nb,1\n',
+    '1,a\r"b"\n',
+    '1,\x1a\n',
+    '"',
+    '1,"\n',
+    '1,a',
+  ],
+);
+const rows = fc
+  .tuple(
+    fc.array(fc.oneof({ weight: 4, arbitrary: usual }, special), { maxLength: 40 }),
+    fc.constantFrom('\n', '\r\n', '\r'),
+  )
+  .map(([parts, end]) => ['id,name\n', ...parts].map((part) => part.replace(/\n$/, end)).join(''));
+
+/** The counts of a text, and the records that are reported, if regular records are only counted, or if none are. */
+function countsOf(text: string, skips: boolean, cuts: readonly number[]) {
+  const reported: { number: number; special: boolean }[] = [];
+  const regular = skips ? new RegularRecords({ separator: ',', width: 2, names: headers.filter }) : undefined;
+  const onRecord = (record: Scanner) => {
+    const { cells, block, from, to, records: number, quoted } = record;
+    const isEmpty = to - from - cells + 1 === 2 * quoted;
+    const isSpecial = cells !== 2 || headers.mayBe(record) || isEmpty || mayBeginError(block, from);
+    reported.push({ number, special: isSpecial });
+    record.regular = regular;
+  };
+  const scanner = new Scanner(',', onRecord, { names: headers.filter });
+  const bytes = Buffer.from(text);
+  const ends = [...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+  for (const [place, end] of ends.entries()) {
+    scanner.push(bytes.subarray(ends[place - 1] ?? 0, end));
+    scanner.flush();
+  }
+  scanner.end();
+  const { records, lineBreaks, emptyLines, strayBreaks, strayBreaksBeforeQuote, strayQuotes } = scanner;
+  const { endMarkInside, endsWithBreak, endsQuoted, from, to } = scanner;
+  const counts = { records, lineBreaks, emptyLines, strayBreaks, strayBreaksBeforeQuote, strayQuotes };
+  const last = cuts.length === 0 ? { from, to } : { length: to - from };
+  return { counts: { ...counts, ...last, endMarkInside, endsWithBreak, endsQuoted }, reported };
+}
+
+test('counts regular records as it counts others, and reports each record that a rule needs', () => {
+  fc.assert(
+    fc.property(rows, places, (text, cuts) => {
+      const all = countsOf(text, false, cuts);
+      const some = countsOf(text, true, cuts);
+
+      expect(some.counts).toEqual(all.counts);
+      expect(some.reported.filter(({ special }) => special)).toEqual(all.reported.filter(({ special }) => special));
+    }),
+    { numRuns: runs(1000) },
+  );
 });

@@ -1,0 +1,40 @@
+/** Recognises the text of an error where a file should have a row. */
+
+const QUOTE = 0x22;
+
+/** The first four letters of error messages. */
+const BEGINNINGS = new Set(
+  [
+    ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
+    ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi'],
+    ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- '],
+    ...['*** ', 'proc'],
+  ].map((text) => inLowerCase(Buffer.from(text).readUInt32LE())),
+);
+/** Whether two bytes begin one of them. */
+const FIRST_TWO = new Uint8Array(1 << 16);
+const firstTwo = new Set([...BEGINNINGS].map((letters) => letters & 0xffff));
+for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
+  if (firstTwo.has(inLowerCase(bytes) & 0xffff)) FIRST_TWO[bytes] = 1;
+}
+
+const ERROR_TEXT =
+  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+
+/** Number of bytes of a record that are searched for an error message. */
+export const LOOKED_AT = 512;
+
+export function isErrorText(cell: string): boolean {
+  return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));
+}
+
+/** Whether a record may begin with the text of an error. @param block at least five bytes after `from` */
+export function mayBeginError(block: Buffer, from: number): boolean {
+  const at = block[from] === QUOTE ? from + 1 : from;
+  const two = (block[at] as number) | ((block[at + 1] as number) << 8);
+  return FIRST_TWO[two] === 1 && BEGINNINGS.has(inLowerCase(block.readUInt32LE(at)));
+}
+
+function inLowerCase(letters: number): number {
+  return letters | 0x20202020;
+}

@@ -1,0 +1,146 @@
+import { mayBeginError } from './error-text.ts';
+import { MASK, NAMED, type NameFilter, POINTS, UNSURE } from './later-headers.ts';
+
+/** Passes over the records of a CSV file that no rule needs to look at: nearly all of most files. */
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+
+/** Codes of the bytes that end a cell, a record or a quoted part. Other bytes have a weight. */
+const SEPARATES = -1;
+const ENDS_LF = -2;
+const ENDS_CR = -3;
+const CLOSES = -4;
+
+/** The bits of the kinds of line breaks. */
+export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
+
+/**
+ * The codes of the bytes outside and inside quotation marks, and what a cell may name by the sum of its codes. V8 reads
+ * a table that is a constant of its module half again as fast as a member of an object.
+ */
+const PLAIN = new Int32Array(256);
+const QUOTED = new Int32Array(256);
+const KNOWN = new Uint8Array(MASK + 1);
+/** Whose tables these are. */
+let loaded: RegularRecords | undefined;
+/** The sum of the weights of the current cell. */
+let sum = 0;
+
+/** The sum of a longer cell could be too large. */
+const LONGEST_SUMMED = 1000;
+
+interface Options {
+  separator: string;
+  /** Number of cells. */
+  width: number;
+  names: NameFilter;
+}
+
+/**
+ * Passes over regular records. They have the width of the file and its usual line break, do not begin like the text of
+ * an error, and most of their cells with a text cannot name a column.
+ */
+export class RegularRecords {
+  /** The number of records that the last call of `skip` has passed, and the position of the last of them. */
+  records = 0;
+  from = 0;
+  to = 0;
+  /** The line breaks of all regular records. */
+  lineBreaks = 0;
+  readonly #options: Options;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  /**
+   * @param block has a line break and a quotation mark at `end`
+   * @param breaksAtCr records end with CR
+   * @returns the start of the first record that is not regular
+   */
+  skip(block: Buffer, start: number, end: number, breaksAtCr: boolean): number {
+    if (loaded !== this) this.#load();
+    const { width } = this.#options;
+    let from = start;
+    this.records = 0;
+    while (from < end && !mayBeginError(block, from)) {
+      const to = endOf(block, from, end, width);
+      const kind = to === end ? 0 : breakAt(block, to, end, breaksAtCr);
+      if (kind === 0) break;
+      this.lineBreaks |= kind;
+      this.records += 1;
+      this.from = from;
+      this.to = to;
+      from = to + (kind === LINE_BREAKS.crlf ? 2 : 1);
+    }
+    return from;
+  }
+
+  #load(): void {
+    const { separator, names } = this.#options;
+    PLAIN.set(names.weights);
+    QUOTED.set(names.weights);
+    KNOWN.set(names.known);
+    QUOTED[QUOTE] = CLOSES;
+    PLAIN[LF] = ENDS_LF;
+    PLAIN[CR] = ENDS_CR;
+    PLAIN[separator.charCodeAt(0)] = SEPARATES;
+    loaded = this;
+  }
+}
+
+/** @returns the end of a record; the end of the block if the record is not regular */
+function endOf(block: Buffer, from: number, end: number, width: number): number {
+  let at = from - 1;
+  let cells = 0;
+  let points = 0;
+  do {
+    const begin = at + 1;
+    at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipPlain(block, begin);
+    const isExact = sum < UNSURE && at - begin <= LONGEST_SUMMED;
+    points += isExact ? (KNOWN[sum & MASK] as number) & POINTS : NAMED;
+    cells += 1;
+  } while (PLAIN[block[at] as number] === SEPARATES);
+  return cells === width && points < cells ? at : end;
+}
+
+/** The kind of the line break that ends a record; 0 if it is not the usual one. */
+function breakAt(block: Buffer, at: number, end: number, breaksAtCr: boolean): number {
+  if (block[at] === LF) return breaksAtCr ? 0 : LINE_BREAKS.lf;
+  if (breaksAtCr) return LINE_BREAKS.cr;
+  return block[at + 1] === LF && at + 1 < end ? LINE_BREAKS.crlf : 0;
+}
+
+/** The end of a cell. */
+function skipPlain(block: Buffer, from: number): number {
+  let total = 0;
+  let at = from;
+  let code = PLAIN[block[at] as number] as number;
+  while (code >= 0) {
+    total = (total + code) | 0;
+    at += 1;
+    code = PLAIN[block[at] as number] as number;
+  }
+  sum = total;
+  return at;
+}
+
+/** The end of a cell in quotation marks; `end` if text follows the marks, or they do not close. */
+function skipQuoted(block: Buffer, from: number, end: number): number {
+  let total = 0;
+  let at = from;
+  do {
+    let code = QUOTED[block[at] as number] as number;
+    while (code >= 0) {
+      total = (total + code) | 0;
+      at += 1;
+      code = QUOTED[block[at] as number] as number;
+    }
+    at += 2;
+  } while (at <= end && block[at - 1] === QUOTE);
+  sum = total;
+  at -= 1;
+  return at < end && (PLAIN[block[at] as number] as number) < 0 ? at : end;
+}
