@@ -3,7 +3,8 @@ import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import type { Content } from '../gate/facts.ts';
 import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
-import { cellsOf, Scanner, type Separator } from './scanner.ts';
+import { cellsOf, MOST_CELLS, Scanner, type Separator } from './scanner.ts';
+import { UnreadableFile } from './unreadable-file.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
@@ -58,7 +59,7 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const markup = OTHER_GRAMMAR.test(start.text.slice(line.length));
   const found = SEPARATORS.filter((separator) => line === '' || separator === named).map((separator) => ({
     separator,
-    records: firstRecords(body, separator, FIRST_RECORDS, complete),
+    ...firstRecords(body, separator, FIRST_RECORDS, complete),
     rowsAbove: 0,
   }));
   const best = headerless ? undefined : withHeader(found, index, markup);
@@ -66,7 +67,7 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const accepted = best ?? wide[0];
   if (!accepted) {
     const open = !complete && !markup;
-    return { open, looks: shapeText(headOf(widest(found)), index, open) };
+    return { open, looks: shapeText(found, index, open) };
   }
   const alone = best !== undefined || wide.length === 1;
   const first = headOf(accepted);
@@ -87,6 +88,8 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   };
 }
 
+const TOO_WIDE = `text with a record of more than ${MOST_CELLS.toLocaleString('en-US')} fields`;
+
 /** Bytes before the first record: byte order marks and a line that names the separator. */
 export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparatorLine: boolean): number {
   const [line = ''] = (hasSeparatorLine && SEPARATOR_LINE.exec(text)) || [];
@@ -99,7 +102,9 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
   return named ?? (markup ? undefined : widest(found.flatMap((each) => belowTitles(each, index) ?? [])));
 }
 
-function shapeText(cells: readonly string[], { isListed, width }: FieldIndex, open: boolean): string {
+function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): string {
+  if (found.some(({ tooWide }) => tooWide)) return TOO_WIDE;
+  const cells = headOf(widest(found));
   if (cells.length === 0) return open ? 'text whose first record never ends' : 'text without a single record';
   const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
   const listed = cells.filter(isListed).length;
@@ -108,8 +113,9 @@ function shapeText(cells: readonly string[], { isListed, width }: FieldIndex, op
 
 interface Candidate {
   separator: Separator;
-  /** The first records that have ended. */
+  /** The first records that have ended; none if one of them has too many cells. */
   records: string[][];
+  tooWide: boolean;
   /** Titles above the header. */
   rowsAbove: number;
 }
@@ -225,17 +231,27 @@ const FIRST_PIECE = 4096;
  * The first records of a text that have ended.
  * @param complete whether `bytes` is the whole text, so that its end also ends a record
  */
-function firstRecords(bytes: Buffer, separator: Separator, most: number, complete: boolean): string[][] {
+function firstRecords(
+  bytes: Buffer,
+  separator: Separator,
+  most: number,
+  complete: boolean,
+): Pick<Candidate, 'records' | 'tooWide'> {
   const found: string[][] = [];
   const scanner = new Scanner(separator, ({ block, from, to, quoted }) => {
     if (found.length < most) found.push(cellsOf(block.toString('utf8', from, to), separator, quoted > 0));
   });
   let at = 0;
-  for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
-    scanner.push(bytes.subarray(at, at + piece));
-    scanner.flush();
-    at += piece;
+  try {
+    for (let piece = FIRST_PIECE; at < bytes.length && found.length < most; piece = at) {
+      scanner.push(bytes.subarray(at, at + piece));
+      scanner.flush();
+      at += piece;
+    }
+    if (complete) scanner.end();
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    return { records: [], tooWide: true };
   }
-  if (complete) scanner.end();
-  return found;
+  return { records: found, tooWide: false };
 }

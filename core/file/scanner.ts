@@ -29,6 +29,8 @@ const NOT_ENDED = 0;
 const BLOCK_BYTES = 128 * 1024;
 /** Stops a file with an unclosed quotation mark before it fills the memory. */
 const LARGEST_RECORD = 16 * 1024 * 1024;
+/** Each cell of a record that is decoded takes memory, also if it is empty. */
+export const MOST_CELLS = 100_000;
 /**
  * Room after the bytes of a block: for a line break and a quotation mark, so that the loops need no check for its end,
  * and for the first letters of a record that are compared.
@@ -96,7 +98,7 @@ export class Scanner {
     this.#options = options;
   }
 
-  /** @throws UnreadableFile for a record that is too large */
+  /** @throws UnreadableFile for a record of too many bytes or cells */
   push(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       if (this.#filled === this.#capacity) this.#grow();
@@ -129,8 +131,7 @@ export class Scanner {
 
   #grow(): void {
     if (this.#capacity >= LARGEST_RECORD) {
-      const most = `${LARGEST_RECORD / 1024 / 1024} MiB`;
-      throw new UnreadableFile(`has a record of more than ${most}, its record ${this.records + 1}`);
+      this.#refuse(`${LARGEST_RECORD / 1024 / 1024} MiB`);
     }
     const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
     larger.set(this.block.subarray(0, this.#filled));
@@ -189,7 +190,12 @@ export class Scanner {
     return next;
   }
 
+  #refuse(most: string): never {
+    throw new UnreadableFile(`has a record of more than ${most}, its record ${this.records + 1}`);
+  }
+
   #take(from: number): void {
+    if (this.cells > MOST_CELLS) this.#refuse(`${MOST_CELLS.toLocaleString('en-US')} cells`);
     this.from = from;
     this.to = this.#end;
     this.strayBreaks += this.#strayBreaks;

@@ -10,11 +10,11 @@ const below = (row: string) => `id,name\n${ROWS}${row}\n`;
 
 /** The largest header is 1 MiB with the record after it. */
 test.each<[string, number, (size: number) => string | Uint8Array]>([
-  ['nameless columns', 400_000, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
-  ['columns of one name', 50_000, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
+  ['nameless columns', 40_000, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
+  ['columns of one name', 40_000, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
   ['columns with long paths', 1000, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
   ['records of one character', 500_000, (size) => `id\n${'a\n'.repeat(size)}`],
-  ['names in one record', 2_500_000, (size) => below('id,'.repeat(size))],
+  ['names in one record', 40_000, (size) => below('id,'.repeat(size))],
   ['characters with the code 0', 2_000_000, (size) => below('a\0'.repeat(size))],
   ['dots in rows', 800_000, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
   [

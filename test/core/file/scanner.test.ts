@@ -196,6 +196,13 @@ test('reads a record of 15 MiB, and refuses one of 17 MiB', () => {
   expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
 });
 
+test('reads a record of 100,000 cells, and refuses one of more', () => {
+  expect(scanOf(`id,name\n${','.repeat(99_999)}\n`).records[1]).toHaveLength(100_000);
+  expect(() => scanOf(`id,name\n${','.repeat(100_000)}\n`)).toThrow(
+    'a record of more than 100,000 cells, its record 2',
+  );
+});
+
 const { expected } = reading({ expected: { excepted: [{ name: 'secret', label: 'סוד' }] } });
 const headers = new LaterHeaders(expected, fieldIndex(expected), ['id', 'name'], 'utf-8');
 const usual = fc.constantFrom('1,a\n', '2,"b"\n', '3,"c""d"\n', '4,"e\nf"\n', ',g\n', '5,h.i@j.example\n', '6,é\n');
