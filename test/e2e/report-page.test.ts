@@ -158,17 +158,24 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(browser.complaints).toEqual([]);
   });
 
-  test('the keyboard reaches the grid, opens a cell with Enter and returns with Escape', async () => {
-    await open();
-    await tabToGrid();
-    const cell = await focused();
-    expect(await at('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
-    await press('Enter');
-    expect(await opened()).toEqual([cell]);
-    await press('Escape');
-    expect(await opened()).toEqual([]);
-    expect(await focused()).toBe(cell);
-  });
+  test.each(['Escape', 'the button Close'])(
+    'the keyboard opens a cell with Enter, and returns to it with %s',
+    async (way) => {
+      await open();
+      await tabToGrid();
+      const cell = await focused();
+      expect(await at('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+      await press('Enter');
+      expect(await opened()).toEqual([cell]);
+      if (way !== 'Escape') {
+        await press('Tab');
+        expect(await at('document.activeElement.textContent')).toBe('Close');
+      }
+      await press(way === 'Escape' ? 'Escape' : 'Enter');
+      expect(await opened()).toEqual([]);
+      expect(await focused()).toBe(cell);
+    },
+  );
 
   test('a screen reader gets headings, tables with captions, and pictures with names', async () => {
     await open();
