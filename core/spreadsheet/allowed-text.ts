@@ -1,4 +1,4 @@
-import type { Attributes, XmlHandler } from './xml.ts';
+import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
 
 /**
  * What a workbook may contain if columns are left out. Each line names an element, indented below its parent, and its
@@ -26,7 +26,10 @@ workbook conformance Ignorable
   sheet name sheetId state id
  definedNames
   definedName # name localSheetId hidden
- calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc`,
+ calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc
+ extLst
+  ext uri
+   extCalcPr stringRefSyntax`,
   sheet: `
 worksheet Ignorable uid
  sheetPr syncHorizontal syncVertical syncRef transitionEvaluation transitionEntry published codeName filterMode enableFormatConditionsCalculation
@@ -157,7 +160,7 @@ const WORDS = new Set(
   macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
   externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
-  apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice openpyxl openspout openxml phpexcel phpspreadsheet poi
+  apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi
   rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
   records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
@@ -178,6 +181,8 @@ const FORMAL = whole(
   TIME,
   String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
 );
+/** Header and footer of each page that LibreOffice prints: the name of the sheet, and the number of the page. */
+const USUAL_HEADER = /^&C(?:&"(?:Times New Roman|Arial),Regular"&1[0-2])?(?:&A|(?:Page|עמוד) &P)$/;
 /** Attributes may also contain cell ranges, colours, ids and namespace prefixes. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
@@ -326,14 +331,15 @@ export class AllowedText implements XmlHandler {
     this.#text = '';
     if (text === '') return;
     const rule = this.#rule;
-    if (rule && !(rule.text && (rule.name === 't' || this.#isAllowed(text)))) this.#report(rule.name);
+    const holds = rule?.text ? rule.name === 't' || this.#isAllowed(text) : USUAL_HEADER.test(text);
+    if (rule && !holds) this.#report(rule.name);
   }
 
   #judgeAttributes({ attributes: allowed, any }: Rule, element: string, attributes: Attributes): void {
     for (const name in attributes) {
       const value = attributes[name] ?? '';
       if (any && name === 'formatCode' && hasLongText(value)) this.#report(name);
-      const listed = any || allowed.has(name) || isPrefix(name) || allowed.has(localName(name));
+      const listed = any || allowed.has(name) || name === 'xmlns' || (isUsualPrefix(name) && isListed(name, allowed));
       const holds = any || (listed && this.#isAllowedAttribute(element, name, value));
       if (!holds) this.#report(listed && name === 'TargetMode' ? name : element);
     }
@@ -376,8 +382,7 @@ export class AllowedText implements XmlHandler {
   }
 }
 
-const localName = (name: string) => name.slice(name.indexOf(':') + 1);
-const isPrefix = (name: string) => name === 'xmlns' || name.startsWith('xmlns:');
+const isListed = (name: string, allowed: Set<string>) => name.startsWith('xmlns:') || allowed.has(localName(name));
 
 /** A quick test for the places of cells and rows, which are all different. */
 const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;

@@ -9,7 +9,7 @@ export interface XmlHandler {
   close?(name: string, depth: number): void;
   /** One text may arrive in several pieces. @returns whether the text belongs to the handler */
   text?(text: string): boolean;
-  /** A comment or a processing instruction, which is not part of the content. */
+  /** A comment, a processing instruction, or an unusual prefix, which are not part of the content. */
   aside?(): void;
 }
 
@@ -33,11 +33,13 @@ export class XmlReader {
 
   /** @param others receives the same events, but only the texts that do not belong to `handler` */
   constructor(handler: XmlHandler, others?: XmlHandler) {
+    const onAside = () => (others ?? handler).aside?.();
     this.parser.on('opentag', ({ name, attributes }) => {
       this.depth += 1;
       this.held = 0;
       if (this.depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
       const local = localName(name);
+      if (local !== name && !isUsualPrefix(name)) onAside();
       handler.open(local, this.depth, attributes);
       others?.open(local, this.depth, attributes);
     });
@@ -55,7 +57,6 @@ export class XmlReader {
     const onText = (text: string) => {
       if (!handler.text?.(text)) others?.text?.(text);
     };
-    const onAside = () => (others ?? handler).aside?.();
     this.parser.on('text', onText);
     this.parser.on('cdata', onText);
     this.parser.on('comment', onAside);
@@ -95,8 +96,16 @@ export class XmlReader {
   }
 }
 
-function localName(name: string): string {
-  return name.includes(':') ? name.slice(name.indexOf(':') + 1) : name;
+/** Prefixes as programs write them: `x14ac:`. Any other one may hold text. */
+const USUAL_PREFIX = /^(?:xmlns:)?(?:[a-z]{1,4}\d{0,2}(?:ac|r\d)?|dcterms|dcmitype|loext)(?::|$)/;
+
+/** @param name has a prefix, or declares one */
+export function isUsualPrefix(name: string): boolean {
+  return USUAL_PREFIX.test(name);
+}
+
+export function localName(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
 }
 
 /**

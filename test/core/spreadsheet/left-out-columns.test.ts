@@ -54,10 +54,18 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['the type of a cell', '<c r="B2" t="inlineStr"', `<c r="B2" t="${CANARY}"`],
     ['the place of a cell outside of a row', '<dimension', `<c r="${CANARY}"/><dimension`],
     ['a namespace', '<worksheet', `<worksheet xmlns:x="http://schemas.microsoft.com/${CANARY}"`],
+    ['the prefix of an attribute', '<row r="2"', '<row r="2" Canary:r="2"'],
+    ['the prefix of an element', '<dimension', '<Canary:sheetPr/><dimension'],
+    ['a declared prefix', '<worksheet', '<worksheet xmlns:Canary="http://schemas.openxmlformats.org/"'],
     ['text between rows', '<row r="2"', `${CANARY}<row r="2"`],
     ['text after an element', '</sheetData>', `</sheetData><sheetPr/>${CANARY}`],
     ['a comment in the XML', '</sheetData>', `</sheetData><!-- ${CANARY} -->`],
     ['a processing instruction', '</sheetData>', `</sheetData><?note ${CANARY}?>`],
+    [
+      'a page header with its own text',
+      '</sheetData>',
+      `</sheetData><headerFooter><oddHeader>&amp;C${CANARY}&amp;A</oddHeader></headerFooter>`,
+    ],
     ['a code name', '<dimension', `<sheetPr codeName="${CANARY}"/><dimension`],
   ])('%s', async (_, from, to) => {
     await withheld(inPart(/sheet1/, from, to));
@@ -182,6 +190,17 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         inSheet('<autoFilter ref="A1:C2"/>')(
           inMain(
             '<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">\'Leads\'!$A$1:$C$2</definedName></definedNames>',
+          )(parts),
+        ),
+    ],
+    [
+      'header, footer and extension of LibreOffice',
+      (parts) =>
+        inSheet(
+          '<headerFooter differentFirst="false"><oddHeader>&amp;C&amp;"Times New Roman,Regular"&amp;12&amp;A</oddHeader><oddFooter>&amp;C&amp;"Times New Roman,Regular"&amp;12Page &amp;P</oddFooter></headerFooter>',
+        )(
+          inMain(
+            '<calcPr refMode="A1"/><extLst><ext xmlns:loext="http://schemas.libreoffice.org/" uri="{7626C862-2A13-11E5-B345-FEFF819CDC9F}"><loext:extCalcPr stringRefSyntax="CalcA1ExcelA1"/></ext></extLst>',
           )(parts),
         ),
     ],
