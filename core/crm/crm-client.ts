@@ -25,7 +25,7 @@ export interface CrmClient {
 }
 
 /** What became of a call that was sent. */
-export interface Exchange {
+interface Exchange {
   /** `undefined` if no answer came. */
   answer: CrmAnswer | undefined;
   outcome: Outcome;
