@@ -1,17 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { BaseGone, type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
+import { type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema, recordText } from '../../core/changes/chain/feed-record.ts';
 import { type FeedEnd, readHead, writeHead } from '../../core/changes/chain/head.ts';
-import { writeFeed } from '../../core/changes/write-feed.ts';
+import { type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
-import { parseJson } from '../../core/json.ts';
+import { canonicalText, parseJson } from '../../core/json.ts';
 import { tableValue } from '../../core/readers/reader-access.ts';
-import { type Bucket, writeOver } from '../../core/storage/bucket.ts';
+import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import { standingTable } from '../../core/table/standing-table.ts';
@@ -36,7 +36,7 @@ export interface FeedBucketOptions {
 
 /** The feeds of an entity in the bucket. */
 export function feedBucket(options: FeedBucketOptions): FeedStore {
-  const { entity, bucket, folder, bufferMB, onProgress } = options;
+  const { entity, bucket, folder } = options;
   /** Versions of objects on the disk. */
   const copies = new Map<string, string>();
   const copyOf = localCopies(copies, options);
@@ -47,11 +47,7 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
     const found = known === undefined ? await bucket.head(key) : undefined;
     return known ?? (found?.etag === etag ? copyOf({ key, ...found }) : undefined);
   };
-  const standingFeed = async (to: FeedEnd) => {
-    const found = await bucket.head(feedKey(entity, to));
-    // The object of another program has no pair.
-    return found && { pair: found.metadata.pair ?? '', etag: found.etag, bytes: found.bytes };
-  };
+  const compare = comparing(path, base, options);
   return {
     entity,
     now: options.now,
@@ -74,34 +70,49 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       copies.set(versionOf(key, stored.etag), local);
       return stored.etag;
     },
-    compare: async ({ sequence, from, to }) => {
-      // The feed of a table with earlier settings would have columns that are left out or hashed today.
-      const after = to.settings === options.settings ? await base(to) : undefined;
-      if (after === undefined) throw new BaseGone(entity);
-      const before = (from && (await base(from))) ?? null;
-      const { key, ignore } = to;
-      const asBefore = from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
-      const place = { sequence, from, to };
-      const limits = { bufferMB, folder, diskBytes: await options.freeDisk(), onProgress };
-      return writeFeed({ before, after, feed: path, key, ignore, asBefore, place }, limits);
-    },
-    standingFeed,
-    putFeed: async (pair) => {
+    compare,
+    storeFeed: async (pair) => {
+      const { kind, to } = pair;
+      const key = feedKey(entity, to);
       const digest = pairDigest(pair);
-      const standing = await standingFeed(pair.to);
-      // Equal pairs of tables give equal feeds. The feed of a pair that was given up is replaced.
-      if (standing?.pair === digest) return;
-      const key = feedKey(entity, pair.to);
-      const about = {
-        metadata: { pair: digest, settings: pair.to.settings },
-        tag: tableValue(entity, pair.to.settings),
-      };
-      if (await bucket.putParquet(key, path, about, standing?.etag)) return;
-      if ((await standingFeed(pair.to))?.pair !== digest) throw anotherCame(key);
+      const standing = await bucket.head(key);
+      if (standing?.metadata.pair === digest) return partsOf(standing);
+      // A snapshot has the same rows without the copy of the table before, and its counts are in the pair.
+      if ((await compare(pair, kind === 'snapshot'))?.kind !== kind) return undefined;
+      const metadata = { pair: digest, settings: to.settings };
+      await bucket.putParquet(key, path, { metadata, tag: tableValue(entity, to.settings) }, standing?.etag);
+      const stored = await bucket.head(key);
+      if (stored?.metadata.pair === digest) return partsOf(stored);
+      throw anotherCame(key);
     },
     putRecord: (record) => putRecord(bucket, record),
     readRecord: async (to) => parseJson(feedRecordSchema, (await bucket.read(recordKey(entity, to)))?.text),
   };
+}
+
+const partsOf = ({ etag, bytes }: ObjectHead) => ({ etag, bytes });
+
+type Base = (end: FeedEnd) => Promise<string | undefined>;
+
+/** Compares two tables, and keeps the last feed at a path. */
+function comparing(path: string, base: Base, { settings, bufferMB, folder, freeDisk, onProgress }: FeedBucketOptions) {
+  let last: { of: string; made: WrittenFeed } | undefined;
+  const compare: FeedStore['compare'] = async ({ sequence, from, to }, asSnapshot) => {
+    const place = { sequence, from, to };
+    if (last?.of === canonicalText({ place, asSnapshot })) return last.made;
+    last = undefined;
+    // The feed of a table with earlier settings would have columns that are left out or hashed today.
+    const after = to.settings === settings ? await base(to) : undefined;
+    if (after === undefined) return undefined;
+    const before = (from && !asSnapshot && (await base(from))) || null;
+    const { key, ignore } = to;
+    const asBefore = from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
+    const limits = { bufferMB, folder, diskBytes: await freeDisk(), onProgress };
+    const made = await writeFeed({ before, after, feed: path, key, ignore, asBefore, place }, limits);
+    last = { of: canonicalText({ place, asSnapshot: made.kind === 'snapshot' }), made };
+    return made;
+  };
+  return compare;
 }
 
 async function putRecord(bucket: Bucket, record: FeedRecord): Promise<void> {

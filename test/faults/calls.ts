@@ -42,8 +42,6 @@ export type Kind =
   | 'write'
   /** Writes an object after checking what is there. */
   | 'write anew'
-  /** Replaces an object that was read before. */
-  | 'replace'
   /** Tags an object, and repeats it after a lost answer. */
   | 'tag'
   /** Begins an upload in parts. */
@@ -165,7 +163,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'read the table': 'known object',
       'write a copy of the table': 'write anew',
       'read a copy of the table': 'known object',
-      'write the head of the feeds': 'replace',
+      'write the head of the feeds': 'write anew',
       'check the feed': 'head',
       'write the feed': 'write anew',
       'read the record of the feed': 'known object',

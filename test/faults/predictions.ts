@@ -121,8 +121,6 @@ const RULES: Record<Kind, Rule> = {
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
   'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
-  // After an unclear result, the object is read again.
-  replace: { ...bucket, garbage: 'well' },
   tag: { ...bucket, garbage: 'well' },
   // The answer contains the upload's id, without which no part can be stored.
   'begin upload': { ...bucket, garbage: outlasted('StorageUnavailable') },

@@ -35,8 +35,6 @@ const pairSchema = z.object({
   /** The reason that a person gave for the release. */
   released: z.nullable(z.string()),
   counts: z.object(feedCounts),
-  /** When a function last began to store the feed. */
-  attemptedAt: z.iso.datetime(),
 });
 export type FeedPair = z.infer<typeof pairSchema>;
 

@@ -51,12 +51,31 @@ test('a pair whose copy disappears stays open while another invocation may still
   await reached;
   await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
 
-  await expect(writeChanges(stateOf('night-2'), depsOn(world))).rejects.toMatchObject({ name: 'StorageUnavailable' });
+  expect(await writeChanges(stateOf('night-2'), depsOn(world))).toEqual({ outcome: 'UP_TO_DATE' });
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
   letGo();
 
   expect((await first).feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
   expect(headOf(world)).toMatchObject({ sequence: 2, pair: null });
+});
+
+test('a function that stores the feed of a replaced pair late changes neither the chain nor the snapshot', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const { held, reached, letGo } = holding(depsOn(world));
+  const first = writeChanges(stateOf('night-2'), held);
+  await reached;
+  await world.put('changes/entity=leads/base/run=night-2.parquet', 'another object');
+
+  const { feed } = await night(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
+  expect(feed).toMatchObject({ sequence: 3, kind: 'snapshot', inserts: 1 });
+  const before = headOf(world);
+  letGo();
+
+  expect(await first).toEqual({ outcome: 'UP_TO_DATE' });
+  expect(headOf(world)).toEqual(before);
+  expect(await rowsOf(world, feedKeyOf('night-3', '2026-11-22'))).toEqual(['insert 1 c']);
 });
 
 test('a pair too large for one function stays open while one with more memory may write its feed', async () => {
@@ -72,7 +91,7 @@ test('a pair too large for one function stays open while one with more memory ma
   await publish(world, 'night-3', '2026-11-22', many(3998));
   letGo();
 
-  expect(await other).toMatchObject({ feed: { sequence: 3, run: 'night-3', deletes: 1 } });
-  expect(headOf(world)).toMatchObject({ sequence: 3, pair: null });
+  await other;
+  expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
   expect(feedsIn(world)).toHaveLength(3);
 });

@@ -8,6 +8,7 @@ import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { runState } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
+import type { FeedSettings } from '../../support/feed-runs.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
 import {
@@ -104,7 +105,7 @@ test('ends in ChangesNotWritten if both tables do not fit in memory, and does no
   expect(await writeChanges(stateOf('night-2'), depsOn(world))).toMatchObject({ feed: { sequence: 2, deletes: 1 } });
 });
 
-test('writes a feed with 20 requests to the bucket, five of them writes', async () => {
+test('writes a feed with 21 requests to the bucket, five of them writes', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
@@ -113,7 +114,7 @@ test('writes a feed with 20 requests to the bucket, five of them writes', async 
   await writeChanges(stateOf('night-2'), { ...depsOn(world), bucket: createUploadBucket(world.client, 'exports') });
 
   const asked = world.store.calls.slice(before).map(({ operation }) => operation);
-  expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([20, 5]);
+  expect([asked.length, asked.filter((operation) => operation === 'PutObject').length]).toEqual([21, 5]);
 });
 
 test("feed, record and copied table have the digest of the table's column settings, and all but the copy its tag", async () => {
@@ -168,43 +169,35 @@ async function leftOpen() {
     await failureOf(writeChanges(stateOf('night-2'), dying(world)), 'ChangesNotWritten');
   expect(headOf(world).pair).toMatchObject({ to: { run: 'night-2' } });
   await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
-  const base = depsOn(world);
-  return { world, later: { ...base, now: () => new Date(base.now().getTime() + 21 * 60_000) } };
+  return world;
 }
 
 test('completes an open pair in the next run, even if storing its feed failed twice', async () => {
-  const { world, later } = await leftOpen();
+  const world = await leftOpen();
 
-  const answer = await writeChanges(stateOf('night-3'), later);
+  const answer = await writeChanges(stateOf('night-3'), depsOn(world));
 
   expect(answer.feed).toMatchObject({ sequence: 3, run: 'night-3', updates: 1 });
   expect(feedsIn(world)).toHaveLength(3);
 });
 
-test('gives up a pair whose copy is gone only when no function can still write its feed', async () => {
-  const { world, later } = await leftOpen();
-  await world.put('changes/entity=leads/base/run=night-2.parquet', 'another object');
-
-  await expect(writeChanges(stateOf('night-3'), depsOn(world))).rejects.toMatchObject({ name: 'StorageUnavailable' });
-  const answer = await writeChanges(stateOf('night-3'), later);
-
-  expect(answer.feed).toMatchObject({ sequence: 2, run: 'night-3', updates: 1 });
-  expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-3', '2026-11-22')]);
-});
-
 const HASHED = { tables: { hash: ['name'] } };
+const COPY = 'changes/entity=leads/base/run=night-2.parquet';
+const whereFeeds = /base|date=.*changes|_feed/;
 
-test.each([
-  ['feeds and copied tables are removed', true],
-  ['the settings of columns change', false],
-])('gives up an open pair if %s, and writes a snapshot as the next feed', async (_, isRemoved) => {
-  const { world, later } = await leftOpen();
-  await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n', HASHED);
-  for (const Key of world.store.keys().filter((key) => isRemoved && /base|date=.*changes|_feed/.test(key)))
+test.each<[string, (key: string) => boolean, FeedSettings]>([
+  ['its copy is gone', (key) => key === COPY, {}],
+  ['feeds and copied tables are removed', (key) => whereFeeds.test(key), HASHED],
+  ['the settings of columns change', () => false, HASHED],
+])('replaces an open pair at once by a snapshot with the next number if %s', async (_, isGone, settings) => {
+  const world = await leftOpen();
+  await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n', settings);
+  for (const Key of world.store.keys().filter(isGone))
     await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key }));
 
-  const { feed } = await writeChanges(stateOf('night-3'), { ...depsOn(world, HASHED), now: later.now });
+  const { feed } = await writeChanges(stateOf('night-3'), depsOn(world, settings));
 
-  expect(feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 1 });
+  expect(feed).toMatchObject({ sequence: 3, kind: 'snapshot', inserts: 1 });
+  expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
   expect(feedsIn(world)).not.toContain(feedKeyOf('night-2', '2026-11-21'));
 });

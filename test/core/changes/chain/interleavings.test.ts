@@ -1,14 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import {
-  advance,
-  BaseGone,
-  type FeedStore,
-  type NewestTable,
-  pairDigest,
-} from '../../../../core/changes/chain/advance.ts';
+import { advance, type FeedStore, type NewestTable, pairDigest } from '../../../../core/changes/chain/advance.ts';
 import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
+import type { WrittenFeed } from '../../../../core/changes/write-feed.ts';
 import { RunError } from '../../../../core/errors.ts';
 import { runs } from '../../../support/runs.ts';
 import { randomFrom } from '../../../support/seeds.ts';
@@ -33,6 +28,7 @@ interface Feed {
 class World {
   readonly #random: () => number;
   readonly #waiting: (() => void)[] = [];
+  readonly #slow: (() => void)[] = [];
   head: { head: FeedHead; etag: string } | undefined;
   latest: Omit<NewestTable, 'table'> | undefined;
   readonly tables = new Map<string, Table>();
@@ -75,6 +71,15 @@ class World {
     this.#waiting.splice(this.below(this.#waiting.length), 1)[0]?.();
   }
 
+  /** Lets a waiting process wait until `wake`. */
+  stall(): void {
+    this.#slow.push(...this.#waiting.splice(this.below(this.#waiting.length), 1));
+  }
+
+  wake(): void {
+    this.#waiting.push(...this.#slow.splice(0));
+  }
+
   /** Kills a waiting process: it never continues. */
   kill(): void {
     this.#waiting.splice(this.below(this.#waiting.length), 1);
@@ -83,6 +88,7 @@ class World {
   /** Moves the clock by more than any function's duration. */
   hoursPass(): void {
     this.#waiting.length = 0;
+    this.#slow.length = 0;
     this.now += 3 * 3_600_000;
   }
 
@@ -162,6 +168,15 @@ class World {
     if (run !== undefined) this.bases.delete(run);
   }
 
+  /** Removes the copies of the feed in progress, while slow processes still store it. */
+  replacePair(): void {
+    const { pair } = this.head?.head ?? {};
+    if (!pair) return;
+    this.bases.delete(pair.to.run);
+    if (this.below(2) === 0) this.publish(false);
+    for (let calls = 0; calls < 3; calls += 1) void this.invoke();
+  }
+
   /** Removes the head while no process is active; the feeds stay. */
   loseHead(): void {
     this.hoursPass();
@@ -171,11 +186,25 @@ class World {
     this.releases = 0;
   }
 
-  /** Lets the processes run one at a time from now on. */
+  /** Lets the processes run one at a time from now on. A pair whose copies are gone stays until the next night. */
   async settle(): Promise<void> {
     this.hoursPass();
     this.#orderly = true;
     await this.invoke();
+    const { pair } = this.head?.head ?? {};
+    if (!pair || this.hasCopies(pair)) return;
+    this.publish(false);
+    await this.invoke();
+  }
+
+  /** The copy of a table, if it has the bytes that the chain ends at. */
+  base({ run, etag }: FeedEnd): Table | undefined {
+    const found = this.bases.get(run);
+    return found?.etag === etag ? found : undefined;
+  }
+
+  hasCopies({ kind, from, to }: FeedPair): boolean {
+    return this.base(to) !== undefined && (kind === 'snapshot' || from === null || this.base(from) !== undefined);
   }
 }
 
@@ -188,9 +217,38 @@ const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run
 
 function storeOf(world: World): FeedStore {
   let compared: Feed['changes'] = new Map();
-  const base = ({ run, etag }: FeedEnd) => {
-    const found = world.bases.get(run);
-    return found?.etag === etag ? found : undefined;
+  /** The last comparison. Its feed is on the disk, so that it needs the copies no more. */
+  let last: { of: string; made: WrittenFeed } | undefined;
+  const compare: FeedStore['compare'] = async ({ sequence, from: end, to }, asSnapshot) => {
+    if (last?.of === JSON.stringify([sequence, end, to, asSnapshot])) return last.made;
+    await world.turn();
+    const from = end && !asSnapshot ? world.base(end) : undefined;
+    await world.turn();
+    const table = world.base(to);
+    if (!table) return undefined;
+    const { rows, identity } = table;
+    const asBefore = isDeepStrictEqual(end?.ignore, to.ignore);
+    const kind = from?.identity === identity && asBefore ? 'changes' : 'snapshot';
+    const before = [...(from?.rows.keys() ?? [])];
+    const gone = before.filter((key) => !rows.has(key)).length;
+    compared = new Map(
+      kind === 'snapshot'
+        ? rows
+        : [
+            ...[...rows].filter(([key, value]) => from?.rows.get(key) !== value),
+            ...before.filter((key) => !rows.has(key)).map((key) => [key, null] as const),
+          ],
+    );
+    const made: WrittenFeed = {
+      ...COUNTS,
+      kind,
+      of: from ? 'keys' : 'rows',
+      keys: before.length,
+      gone,
+      rows: rows.size,
+    };
+    last = { of: JSON.stringify([sequence, end, to, kind === 'snapshot']), made };
+    return made;
   };
   return {
     entity: 'leads',
@@ -229,40 +287,20 @@ function storeOf(world: World): FeedStore {
       const now = world.bases.get(execution);
       return now?.copied === etag ? now.etag : undefined;
     },
-    compare: async ({ from: end, to }) => {
-      await world.turn();
-      const from = end ? base(end) : undefined;
-      await world.turn();
-      const table = base(to);
-      if (!table) throw new BaseGone('leads');
-      const { rows, identity } = table;
-      const asBefore = isDeepStrictEqual(end?.ignore, to.ignore);
-      const kind = from?.identity === identity && asBefore ? 'changes' : 'snapshot';
-      const before = [...(from?.rows.keys() ?? [])];
-      const gone = before.filter((key) => !rows.has(key)).length;
-      compared = new Map(
-        kind === 'snapshot'
-          ? rows
-          : [
-              ...[...rows].filter(([key, value]) => from?.rows.get(key) !== value),
-              ...before.filter((key) => !rows.has(key)).map((key) => [key, null] as const),
-            ],
-      );
-      return { ...COUNTS, kind, of: from ? 'keys' : 'rows', keys: before.length, gone, rows: rows.size };
-    },
-    standingFeed: async (to) => {
-      await world.turn();
-      const feed = world.feeds.get(placeOf(to));
-      return feed && { pair: pairDigest(feed.pair), etag: feed.etag, bytes: 1 };
-    },
-    putFeed: async (pair) => {
-      const rows = pair.counts.rows;
+    compare,
+    storeFeed: async (pair) => {
+      const { rows } = pair.counts;
       await world.turn();
       const standing = world.feeds.get(placeOf(pair.to));
-      if (standing && pairDigest(standing.pair) === pairDigest(pair)) return;
+      if (standing && isOf(pair, standing)) return { etag: standing.etag, bytes: 1 };
+      if ((await compare(pair, pair.kind === 'snapshot'))?.kind !== pair.kind) return undefined;
       await world.turn();
-      if (world.feeds.get(placeOf(pair.to))?.etag !== standing?.etag) return;
-      world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), rows, changes: compared });
+      if (world.feeds.get(placeOf(pair.to))?.etag === standing?.etag)
+        world.feeds.set(placeOf(pair.to), { pair, etag: world.tag(), rows, changes: compared });
+      await world.turn();
+      const stored = world.feeds.get(placeOf(pair.to));
+      if (stored && isOf(pair, stored)) return { etag: stored.etag, bytes: 1 };
+      throw new RunError('StorageUnavailable', 'Another came.');
     },
     putRecord: async (record) => {
       await world.turn();
@@ -273,6 +311,9 @@ function storeOf(world: World): FeedStore {
     readRecord: async ({ run }) => world.records.find(({ to }) => to.run === run),
   };
 }
+
+const isOf = (pair: FeedPair, feed: Feed) => pairDigest(feed.pair) === pairDigest(pair);
+
 const COUNTS = { inserts: 0, deletes: 0, updates: 0, unmatched: 0, rows: 0, keys: 0, gone: 0 };
 
 /** Events, each as frequent as it is listed. */
@@ -286,6 +327,9 @@ const EVENTS: ((world: World) => unknown)[] = [
   (world) => world.hoursPass(),
   (world) => world.writeTableAgain(),
   (world) => world.expireBase(),
+  ...Array(2).fill((world: World) => world.replacePair()),
+  ...Array(2).fill((world: World) => world.stall()),
+  (world) => world.wake(),
   (world) => world.below(4) === 0 && world.publishOlder(),
   (world) => world.below(4) === 0 && world.loseHead(),
   (world) => {
@@ -320,24 +364,39 @@ function folded(feeds: Feed[]): Rows {
   return rows;
 }
 
+/** The recorded feeds from the head back to the first one. */
+function chainOf(world: World): Feed[] {
+  const feeds: Feed[] = [];
+  for (let end = world.head?.head.end; end; ) {
+    const feed = world.feeds.get(placeOf(end));
+    if (!feed || !world.records.some((record) => record.feed.etag === feed.etag)) break;
+    feeds.unshift(feed);
+    end = feed.pair.from;
+  }
+  return feeds;
+}
+
 function whatIsWrong(world: World): unknown[] {
   const { head } = world.head ?? {};
-  // The same pair finds the feed that it made before.
-  const toldAgain = (feed: Feed) => world.records.some(({ feed: { etag } }) => etag === feed.etag);
-  const all = [...world.feeds.values()].filter((feed) => !world.left.has(feed) || toldAgain(feed));
-  const feeds = all.toSorted((one, other) => one.pair.sequence - other.pair.sequence);
+  const feeds = chainOf(world);
   const last = feeds.at(-1);
+  // A slow function stored the feed of a pair that was replaced.
+  const late = [...world.feeds.values()].filter((feed) => !world.left.has(feed) && !feeds.includes(feed));
+  const etags = [...world.feeds.values()].map(({ etag }) => etag);
   const stopped = head?.stopped && head.release === null;
   // After `latest.json` was restored, the table at the end of the feeds is the newest.
   const { latest } = world;
+  const furthest = head?.pair?.to ?? head?.end;
   const ahead =
-    !latest || !head?.end || placeInTime({ ...head.end, ...latest, run: latest.execution }) >= placeInTime(head.end);
+    !latest || !furthest || placeInTime({ ...furthest, ...latest, run: latest.execution }) >= placeInTime(furthest);
   const newest = ahead ? world.tables.get(latest?.date ?? '') : undefined;
   const ofEnd = [...world.tables.values(), ...world.bases.values()].find(({ run }) => run === head?.end?.run);
   const rules: [holds: boolean, what: string][] = [
-    [head?.pair === null, 'a pair is open'],
-    [feeds.every(({ pair }, place) => pair.sequence === place + 1), 'a sequence number is missing or used twice'],
-    [feeds.length === head?.sequence && world.records.length === head.sequence, 'a feed is not in the chain'],
+    [head?.pair === null || Boolean(stopped) || !ahead, 'a pair is open'],
+    [feeds.every(({ pair }, place) => follows(pair, feeds[place - 1]?.pair)), 'a sequence number is missing'],
+    [late.every(({ pair }) => isReplaced(pair, feeds)), 'a feed outside the chain has no snapshot after it'],
+    [(last?.pair.sequence ?? 0) === (head?.sequence ?? 0), 'the head has another sequence number'],
+    [world.records.every(({ feed }) => etags.includes(feed.etag)), 'a record has no feed'],
     [
       feeds.every(({ pair }, place) => isDeepStrictEqual(pair.from, endOf(feeds[place - 1]))),
       'a feed does not begin where the previous one ended',
@@ -352,6 +411,16 @@ function whatIsWrong(world: World): unknown[] {
   ];
   return [...world.bugs, ...rules.flatMap(([holds, what]) => (holds ? [] : [what]))];
 }
+
+/** Only a snapshot may skip sequence numbers: those of pairs whose copies were gone. */
+function follows({ sequence, kind }: FeedPair, before?: FeedPair): boolean {
+  const skipped = sequence - 1 - (before?.sequence ?? 0);
+  return skipped === 0 || (skipped > 0 && kind === 'snapshot');
+}
+
+const isReplaced = ({ sequence }: FeedPair, feeds: Feed[]) =>
+  feeds.every(({ pair }) => pair.sequence !== sequence) &&
+  feeds.some(({ pair }) => pair.kind === 'snapshot' && pair.sequence > sequence);
 
 const endOf = (feed: Feed | undefined) => (feed ? { ...feed.pair.to, rows: feed.rows } : null);
 
