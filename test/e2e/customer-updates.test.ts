@@ -106,6 +106,14 @@ describe('a batch', () => {
   });
 });
 
+// The right to list the bucket tells a missing file from a forbidden one.
+it('a batch without a stored file sends nothing, and its error has an example to paste', async () => {
+  const ended = await batches.ended(await batches.start('updates/absent/input.jsonl'));
+
+  expect(ended).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
+  expect(ended.cause).toContain('{"file":"updates/BATCH/input.jsonl"}');
+});
+
 describe('the command update', () => {
   let dir: string;
 
