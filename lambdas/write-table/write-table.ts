@@ -128,10 +128,18 @@ async function replaceTable(
       tag: tableValue(manifest.run.entity, digest),
     };
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
-    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag);
-    if (isStored) return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
+    const isOurs = async () => {
+      const now = await standingTable(deps.bucket, key);
+      return now?.etag !== standing?.etag && now?.run === manifest.execution && now.settings === digest;
+    };
+    // The answer to a write may be lost. A new table of this run and of these settings has the same bytes.
+    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag).catch(async (error: unknown) => {
+      if (await isOurs()) return true;
+      throw error;
+    });
+    if (isStored || (await isOurs()))
+      return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
     if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
-    // The next attempt writes the table again, also if it was this one whose answer was lost.
     throw new RunError('StorageUnavailable', `The table ${key} was written by another run at the same time.`);
   });
 }

@@ -46,7 +46,7 @@ export type Kind =
   | 'tag'
   /** Begins an upload in parts. */
   | 'begin upload'
-  /** Stores the file or a part of it. */
+  /** Stores the file, a part of it, or the table made from it. */
   | 'content'
   /** Stores a part of a file on the disk. If one part is lost, all parts are sent again. */
   | 'part'
@@ -150,7 +150,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'check the table': 'head',
       'read the hash key': 'grant',
       'read the file': 'object',
-      'write the table': 'write',
+      'write the table': 'content',
     },
     RecordNight: { 'check the table': 'note', 'announce the night': 'note' },
   },
