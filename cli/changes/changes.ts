@@ -42,8 +42,8 @@ export async function changes(entity: Entity, options: ChangesOptions): Promise<
   const bucket = createBucket(target.s3, target.BucketName);
   if (options.reason !== undefined) return release(bucket, entity, options.reason);
   const { since } = options;
-  const { head, feeds } = await feedRecords(bucket, entity, since);
-  const gap = gapText(feeds, head, since);
+  const { head, feeds, kept } = await feedRecords(bucket, entity, since);
+  const gap = kept ? undefined : gapText(feeds, head, since);
   if (gap !== undefined) printErr(gap);
   if (options.json) {
     const { stopped, release } = head;
@@ -54,7 +54,7 @@ export async function changes(entity: Entity, options: ChangesOptions): Promise<
 }
 
 /**
- * The head, and the records of the current chain in its order.
+ * The head, the records of the current chain in its order, and whether the chain is kept from `since` on.
  * @param since feeds after this sequence; without it, the newest feed
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
@@ -62,11 +62,12 @@ export async function feedRecords(
   bucket: Bucket,
   entity: Entity,
   since?: number,
-): Promise<{ head: FeedHead; feeds: FeedRecord[] }> {
+): Promise<{ head: FeedHead; feeds: FeedRecord[]; kept: boolean }> {
   // The head is read first: a run writes a feed before the head that points to it.
   const { head } = await readHead(bucket, entity);
   const chain = chainOf(await recordsOf(bucket, entity), head);
-  return { head, feeds: since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since) };
+  const feeds = since === undefined ? chain.slice(-1) : chain.filter(({ sequence }) => sequence > since);
+  return { head, feeds, kept: feeds.length < chain.length || chain[0]?.from === null };
 }
 
 /** A feed on one line: its sequence, its first and last date, and its counts. */
@@ -80,18 +81,18 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
 }
 
 /**
- * The consecutive feeds up to the head. After a chain restarts, feeds of the former chain remain with the same
- * sequence numbers.
+ * The feeds up to the head, each followed back to the one before by the run where it begins: a snapshot may skip
+ * sequence numbers. After a chain restarts, feeds of the former chain remain with the same numbers.
  */
 function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'sequence' | 'end'>): FeedRecord[] {
   const chain: FeedRecord[] = [];
-  let next = { sequence, run: end?.run };
-  for (;;) {
-    const feed = records.find((each) => each.sequence === next.sequence && each.to.run === next.run);
-    if (!feed) return chain.toReversed();
+  let feed = records.find((each) => each.sequence === sequence && each.to.run === end?.run);
+  while (feed) {
+    const { sequence: place, from }: FeedRecord = feed;
     chain.push(feed);
-    next = { sequence: feed.sequence - 1, run: feed.from?.run };
+    feed = records.find((each) => each.sequence < place && each.to.run === from?.run);
   }
+  return chain.toReversed();
 }
 
 async function recordsOf(bucket: Bucket, entity: Entity): Promise<FeedRecord[]> {

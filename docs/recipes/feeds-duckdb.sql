@@ -19,7 +19,7 @@ WITH RECURSIVE records AS (
     columns = {sequence: 'BIGINT', "end": 'STRUCT(run TEXT)'}) AS head
   ON records.sequence = head.sequence AND to_run = head."end".run
   UNION ALL
-  SELECT records.* FROM records JOIN back ON records.sequence = back.sequence - 1 AND records.to_run = back.from_run
+  SELECT records.* FROM records JOIN back ON records.sequence < back.sequence AND records.to_run = back.from_run
 )
 SELECT sequence, kind, from_date, date, path, min(CASE WHEN kind = 'snapshot' THEN sequence END) OVER later AS replaced
 FROM back

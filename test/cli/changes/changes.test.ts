@@ -134,6 +134,21 @@ const headOf = (stopped: object | null, key: string[]) => ({
   stopped,
 });
 
+test('follows the chain over numbers that a snapshot skips', async () => {
+  const { objects, cli } = await aws();
+  const put = (key: string, value: object) => objects.set(key, Buffer.from(JSON.stringify(value)));
+  const from = { run: 'night-1', date: '2026-11-20' };
+  for (const record of [recordOf(1, from.date, { from: null }), recordOf(3, '2026-11-22', { kind: 'snapshot', from })])
+    put(recordKey('leads', record.to), record);
+  const { end, ...head } = headOf(null, ['id']);
+  put(headKey('leads'), { ...head, sequence: 3, end: { ...end, run: 'night-3' } });
+
+  const all = await cli('changes', 'leads', '--since', '0');
+
+  expect(all.stdout.match(/feed \d+/g)).toEqual(['feed 1', 'feed 3']);
+  expect([all.stderr, (await cli('changes', 'leads', '--since', '1')).stderr]).toEqual(['', '']);
+});
+
 async function chain(stopped: object | null = null, key = ['id']) {
   const { objects, calls, cli } = await aws();
   const put = (key: string, value: object) => objects.set(key, Buffer.from(JSON.stringify(value)));

@@ -123,6 +123,22 @@ test('the recipe reads the feeds of a chain in order, and skips a feed that is n
   ]);
 });
 
+test('the recipe follows the chain over numbers that a snapshot skips', async () => {
+  const { bucket, duckdb, recipe } = await reader();
+  const records = ['date=2026-11-20/run=n3', 'date=2026-11-21/run=n4', 'date=2026-11-21/run=n5'];
+  for (const name of [...records.map((run) => `${run}/_feed.json`), 'head.json']) {
+    const file = join(bucket, 'changes/entity=leads', name);
+    const stored = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify({ ...stored, sequence: stored.sequence + 1 }));
+  }
+
+  await recipe('chain');
+
+  const chain = await duckdb.rows('SELECT sequence, replaced FROM chain ORDER BY sequence');
+  expect(chain.map(([sequence]) => sequence)).toEqual(['1', '2', '4', '5', '6']);
+  expect(chain.map(([, replaced]) => replaced)).toEqual(['4', '4', null, null, null]);
+});
+
 test('the feeds folded together equal the newest table, and the recipe detects a missing feed', async () => {
   const { duckdb, recipe } = await reader();
   await recipe('chain');
