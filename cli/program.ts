@@ -45,7 +45,7 @@ export async function createProgram(args: string[] = []): Promise<Command> {
   // Added last, because its library reads the registered commands, and only if needed, because it loads all settings.
   if (args.some((arg) => /^complet(e|ion)$/.test(arg)))
     (await import('./completion.ts')).addCompletion(program, completion);
-  else program.command('completion').description(completion);
+  else program.command('completion <shell>').description(completion);
   return program.helpCommand(true).addHelpText('after', EXAMPLES);
 }
 
