@@ -34,7 +34,9 @@ const privateHostsSchema = z
   .array(privateHost)
   .max(50)
   .optional()
-  .describe('Whole names of file hosts that may resolve to private addresses, in your own network. Needs `network`.');
+  .describe(
+    'Whole names of hosts of the CRM or of `crm.fileHosts` that may resolve to private addresses. Needs `network`.',
+  );
 
 const crmSchema = z.strictObject({
   baseUrl: baseUrl.meta({

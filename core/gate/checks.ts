@@ -195,7 +195,7 @@ export const CHECKS: GateCheck[] = [
   },
   {
     id: 'repeatedHeader',
-    setting: 'until a file with headers further down is released',
+    setting: 'until a file that repeats its header is released',
     stops: 'that repeats its header further down: the file twice, or several pages',
     kindOf: () => '',
     measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },

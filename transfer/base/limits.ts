@@ -6,7 +6,7 @@ export const LIMITS = {
   firstByteMs: 30_000,
   /** The longest silence of a connection in the middle of a body. */
   idleMs: 20_000,
-  /** An origin that sends less than `floorBytesPerSecond` over this long counts as silent. */
+  /** An origin counts as silent if it sends less than `floorBytesPerSecond` while it is waited for, for this long. */
   floorMs: 30_000,
   floorBytesPerSecond: 16 * 1024,
   /** How long to watch a connection for bytes after the declared end of a whole file. */

@@ -27,7 +27,12 @@ export const feedCounts = {
 export const feedRecordSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
-  sequence: z.int().check(z.minimum(1), z.describe('The place in the chain of feeds, counted from 1.')),
+  sequence: z
+    .int()
+    .check(
+      z.minimum(1),
+      z.describe('The place in the chain of feeds, from 1; numbers before a snapshot may be missing.'),
+    ),
   kind: z
     .enum(['changes', 'snapshot'])
     .check(z.describe('changes: what differs between two tables. snapshot: all rows, which replace everything.')),
