@@ -182,17 +182,24 @@ function comparableText(text: string): string {
 /** Whether the CRM kept only the beginning of a long text, or wrote a number without zeros or as its last digits. */
 function isCut(ours: string, theirs: string): boolean {
   if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
-  const [sent, echoed] = [ours, theirs].map((text) => text.replace(/^0+|(?<=\d)[-./](?=\d)/g, ''));
-  return /^\d+$/.test(`${sent}${echoed}`) && (sent === echoed || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
+  // In a short number a separator counts: house `12/3` is not house `123`.
+  const plain = (text: string) =>
+    text.replace(/^[\d./-]{8,}$/, (long) => long.replace(/[./-]/g, '')).replace(/^0+(?=\d)/, '');
+  const sent = plain(ours);
+  return /^\d+$/.test(sent) && (sent === plain(theirs) || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
 }
 
 /** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`, `Dana <dana@example.com>`. */
 function isAddedTo(sent: string, echoed: string): boolean {
   const [ours, theirs] = [sent, echoed].map((text) => text.normalize('NFC').toLowerCase()) as [string, string];
-  const at = theirs.indexOf(ours);
-  const beside = `${theirs[at - 1] ?? ''}${theirs[at + ours.length] ?? ''}`;
-  const joins = ours.includes('@') ? /[\p{L}\p{N}._%+-]/u : /[\p{L}\p{N}]/u;
-  return ours.length >= 3 && at !== -1 && !joins.test(beside);
+  const isAddress = ours.includes('@');
+  const joins = isAddress ? /[\p{L}\p{N}._%+-]/u : /[\p{L}\p{N}]/u;
+  const isBeside = (at: number) => {
+    const [before = '', after = ''] = [theirs[at - 1], theirs[at + ours.length]];
+    // `not paid yet` is another text than `paid`.
+    return at !== -1 && (isAddress || before === '' || after === '') && !joins.test(before + after);
+  };
+  return ours.length >= 3 && [theirs.indexOf(ours), theirs.lastIndexOf(ours)].some(isBeside);
 }
 
 /** Whether one text is a code and the other a name. */

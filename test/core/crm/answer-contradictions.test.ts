@@ -74,6 +74,8 @@ test.each<[string, unknown, unknown]>([
   ['country', 'IL', 'US'],
   ['email', 'a@b.com', 'x-a@b.com'],
   ['streetNumber', '12/3', '12/4'],
+  ['streetNumber', '12/3', '123'],
+  ['notes', 'paid', 'not paid yet'],
   ['bankAccountNumber', '12345678', '1234'.padStart(8, '9')],
 ])('%s: for the sent value %j, the answer %j is a contradiction', (field, sent, echoed) => {
   expect(isOther(field, sent, echoed)).toBe(true);
@@ -94,6 +96,8 @@ test.each<[string, unknown, unknown]>([
   ['firstName', 'Dana', 'Ms. Dana'],
   ['notes', 'a long text that is cut', 'a long text'],
   ['idNumber', '012345678', '12345678'],
+  ['apartmentNumber', '0', '00'],
+  ['street', 'Ann', 'Anna Ann'],
   ['bankAccountNumber', '123456789', '*****6789'],
   ['email', 'dana@example.com', 'd••••@example.com'],
   ['lastName', "O'Brien", 'O&#39;Brien'],
