@@ -143,7 +143,7 @@ function isOtherNumber(sent: number, echoed: number): boolean {
 
 /** Marks of a text that is masked, absent, shortened with an ellipsis, or HTML-encoded. */
 const MASK =
-  /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|-{3}|_{3}|&(?:#x?[\da-f]+|[a-z]+);|^\W*(?:null|none|n\/a|undefined|hidden|masked|redacted)\W*$/i;
+  /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** Fields whose values are words, which services return as labels or in another language. */
