@@ -112,7 +112,9 @@ function recordingClient(
   return {
     call: async (call, schema) => {
       const began = performance.now();
-      const { answer, error } = await crm.exchange(call);
+      // A call that was not sent is shown like one without an answer.
+      const unsent = (reason: unknown) => ({ answer: undefined, error: reason });
+      const { answer, error } = await crm.exchange(call).catch(unsent);
       signal.throwIfAborted();
       const kept = { call: nameOf(call), milliseconds: Math.round(performance.now() - began), ...formOf(answer) };
       calls.push(kept);

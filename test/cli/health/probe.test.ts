@@ -4,6 +4,7 @@ import type { FaultInput } from '../../../sandbox/faults.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { CANARY } from '../../support/builders.ts';
+import { deadAddress } from '../../support/http-server.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -97,6 +98,15 @@ test('--json prints one document, and a token that is not due is not refreshed',
   expect(stdout).not.toContain(CANARY);
   expect(sandbox.ledger.count({ kind: 'token' })).toBe(0);
   expect(writes(cloud.asked)).toEqual([]);
+});
+
+test('shows a call that the CRM did not accept a connection for', async () => {
+  const baseUrl = `${await deadAddress()}/api/v1`;
+  const { code, stdout } = await (await deployedFor({ ...(await sandboxFor()), baseUrl })).cli('probe', '--json');
+
+  const report = probeReportSchema.parse(JSON.parse(stdout));
+  expect(report.calls).toMatchObject([{ call: 'GET /leads/fields', status: null }]);
+  expect(code).not.toBe(0);
 });
 
 test('says nothing about the scope of exports if the grant names none', async () => {
