@@ -187,7 +187,10 @@ export class CsvCount {
   #lookForUnnamed(record: Scanner): void {
     if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
     const texts = this.#textsOf(record);
-    for (const place of this.#unnamed) if (texts[place]) this.#valued.add(place);
+    for (const place of this.#unnamed) {
+      if (place >= texts.length) return;
+      if (texts[place]) this.#valued.add(place);
+    }
   }
 
   /** Number of cells up to the last one with a byte besides its quotation marks. */

@@ -11,6 +11,7 @@ const below = (row: string) => `id,name\n${ROWS}${row}\n`;
 /** The largest header is 1 MiB with the record after it. */
 test.each<[string, number, (size: number) => string | Uint8Array]>([
   ['nameless columns', 40_000, (size) => `id,name${','.repeat(size)}\n${ROWS}`],
+  ['short rows below nameless columns', 40_000, (size) => `${'id,,'.repeat(size / 2)}id\n${'a\n'.repeat(size)}`],
   ['columns of one name', 40_000, (size) => `${'id,'.repeat(size)}\n${ROWS}`],
   ['columns with long paths', 1000, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
   ['records of one character', 500_000, (size) => `id\n${'a\n'.repeat(size)}`],
