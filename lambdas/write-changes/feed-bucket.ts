@@ -104,9 +104,9 @@ function comparing(path: string, base: Base, { settings, bufferMB, folder, freeD
     // The feed of a table with earlier settings would have columns that are left out or hashed today.
     const after = to.settings === settings ? await base(to) : undefined;
     if (after === undefined) return undefined;
-    const before = (from && !asSnapshot && (await base(from))) || null;
+    const before = (from && (await base(from))) ?? null;
     const { key, ignore } = to;
-    const asBefore = from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
+    const asBefore = !asSnapshot && from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
     const limits = { bufferMB, folder, diskBytes: await freeDisk(), onProgress };
     const made = await writeFeed({ before, after, feed: path, key, ignore, asBefore, place }, limits);
     last = { of: canonicalText({ place, asSnapshot: made.kind === 'snapshot' }), made };

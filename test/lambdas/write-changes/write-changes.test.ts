@@ -201,3 +201,16 @@ test.each<[string, (key: string) => boolean, FeedSettings]>([
   expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
   expect(feedsIn(world)).not.toContain(feedKeyOf('night-2', '2026-11-21'));
 });
+
+test('counts the keys that are gone also for the snapshot that replaces an open pair', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(30));
+  await publish(world, 'night-2', '2026-11-21', many(30));
+  await failureOf(writeChanges(stateOf('night-2'), dying(world)), 'ChangesNotWritten');
+  await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: COPY }));
+  await publish(world, 'night-3', '2026-11-22', many(30, 30));
+
+  await failureOf(writeChanges(stateOf('night-3'), depsOn(world)), 'ChangesStopped');
+
+  expect(headOf(world).stopped).toMatchObject({ run: 'night-3', of: 'keys', keys: 30, gone: 30 });
+});

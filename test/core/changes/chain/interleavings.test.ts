@@ -222,12 +222,12 @@ function storeOf(world: World): FeedStore {
   const compare: FeedStore['compare'] = async ({ sequence, from: end, to }, asSnapshot) => {
     if (last?.of === JSON.stringify([sequence, end, to, asSnapshot])) return last.made;
     await world.turn();
-    const from = end && !asSnapshot ? world.base(end) : undefined;
+    const from = end ? world.base(end) : undefined;
     await world.turn();
     const table = world.base(to);
     if (!table) return undefined;
     const { rows, identity } = table;
-    const asBefore = isDeepStrictEqual(end?.ignore, to.ignore);
+    const asBefore = !asSnapshot && isDeepStrictEqual(end?.ignore, to.ignore);
     const kind = from?.identity === identity && asBefore ? 'changes' : 'snapshot';
     const before = [...(from?.rows.keys() ?? [])];
     const gone = before.filter((key) => !rows.has(key)).length;
