@@ -51,17 +51,19 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** Converts the former layout, which has no `run`. */
+/** Converts the former layout, which has no `run`, and a range in place of doubts. */
 function upgraded(stored: unknown): unknown {
   const { data: former } = z.safeParse(formerSchema, stored);
   if (!former) return stored;
   const { export: made, file, request, fields, leftOut } = former;
+  const { rows = null, headed = null } = file.content ?? {};
+  const content = file.content && { ...file.content, doubts: rows?.least !== rows?.most && headed !== null ? 1 : 0 };
   const found = { exportId: made.id, adopted: made.adoptedFrom, excepted: leftOut };
   return {
     ...former,
     ...made,
     run: { ...former, ...made, ...found, listed: fields ? listedOf(fields, request) : NOT_LISTED },
-    file: { ...file, ...made, undeclaredEnd: false },
+    file: { ...file, ...made, undeclaredEnd: false, content },
   };
 }
 
@@ -71,7 +73,14 @@ const formerSchema = z.looseObject({
   fields: z.nullable(z.array(fieldSchema)),
   leftOut: z.unknown(),
   export: z.looseObject({ id: z.unknown(), adoptedFrom: z.unknown() }),
-  file: z.looseObject({}),
+  file: z.looseObject({
+    content: z.nullable(
+      z.looseObject({
+        rows: z.nullable(z.object({ least: z.int(), most: z.int() })),
+        headed: z.nullable(z.boolean()),
+      }),
+    ),
+  }),
 });
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(LAYOUT) });

@@ -108,20 +108,24 @@ test('reads a manifest of the previous layout, with the columns that were left o
   const { storedAt, restarts, undeclaredEnd: ____, ...stored } = file;
   const fields = ['id', 'name', 'phone'].map((name) => ({ name, type: null, label: `the ${name}` }));
   const leftOut = [{ entry: 'ID number', name: 'idNumber', label: null }];
-  const former = {
+  const former = (rows: object | null) => ({
     ...others,
     ...asked,
     schemaVersion: LAYOUT - 1,
     fields,
     leftOut,
     export: { id: exportId, createdAt, adoptedFrom: adopted, storedAt, checks, unansweredCreates, restarts },
-    file: { ...stored, content: { headed: true, width: 2, rows: { least: 7, most: 7 } } },
-  };
+    file: { ...stored, content: { headed: true, width: 2, rows } },
+  });
+  const read = async (rows: object | null) =>
+    readManifest(fakeBucket({ objects: { [KEY]: JSON.stringify(former(rows)) } }), KEY);
 
-  expect(await readManifest(fakeBucket({ objects: { [KEY]: JSON.stringify(former) } }), KEY)).toEqual({
+  expect(await read({ least: 7, most: 7 })).toEqual({
     ...manifest({ fields, excepted: leftOut, schemaVersion: LAYOUT - 1, request: run.request }),
     file: { ...file, content: { ...UNSEEN, headed: true, width: 2 } },
   });
+  expect((await read({ least: 7, most: 8 }))?.file.content).toMatchObject({ doubts: 1 });
+  expect((await read(null))?.file.content).toMatchObject({ doubts: 0 });
 });
 
 test('reads a manifest of a later release without its unknown keys', () => {
