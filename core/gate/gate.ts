@@ -26,12 +26,12 @@ export function passGate(given: Subject): Verdict {
     const result = resultOf(check, subject);
     return result ? [{ check, result }] : [];
   });
-  const checks = found
-    .filter(({ check, result }) => result.passed || !isAccepted(check, subject))
-    .map(({ result }) => result);
+  const accepted = found.filter(({ check, result }) => !result.passed && isAccepted(check, subject));
+  const checks = found.filter((each) => !accepted.includes(each)).map(({ result }) => result);
   const passed = failedChecks({ checks }).length === 0;
+  const acceptedRemarks = accepted.flatMap(({ check }) => check.remark ?? []);
   const report = publish || !passed ? reportOf(checks, subject) : null;
-  return { report, passed, remarks: remarksOf(subject), facts };
+  return { report, passed, remarks: [...remarksOf(subject), ...acceptedRemarks], facts };
 }
 
 /** Whether a person has released a file of the same kind that the check had stopped. */

@@ -64,7 +64,7 @@ export class XmlReader {
   }
 
   write(chunk: Uint8Array): void {
-    this.start = this.decoder || this.start.length === 0 ? chunk : Buffer.concat([this.start, chunk]);
+    this.start = this.decoder ? chunk : Buffer.concat([this.start, chunk]);
     if (this.start.length >= DECLARATION_BYTES || this.decoder) this.parse(this.start);
   }
 

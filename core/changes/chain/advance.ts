@@ -5,6 +5,7 @@ import { RunError } from '../../errors.ts';
 import { LAYOUT } from '../../export/layout.ts';
 import { compareRuns, type OrderedRun } from '../../export/pointer.ts';
 import { canonicalText } from '../../json.ts';
+import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
 import { type FeedRecord, feedRecordSchema } from './feed-record.ts';
 import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
@@ -12,8 +13,9 @@ import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead
 /**
  * The chain of feeds: each feed begins at the table at which the previous feed ended (docs/adr/0044). A function
  * compares two tables, then writes the pair into the head. Any function that finds a pair in the head stores its feed,
- * then moves the head to its end: equal pairs give equal bytes. A pair whose tables are gone is replaced by a snapshot
- * of a newer table, with the next sequence number: its own feed does no harm if a slow function stores it later.
+ * then moves the head to its end: equal pairs give equal bytes. A pair whose tables are gone, or that cannot be
+ * compared, is replaced by a snapshot of a newer table, with the next sequence number: its own feed does no harm if a
+ * slow function stores it later.
  */
 
 /** The configuration of an entity's feeds, with the names of table columns, and the run whose table is new. */
@@ -78,21 +80,34 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await store.readHead();
     const { pair, end } = standing.head;
-    const feed = pair && (await store.storeFeed(pair));
-    if (pair && feed) {
-      const { to, counts } = pair;
-      const facts = { ...pair, ...counts, key: to.key, ignore: to.ignore, settings: to.settings, feed };
-      await store.putRecord(z.parse(feedRecordSchema, { schemaVersion: LAYOUT, entity: store.entity, ...facts }));
-      await store.writeHead(standing, { ...NO_FEEDS, sequence: pair.sequence, end: { ...to, rows: counts.rows } });
-      continue;
-    }
+    const done = pair && (await complete(standing, pair, store).catch(asTrouble));
+    if (done === true) continue;
     const newest = await store.newest();
     const last = pair?.to ?? end;
-    if (!newest || (last && compareRuns({ ...last, execution: last.run }, newest) >= 0))
+    if (!newest || (last && compareRuns({ ...last, execution: last.run }, newest) >= 0)) {
+      if (done) throw done;
       return end?.run === settings.run ? store.readRecord(end) : undefined;
+    }
     await begin(standing, newest, settings, store);
   }
   throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} at the same time.`);
+}
+
+/** Stores the feed of a pair, and moves the head to its end. @returns `null` if there is no feed of this kind any more */
+async function complete(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<true | null> {
+  const feed = await store.storeFeed(pair);
+  if (!feed) return null;
+  const { to, counts } = pair;
+  const facts = { ...pair, ...counts, key: to.key, ignore: to.ignore, settings: to.settings, feed };
+  await store.putRecord(z.parse(feedRecordSchema, { schemaVersion: LAYOUT, entity: store.entity, ...facts }));
+  await store.writeHead(standing, { ...NO_FEEDS, sequence: pair.sequence, end: { ...to, rows: counts.rows } });
+  return true;
+}
+
+/** A pair that this function cannot compare, for want of memory or time, does not block a newer table. */
+function asTrouble(error: unknown): TableError {
+  if (error instanceof TableError) return error;
+  throw error;
 }
 
 /** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */

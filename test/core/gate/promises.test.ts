@@ -81,6 +81,13 @@ test.each<[what: string, content: Partial<Content>, stopped: string[], given?: G
   expect([by, releasable]).toEqual([stopped, true]);
 });
 
+test('a file without its line break, like a released one, passes with a warning', () => {
+  const found = judged(ofContent(ending(2, false)), { history: released('lastLineBreak', 'csv 2 2', [factsOf(10)]) });
+
+  expect(found.stoppedBy).toEqual([]);
+  expect(found.remarks).toEqual([expect.stringMatching(/^It ends without a line break, /)]);
+});
+
 test('required stops a file whose header is unknown or does not contain a required column', () => {
   const promised = { required: ['id'] };
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { EngineError } from '../../../core/table/engine.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
@@ -94,4 +95,22 @@ test('a pair too large for one function stays open while one with more memory ma
   await other;
   expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
   expect(feedsIn(world)).toHaveLength(3);
+});
+
+test('a pair that this function cannot compare does not block a newer table', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const deps = depsOn(world);
+  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
+    if (key === feedKeyOf('night-2', '2026-11-21')) throw new EngineError('memory');
+    return deps.bucket.putParquet(key, ...rest);
+  };
+  const small = { ...deps, bucket: { ...deps.bucket, putParquet } };
+  await failureOf(writeChanges(stateOf('night-2'), small), 'ChangesNotWritten');
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
+  await publish(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
+
+  expect((await writeChanges(stateOf('night-3'), small)).feed).toMatchObject({ sequence: 3, kind: 'snapshot' });
+  expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
 });
