@@ -1,5 +1,10 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
-import { CreateStateMachineCommand, DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
+import {
+  CreateStateMachineCommand,
+  DescribeExecutionCommand,
+  ListExecutionsCommand,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
@@ -104,6 +109,25 @@ describe('readers with the documented rule', () => {
 });
 
 describe('repeated and scheduled starts', () => {
+  it('run once if a start is delivered a hundred times under one name', async () => {
+    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+    const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"workflows"}' };
+    const before = creates('workflows');
+
+    const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
+    // AWS answers further calls with the running execution. The local cloud refuses them.
+    const again = Array.from({ length: 99 }, () =>
+      sfn.send(new StartExecutionCommand(start)).then(
+        (started) => started.executionArn,
+        (error: Error) => error.name,
+      ),
+    );
+    for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
+    await manifestOf(await followRun(sfn, 'workflows', executionArn, { everyMs: 200 }));
+
+    expect(creates('workflows') - before).toBe(1);
+  });
+
   it('request one export if the event of a rule is delivered twice', async () => {
     const before = creates('contacts');
     // Far from the starts of the rule, which are half a day from now: an event near one may not be due.
