@@ -47,11 +47,15 @@ test('removes what this verify made and what a killed one left, but not what ano
   });
 });
 
-test.each([
-  ['that no longer exists counts as removed', 'QueueDoesNotExist', 'holds'],
-  ['that cannot be removed is broken', 'InternalError', 'broken'],
-])('a queue %s', async (_, code, verdict) => {
-  expect((await leftOvers({ ListQueues: queues(OURS), DeleteQueue: refused(code) })).found).toMatchObject({ verdict });
+const mayNot = (right: string) => refused('AccessDenied', `not authorized to perform: ${right}`, { status: 403 });
+
+test.each<[string, Answers, string]>([
+  ['that no longer exists counts as removed', { DeleteQueue: refused('QueueDoesNotExist') }, 'holds'],
+  ['that cannot be removed is broken', { DeleteQueue: refused('InternalError') }, 'broken'],
+  ['without the right to remove it is broken', { DeleteQueue: mayNot('sqs:DeleteQueue') }, 'broken'],
+  ['without the right to list queues is unknown', { ListQueues: mayNot('sqs:ListQueues') }, 'unknown'],
+])('a queue %s', async (_, answers, verdict) => {
+  expect((await leftOvers({ ListQueues: queues(OURS), ...answers })).found).toMatchObject({ verdict });
 });
 
 test('skips a subscription that is not confirmed yet or is deleted', async () => {

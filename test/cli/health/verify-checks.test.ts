@@ -134,6 +134,17 @@ test('sets the alarm again until the queue receives it, then sets it back', asyn
   ]);
 });
 
+test('rule-start makes no rule that fires every minute without the right to remove it', async () => {
+  const denied = refused('AccessDeniedException', 'not authorized to perform: events:RemoveTargets', { status: 403 });
+  const { result, asked } = await checkedWhere('rule-start', { RemoveTargets: denied });
+
+  expect(result).toMatchObject({
+    verdict: 'unknown',
+    found: 'these credentials lack the right events:RemoveTargets',
+  });
+  expect(asked).toEqual(['ListTargetsByRule', 'RemoveTargets']);
+});
+
 const NOTHING_STORED = { GetMetricData: { MetricDataResults: [] } };
 const TEMPLATE = xml('<r><ListStackResourcesResult/></r>');
 
