@@ -31,7 +31,7 @@ export async function withSession(
 /** Runs the export of an entity. @throws Error unless it succeeds */
 export async function runOf({ target }: Session, entity: Entity) {
   const { executionArn } = await startRun(target, entity, {});
-  const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
+  const report = await followRun(target.sfn, executionArn, { everyMs: 200 });
   if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
   return { executionArn, seconds: report.seconds };
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Verified, verifyPublished } from '../cli/data/stored-file.ts';
 import { startRun } from '../cli/runs/executions.ts';
 import { followRun, progressLines } from '../cli/runs/follow.ts';
-import type { NamedRun } from '../cli/runs/run.ts';
+import type { Run } from '../cli/runs/run.ts';
 import { failureText, outcomeWord } from '../cli/runs/run-words.ts';
 import { quoted } from '../cli/support/command-options.ts';
 import { bytesText, printableLine } from '../cli/support/text.ts';
@@ -29,7 +29,7 @@ const PROJECT = join(import.meta.dirname, '..');
 
 /** A run and, after its files were read back, its published export. */
 export interface FinishedRun {
-  report: NamedRun;
+  report: Run;
   published?: Verified;
 }
 
@@ -79,7 +79,7 @@ async function runAll(session: Session, entities: Entity[], daysAgo: number): Pr
   const input = { date: dateAfter(dateIn(target.TimeZone, new Date()), -daysAgo) };
   const runs = entities.map(async (entity) => {
     const { executionArn } = await startRun(target, entity, input);
-    return followRun(target.sfn, entity, executionArn, {
+    return followRun(target.sfn, executionArn, {
       everyMs: LOOK_AT_RUN_EVERY_MS,
       signal: interrupt.signal,
       onProgress: progressLines(entity, screen.line),
@@ -89,7 +89,7 @@ async function runAll(session: Session, entities: Entity[], daysAgo: number): Pr
   return Promise.all(reports.map((report) => readBack(session, report)));
 }
 
-async function readBack({ target }: Session, report: NamedRun): Promise<FinishedRun> {
+async function readBack({ target }: Session, report: Run): Promise<FinishedRun> {
   if (report.status !== 'SUCCEEDED') return { report };
   try {
     return { report, published: await verifyPublished(target, report) };
@@ -143,7 +143,7 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
 
 function runsTable(runs: FinishedRun[]): string {
   const rows = runs.map(({ report }) => [
-    report.entity,
+    report.entity ?? '',
     outcomeWord(report),
     `${report.checks}`,
     `${report.rows ?? ''}`,
@@ -155,7 +155,7 @@ function runsTable(runs: FinishedRun[]): string {
 
 /** Shows the tables of a night. @returns whether each run wrote one */
 function showTables(screen: Screen, runs: FinishedRun[]): boolean {
-  const tables = runs.flatMap(({ report: { entity, table } }) => (table ? [{ entity, ...table }] : []));
+  const tables = runs.flatMap(({ report: { entity, table } }) => (entity && table ? [{ entity, ...table }] : []));
   const cells = tables.map(({ entity, rows, bytes, key }) => [entity, `${rows}`, bytesText(bytes), key]);
   screen.line(`\nTables:\n${textTable(['entity', 'rows', 'bytes', 'key'], cells)}\n`);
   for (const { entity, warnings } of tables) for (const warning of warnings) screen.line(`${entity}: ${warning}`);

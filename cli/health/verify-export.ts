@@ -13,7 +13,7 @@ import { verifyPublished } from '../data/stored-file.ts';
 import { grantPlaces } from '../deployment-state.ts';
 import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
-import type { NamedRun, Run } from '../runs/run.ts';
+import type { Run } from '../runs/run.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { asciiText, bytesText, manyText } from '../support/text.ts';
 import { broken, CannotTell, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
@@ -85,7 +85,7 @@ export const RUN_RIGHTS = [
 ];
 
 /** A completed run that this verify started. */
-export interface Made extends NamedRun {
+export interface Made extends Run {
   /** The time just before the start of the run, by the clock of this machine. */
   askedAt: Date;
   /** The steps whose functions the run called: not every run has every step. */
@@ -112,7 +112,7 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
   runs.push(name);
   const limit = AbortSignal.timeout(pace.runMs);
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
-  const run = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
+  const run = await followRun(target.sfn, executionArn, follow).catch((error: unknown) => {
     if (!limit.aborted || signal.aborted) throw error;
     throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });

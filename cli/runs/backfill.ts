@@ -13,7 +13,7 @@ import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
-import { OUTCOMES, type Run, runOf } from './run.ts';
+import { type Execution, OUTCOMES, runOf } from './run.ts';
 import { outcomeWord } from './run-words.ts';
 
 interface BackfillOptions extends TargetOptions {
@@ -67,7 +67,8 @@ async function datesWithState(target: Target, entity: Entity, wanted: string[]):
   const published = new Set(there.filter((_, index) => flags[index]));
   const running = await runsUnderWay(target, entity);
   return wanted.map((date) => {
-    const run = running.get(date) ?? null;
+    const found = running.get(date);
+    const run = found ? runOf(found, { timeZone: target.TimeZone }) : null;
     if (published.has(date)) return { date, state: 'published', run: null, error: null };
     return { date, state: run === null ? 'missing' : 'running', run, error: null };
   });
@@ -90,8 +91,8 @@ export async function fillDate(
       attempt += 1;
       continue;
     }
-    change(date, { state: 'running', run: begun });
-    const run = await followRun(target.sfn, entity, begun.executionArn ?? '', { signal });
+    change(date, { state: 'running', run: runOf(begun, { timeZone: target.TimeZone }) });
+    const run = await followRun(target.sfn, begun.executionArn, { signal });
     // Only the pointer counts: a run may succeed without publishing a file.
     if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
     // A run that this command did not start may have had another plan, so the date still needs its own run.
@@ -143,7 +144,7 @@ async function startOf(
   date: string,
   attempt: number,
   signal: AbortSignal,
-): Promise<Run | undefined> {
+): Promise<Execution | undefined> {
   signal.throwIfAborted();
   try {
     return await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
@@ -154,11 +155,11 @@ async function startOf(
 }
 
 /** Exports of an entity that are in progress, by date. */
-async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, Run>> {
-  const runs = new Map<string, Run>();
+async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, Execution>> {
+  const runs = new Map<string, Execution>();
   for await (const execution of executionsOf(target, { running: true })) {
     const run = runOf(execution, { timeZone: target.TimeZone });
-    if (run.what === 'export' && run.entity === entity) runs.set(run.date ?? '', run);
+    if (run.what === 'export' && run.entity === entity) runs.set(run.date ?? '', execution);
   }
   return runs;
 }

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Target } from '../support/target.ts';
-import { executionOf, type NamedRun, parseState, runOf } from './run.ts';
+import { type Execution, executionOf, parseState } from './run.ts';
 import type { EnteredState } from './waiting.ts';
 
 /**
@@ -19,10 +19,10 @@ export async function startRun(
   entity: Entity,
   more: object,
   name = nameOf([entity, ...['release', 'table'].filter((key) => key in more)].join('-')),
-): Promise<NamedRun> {
+): Promise<Execution> {
   const input = JSON.stringify({ entity, ...more });
   const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
-  return { ...runOf(executionOf({ executionArn, startDate: new Date(), input })), entity, executionArn, seconds: 0 };
+  return executionOf({ executionArn, startDate: new Date(), input });
 }
 
 function nameOf(beginning: string): string {

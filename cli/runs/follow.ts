@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type SFNClient } from '@aws-sdk/client-sfn';
-import type { Entity } from '../../core/config/entities.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines } from '../support/completed.ts';
@@ -13,11 +12,9 @@ import { untilInterrupted } from '../support/until-interrupted.ts';
 import { lastEnteredState } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
-import { executionOf, type NamedRun, type Run, runOf, secondsBetween } from './run.ts';
+import { type Execution, executionOf, type Run, runOf, secondsBetween } from './run.ts';
 import { failureText, headText, readersText } from './run-words.ts';
 import { type EnteredState, positionText } from './waiting.ts';
-
-type FollowedRun = Pick<NamedRun, 'run' | 'entity' | 'executionArn'>;
 
 export interface FollowCommandOptions extends TargetOptions {
   json?: boolean;
@@ -26,20 +23,16 @@ export interface FollowCommandOptions extends TargetOptions {
 /** `follow`, which changes nothing. */
 export async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
-  const { entity, found } = await findRunOfEntity(target, run, options.date, 'to follow');
-  await followToTheEnd(target, [{ run: found.name, entity, executionArn: found.executionArn }], options);
+  const { found } = await findRunOfEntity(target, run, options.date, 'to follow');
+  await followToTheEnd(target, [found], options);
 }
 
 /**
  * Prints a line for each change of the runs until they have ended, then their results.
  * @throws CommandError: 1 if a run was not published, 130 after Ctrl-C, which stops following but never the run
  */
-export async function followToTheEnd(
-  target: Target,
-  runs: FollowedRun[],
-  options: FollowCommandOptions,
-): Promise<void> {
-  const again = runs.map(({ run }) => commandFor(`follow ${quoted(run)}`, options)).join('\n  ');
+export async function followToTheEnd(target: Target, runs: Execution[], options: FollowCommandOptions): Promise<void> {
+  const again = runs.map(({ name }) => commandFor(`follow ${quoted(name)}`, options)).join('\n  ');
   const words = runs.length === 1 ? `The run continues: ${again}` : `The runs continue:\n  ${again}`;
   const reports = await untilInterrupted(`Stopped following. ${words}`, async (signal) => {
     try {
@@ -53,13 +46,13 @@ export async function followToTheEnd(
   print(reports, options);
 }
 
-async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
+async function show(target: Target, runs: Execution[], json: boolean | undefined, signal: AbortSignal) {
   const print = json ? printErr : printOut;
   // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
-  const look = ({ entity, executionArn }: FollowedRun, either: AbortSignal) => {
-    const options = { signal: either, onProgress: progressLines(entity, print), published };
-    return followRun(target.sfn, entity, executionArn, options);
+  const look = ({ executionArn, input, name }: Execution, either: AbortSignal) => {
+    const options = { signal: either, onProgress: progressLines(input.entity ?? name, print), published };
+    return followRun(target.sfn, executionArn, options);
   };
   // If one run cannot be read, the command stops following the others too.
   return together(runs, look, { signal });
@@ -106,10 +99,9 @@ interface FollowOptions {
  */
 export async function followRun(
   sfn: SFNClient,
-  entity: Entity,
   executionArn: string,
   { everyMs = 1000, signal, onProgress, published }: FollowOptions = {},
-): Promise<NamedRun> {
+): Promise<Run> {
   const look = { abortSignal: signal };
   for (;;) {
     const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
@@ -120,8 +112,7 @@ export async function followRun(
     onProgress?.(status, seen, seconds);
     if (status !== 'RUNNING') {
       const known = { state: seen.state };
-      const run = published ? (await published.complete(execution, known)).run : runOf(execution, known);
-      return { ...run, entity, executionArn, seconds };
+      return published ? (await published.complete(execution, known)).run : runOf(execution, known);
     }
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
@@ -131,12 +122,12 @@ export async function followRun(
  * Prints one line for each change of state of a run: `CheckStatus, 1 check (1.2 s)`; for a run that has ended, with its
  * status. The lines are the same in a terminal, a pipe and CI.
  */
-export function progressLines(entity: Entity, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
+export function progressLines(what: string, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
   let shown = '';
   return (status, seen, seconds) => {
     const state = status === 'RUNNING' ? positionText(seen) : printableLine(`${seen.name}, ${status}`);
     if (seen.name === '' || state === shown) return;
     shown = state;
-    print(`  ${entity}: ${state} (${seconds.toFixed(1)} s)`);
+    print(`  ${what}: ${state} (${seconds.toFixed(1)} s)`);
   };
 }

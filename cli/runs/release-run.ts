@@ -39,7 +39,7 @@ export async function release(named: string, options: ReleaseOptions): Promise<v
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
   warnUnsettled(target);
   const started = await startNamed(target, entity, input, options);
-  printErr(`${started.run} releases ${name}.${stays}`);
+  printErr(`${started.name} releases ${name}.${stays}`);
   await afterStart(target, [started], options);
 }
 

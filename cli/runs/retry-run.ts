@@ -45,7 +45,7 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
   const started = await startNamed(target, entity, input, options);
   const adopting =
     again.adopt === undefined ? '' : ` It adopts the export of ${printableLine(again.adopt)}, if the CRM still has it.`;
-  printErr(`${started.run} repeats ${found.name}, ${subjectOf(again)}.${adopting}`);
+  printErr(`${started.name} repeats ${found.name}, ${subjectOf(again)}.${adopting}`);
   await afterStart(target, [started], options);
 }
 

@@ -150,12 +150,6 @@ export const runSchema = z.object({
 });
 export type Run = z.infer<typeof runSchema>;
 
-/** A run with a known execution and entity. */
-export interface NamedRun extends Run {
-  entity: Entity;
-  executionArn: string;
-}
-
 /** An execution of a state machine, as Step Functions describes it. */
 export interface Execution {
   executionArn: string;

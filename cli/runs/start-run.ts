@@ -9,7 +9,7 @@ import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate, refuseSameData } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
-import type { NamedRun } from './run.ts';
+import { type Execution, runOf } from './run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -28,9 +28,9 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
   const isPast = options.date !== undefined && options.date < dateIn(target.TimeZone, new Date());
   if (isPast && !options.sameData) await refuseSameData(target, entities, `under ${options.date}`);
   else if (!options.all) warnUnsettled(target);
-  const runs: NamedRun[] = [];
-  for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
-  await afterStart(target, runs, options);
+  const started: Execution[] = [];
+  for (const entity of entities) started.push(await startNext(target, entity, started, options));
+  await afterStart(target, started, options);
 }
 
 /** The entities that are exported every night. @throws CommandError (exit code 2) if there are none */
@@ -47,24 +47,29 @@ async function enabledOf(target: Target): Promise<Entity[]> {
 /** Follows the runs with `--wait`; otherwise prints the command to follow them. */
 export async function afterStart(
   target: Target,
-  runs: NamedRun[],
+  started: Execution[],
   options: FollowCommandOptions & { wait?: boolean },
 ): Promise<void> {
-  if (options.wait) return followToTheEnd(target, runs, options);
-  if (options.json) printJson({ ok: true, runs });
-  const follow = runs.map(({ run }) => commandFor(`follow ${run}`, options));
+  if (options.wait) return followToTheEnd(target, started, options);
+  if (options.json) printJson({ ok: true, runs: runsOf(started) });
+  const follow = started.map(({ name }) => commandFor(`follow ${name}`, options));
   printErr(`To follow: ${follow.join('\n  ')}`);
 }
 
-async function startNext(target: Target, entity: Entity, runs: NamedRun[], options: StartOptions): Promise<NamedRun> {
+function runsOf(started: Execution[]) {
+  return started.map((execution) => runOf(execution));
+}
+
+async function startNext(target: Target, entity: Entity, started: Execution[], options: StartOptions) {
   const { date, acceptSchema, json } = options;
   try {
     const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
     return await startNamed(target, entity, input, options);
   } catch (error) {
-    if (runs.length === 0) throw error;
-    const names = runs.map(({ run }) => run).join(', ');
-    throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, json ? { runs } : undefined);
+    if (started.length === 0) throw error;
+    const names = started.map(({ name }) => name).join(', ');
+    const document = json ? { runs: runsOf(started) } : undefined;
+    throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, document);
   }
 }
 
@@ -74,8 +79,8 @@ export async function startNamed(
   entity: Entity,
   input: object,
   { json }: FollowCommandOptions,
-): Promise<NamedRun> {
-  const run = await startRun(target, entity, input);
-  if (!json) printOut(run.executionArn);
-  return run;
+): Promise<Execution> {
+  const started = await startRun(target, entity, input);
+  if (!json) printOut(started.executionArn);
+  return started;
 }

@@ -37,7 +37,7 @@ export async function table(named: string, options: TableOptions): Promise<void>
   const chosen = entity ? await runOfDate(manifests, entity, options.date ?? 'latest') : await runByName(target, named);
   await judge(target, manifests, chosen);
   const started = await startNamed(target, chosen.entity, { table: { run: chosen.run } }, options);
-  printErr(`${started.run} writes the table of ${chosen.run}.`);
+  printErr(`${started.name} writes the table of ${chosen.run}.`);
   await afterStart(target, [started], options);
 }
 
@@ -126,7 +126,7 @@ async function written(
   const pointer = await ifReadable(createManifests(target).pointer(entity, date), printErr);
   if (!pointer) return { state: 'failed', error: 'NothingPublished' };
   const { executionArn } = await startRun(target, entity, { table: { run: pointer.execution } });
-  const run = await followRun(target.sfn, entity, executionArn, { signal });
+  const run = await followRun(target.sfn, executionArn, { signal });
   if (run.outcome === 'table') return { state: 'written', run };
   return { state: 'failed', run, error: run.outcome === 'replaced' ? 'Superseded' : outcomeWord(run) };
 }

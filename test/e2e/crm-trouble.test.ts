@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { usageOf } from '../../bench/night-cost.ts';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import { fieldsOf } from '../../core/columns/column-changes.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
@@ -47,7 +47,7 @@ afterAll(() => system?.close());
 const underWay = new Map<Entity, Promise<unknown>>();
 
 /** Runs an entity with these faults, after its earlier runs: each run meets only its own faults. */
-function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<NamedRun> {
+function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<Run> {
   const earlier = underWay.get(entity) ?? Promise.resolve();
   const report = earlier.then(async () => {
     const armed = faults.map((fault) => system.sandbox.faults.add({ ...fault, entity } as FaultInput));
@@ -59,7 +59,7 @@ function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: ob
   return report;
 }
 
-async function manifestOf(report: NamedRun) {
+async function manifestOf(report: Run) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
   return (await verifyPublished(system.target, report)).manifest;
 }
@@ -384,7 +384,7 @@ describe('a file that is stored in parts', () => {
 
     const manifest = await manifestOf(report);
     expect(manifest.file).toMatchObject({ restarts: 1 });
-    const states = await statesOf(system.target, report.executionArn);
+    const states = await statesOf(system.target, report.executionArn ?? '');
     const waited = states.filter(({ name, state }) => name === 'WaitBeforeCheck' && state?.outcome === 'NOT_READY');
     expect(waited.map(({ state }) => state?.moving?.upload?.size)).toContain(manifest.file.bytes);
     expect(await bucketTools(system.target).uploads()).toEqual([]);
@@ -402,11 +402,11 @@ function deployedTemplate({ assembly, target }: Deployed): Template {
 }
 
 /** The local cloud logs late lines with the next invocation of the same process. */
-async function usageOnceLogged({ executionArn }: NamedRun) {
-  let usage = await usageOf(system.target, executionArn);
+async function usageOnceLogged({ executionArn }: Run) {
+  let usage = await usageOf(system.target, executionArn ?? '');
   for (let again = 0; again < 5 && usage.storeRequests < 13; again += 1) {
     await system.run('contacts');
-    usage = await usageOf(system.target, executionArn);
+    usage = await usageOf(system.target, executionArn ?? '');
   }
   return usage;
 }

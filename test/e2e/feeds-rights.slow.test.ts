@@ -7,7 +7,7 @@ import {
 import { PutResourcePolicyCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { once } from '../../core/step/step.ts';
@@ -87,7 +87,7 @@ function taken(statement: Statement): Statement[] {
   return AWS.length > 0 ? [{ ...statement, Principal: { AWS } }] : [];
 }
 
-const nameOf = ({ executionArn }: NamedRun) => executionArn.split(':').at(-1) ?? '';
+const nameOf = ({ run }: Run) => run;
 
 /** Two runs of a date. The first test that needs them makes them. */
 const twoRuns = once(async () => {

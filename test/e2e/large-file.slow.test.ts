@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { startRun } from '../../cli/runs/executions.ts';
 import { followRun } from '../../cli/runs/follow.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { run } from '../support/running.ts';
@@ -41,7 +41,7 @@ beforeEach(() => {
   system.sandbox.settings.urlSeconds = 300;
 });
 
-async function manifestOf(report: NamedRun) {
+async function manifestOf(report: Run) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
   return (await verifyPublished(system.target, report)).manifest;
 }
@@ -65,10 +65,12 @@ it('stores a whole file over many invocations and expired links', async () => {
 
   const operator = run('cli/main.js', ['start', 'leads', '--wait', ...system.place]);
   expect(await operator.ended, operator.stderr()).toBe(0);
-  const report = await followRun(target.sfn, 'leads', operator.stdout().split('\n')[0] ?? '');
+  const report = await followRun(target.sfn, operator.stdout().split('\n')[0] ?? '');
   const manifest = await manifestOf(report);
 
-  const handedOn = (await statesOf(target, report.executionArn)).filter(({ name }) => name === 'WaitBeforeDownload');
+  const handedOn = (await statesOf(target, report.executionArn ?? '')).filter(
+    ({ name }) => name === 'WaitBeforeDownload',
+  );
   expect(handedOn.length).toBeGreaterThanOrEqual(2);
   for (const { state } of handedOn) {
     expect(state?.outcome).toBe('CONTINUE');
@@ -121,7 +123,7 @@ it('leaves no manifest if the execution is stopped during the download', async (
   const files = () => sandbox.ledger.calls({ kind: 'file', entity: 'customers' });
   const bytes = () => files().reduce((sum, call) => sum + (call.bytes ?? 0), 0);
   await quiet(bytes);
-  expect(await followRun(target.sfn, 'customers', executionArn)).toMatchObject({
+  expect(await followRun(target.sfn, executionArn)).toMatchObject({
     status: 'ABORTED',
     manifestKey: null,
   });

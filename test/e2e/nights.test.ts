@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { completeKey } from '../../core/night/marker.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
@@ -37,7 +37,7 @@ afterAll(() => system?.close());
 /** The number of exports of an entity that were requested. */
 const creates = (entity: Entity) => system.sandbox.ledger.count({ kind: 'create', entity });
 
-async function manifestOf(report: NamedRun) {
+async function manifestOf(report: Run) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
   return (await verifyPublished(system.target, report)).manifest;
 }
@@ -54,7 +54,7 @@ describe('a night without trouble', () => {
     expect(system.sandbox.ledger.violations()).toEqual([]);
 
     // Meetings start every minute here, so they belong to no night.
-    const { date } = (await manifestOf(reports[0] as NamedRun)).run;
+    const { date } = (await manifestOf(reports[0] as Run)).run;
     const night = await createManifests(system.target).night(date);
     const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
     const ofNight = reports.filter((_, index) => ENTITIES[index] !== 'meetings');
@@ -123,7 +123,7 @@ describe('repeated and scheduled starts', () => {
       ),
     );
     for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
-    await manifestOf(await followRun(sfn, 'workflows', executionArn, { everyMs: 200 }));
+    await manifestOf(await followRun(sfn, executionArn, { everyMs: 200 }));
 
     expect(creates('workflows') - before).toBe(1);
   });
@@ -155,7 +155,7 @@ describe('repeated and scheduled starts', () => {
       { withinMs: 90 * SECONDS, everyMs: 2 * SECONDS },
     );
 
-    const manifest = await manifestOf(await followRun(sfn, 'meetings', byRule ?? '', { everyMs: 200 }));
+    const manifest = await manifestOf(await followRun(sfn, byRule ?? '', { everyMs: 200 }));
 
     expect(manifest.run.entity).toBe('meetings');
   });

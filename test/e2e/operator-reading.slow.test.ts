@@ -8,7 +8,7 @@ import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { writtenAs } from '../support/dialect.ts';
@@ -21,9 +21,9 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 let system: Deployed;
 let dir: string;
 let today: string;
-let older: NamedRun;
-let newer: NamedRun;
-let failed: NamedRun;
+let older: Run;
+let newer: Run;
+let failed: Run;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reading-'));
@@ -61,7 +61,7 @@ async function json(...args: string[]) {
 
 const dateNow = () => new Date().toISOString().slice(0, 10);
 
-const nameOf = ({ run }: NamedRun) => run;
+const nameOf = ({ run }: Run) => run;
 
 it('report writes a page with published, failed and switched-off entities', async () => {
   const file = join(dir, 'report.html');

@@ -34,7 +34,7 @@ const OF = ['contacts', 'meetings'] as const;
 const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
 let system: Deployed;
 
-const nameOf = ({ executionArn }: { executionArn: string }) => executionArn.split(':').at(-1) ?? '';
+const nameOf = ({ run }: { run: string }) => run;
 
 beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
@@ -122,7 +122,7 @@ it('a release publishes and tags the file, records the reason, and works only on
   const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: 'all' }) }];
   expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([tags, tags]);
   expect(await tagsOf('_release.json')).toEqual([]);
-  const { manifest } = await verifyPublished(system.target, { entity: 'contacts', manifestKey: pointer.manifestKey });
+  const { manifest } = await verifyPublished(system.target, pointer);
   expect(manifest.file.rows).toBe(10);
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const release = await bucket.read(`runs/entity=contacts/run=${run}/_release.json`);

@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import { lastEnteredState } from '../../cli/runs/executions.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
 import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { once } from '../../core/step/step.ts';
@@ -45,7 +45,7 @@ const TEXTS = Object.fromEntries(
 );
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 let system: Deployed;
-let first: NamedRun;
+let first: Run;
 let subnetId: string;
 
 beforeAll(async () => {
@@ -67,7 +67,7 @@ afterAll(() => system?.close());
 /** A second run of the date. The first test that needs it makes it. */
 const laterRun = once(() => system.run('leads', { date: DATE }));
 
-const nameOf = ({ executionArn }: NamedRun) => executionArn.split(':').at(-1) ?? '';
+const nameOf = ({ run }: Run) => run;
 
 async function fileOf(key: string, name: string): Promise<string> {
   const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key: key }));
@@ -152,7 +152,7 @@ it('show prints the table of a run, and the state of its execution contains no r
   expect(code).toBe(0);
   expect(stdout).toContain(`Table of ${nameOf(first)} written: 30 rows`);
   expect(stdout).toContain(`/${KEY}`);
-  const seen = await lastEnteredState(system.target.sfn, first.executionArn);
+  const seen = await lastEnteredState(system.target.sfn, first.executionArn ?? '');
   const values = await query(`SELECT DISTINCT email AS value FROM ${await csvOf()} WHERE email LIKE '%@%'`);
   expect(values.length).toBeGreaterThan(10);
   for (const { value } of values) expect(JSON.stringify(seen.state)).not.toContain(value);

@@ -1,16 +1,17 @@
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
-import type { NamedRun } from '../../cli/runs/run.ts';
+import type { Run } from '../../cli/runs/run.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { endpointLines, type FinishedRun, showSummary } from '../../local/nights.ts';
 import { createScreen } from '../../local/screen.ts';
 import { faultSchema } from '../../sandbox/faults.ts';
 import { aRun } from '../cli/support/a-run.ts';
 import { manifestOf } from '../support/manifests.ts';
 
-const report = (more: Partial<NamedRun> = {}): NamedRun =>
+const report = (more: Partial<Run> = {}): Run =>
   aRun({ key: 'runs/leads.csv', bytes: 80_073, rows: 240, checks: 2, ...more });
 
-function published(entity: NamedRun['entity'], content: string, warnings: string[] = []): FinishedRun {
+function published(entity: Entity, content: string, warnings: string[] = []): FinishedRun {
   const manifest = manifestOf({ entity, file: { key: 'runs/leads.csv' }, warnings });
   return { report: report({ entity }), published: { manifest, start: Buffer.from(content) } };
 }

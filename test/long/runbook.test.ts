@@ -63,7 +63,7 @@ describe.each(CASES.filter(({ entry }) => !process.env.CI || IN_CI.includes(entr
     const report = await given.fault(system);
     expect(report.error, report.cause ?? '').toBe(expected);
     const { entity = ENTITY } = given;
-    const operator = operatorOf(system, { ENTITY: entity, RUN: report.executionArn.split(':').at(-1) ?? '' });
+    const operator = operatorOf(system, { ENTITY: entity, RUN: report.run });
     await look(operator, entry, expected);
     system.sandbox.faults.clear();
     await given.mend?.(system);

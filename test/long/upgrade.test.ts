@@ -48,8 +48,7 @@ afterEach(() => system.sandbox.faults.clear());
 
 const nameOf = (executionArn: string) => executionArn.split(':').at(-1) ?? '';
 const start = async (entity: Entity, input: object = {}) => (await startRun(system.target, entity, input)).executionArn;
-const end = (entity: Entity, executionArn: string) =>
-  followRun(system.target.sfn, entity, executionArn, { everyMs: 200 });
+const end = (executionArn: string) => followRun(system.target.sfn, executionArn, { everyMs: 200 });
 
 /** @returns the standard output of the command */
 async function cli(...args: string[]): Promise<string> {
@@ -155,7 +154,7 @@ it('runs and a batch of the earlier release end in EarlierRelease, and change no
   const { published: _, ...held } = ofFixture;
   const manifests = createManifests(system.target);
   for (const [entity, executionArn] of runsOf(held)) {
-    const report = await end(entity, executionArn);
+    const report = await end(executionArn);
     expect(report).toMatchObject({ status: 'FAILED', error: 'EarlierRelease' });
     expect(report.cause).toContain(ERRORS.EarlierRelease.advice);
     expect(await manifests.pointer(entity, 'latest')).toBeUndefined();
@@ -197,8 +196,8 @@ it('runs and a batch of this release succeed under the next one, by their old de
   sandbox.faults.clear();
 
   const { failed: _, ...held } = begun;
-  for (const [entity, executionArn] of runsOf(held)) {
-    const report = await end(entity, executionArn);
+  for (const [, executionArn] of runsOf(held)) {
+    const report = await end(executionArn);
     expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
     const { manifest } = await verifyPublished(target, report);
     expect(manifest).toMatchObject({ file: { format: 'csv' }, state: 'published' });
@@ -260,7 +259,7 @@ it('after a rollback, a run and a batch of the next release succeed, and pointer
   await system.deploy(synthesise);
   sandbox.faults.clear();
 
-  expect(await end('contacts', run)).toMatchObject({ status: 'SUCCEEDED', error: null });
+  expect(await end(run)).toMatchObject({ status: 'SUCCEEDED', error: null });
   expect(await batches.ended(batch)).toMatchObject({ status: 'SUCCEEDED', error: '' });
   await expectApplied('back', since);
   expect(await outputs()).not.toContain(MORE.output);

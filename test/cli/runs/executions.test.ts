@@ -33,7 +33,7 @@ async function machine(moments: Moment[]) {
     DescribeExecution: () => {
       const { entered: _, ...described } = moment();
       const stopDate = described.status === 'RUNNING' ? undefined : STARTED + 12.34;
-      return { executionArn: ARN, startDate: STARTED, stopDate, ...described };
+      return { executionArn: ARN, startDate: STARTED, stopDate, input: '{"entity":"leads"}', ...described };
     },
     GetExecutionHistory: () => {
       const { entered } = moment();
@@ -80,7 +80,7 @@ test('followRun reports the states of a run from its start to its end', async ()
   ]);
   const seen: [name: string, status: string, checks: number | undefined][] = [];
   const onProgress = (status: string, { name, state }: EnteredState) => void seen.push([name, status, state?.checks]);
-  const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress });
+  const report = await followRun(sfn, ARN, { everyMs: 1, onProgress });
   expect(seen).toEqual([
     ['', 'RUNNING', undefined],
     ['CreateExport', 'RUNNING', 0],
@@ -139,7 +139,7 @@ test('followRun reports error, cause and last state of a failed run', async () =
   const cause = 'The export failed. Start the run again.';
   const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
   const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
-  expect(await followRun(sfn, 'leads', ARN)).toMatchObject({
+  expect(await followRun(sfn, ARN)).toMatchObject({
     status: 'FAILED',
     error: 'ExportFailed',
     cause,
@@ -159,7 +159,7 @@ test('followRun reports no error for a stopped run, and skips states that it can
     ['CheckStatus', state({ checks: 1 })],
   ];
   const { sfn } = await machine([{ status: 'ABORTED', entered }]);
-  const report = await followRun(sfn, 'leads', ARN);
+  const report = await followRun(sfn, ARN);
   expect(report).toMatchObject({ status: 'ABORTED', error: null, cause: null, exportId: EXPORT_ID, checks: 1 });
 });
 
@@ -167,7 +167,7 @@ test('an interruption ends followRun with its reason, and does not stop the run'
   const { sfn, asked } = await machine([{ status: 'RUNNING', entered: [] }]);
   const interrupt = new AbortController();
   const onProgress = () => interrupt.abort(new Error('interrupted by SIGINT'));
-  const following = followRun(sfn, 'leads', ARN, { everyMs: 60_000, signal: interrupt.signal, onProgress });
+  const following = followRun(sfn, ARN, { everyMs: 60_000, signal: interrupt.signal, onProgress });
   await expect(following).rejects.toThrow('interrupted by SIGINT');
   expect(asked).not.toContain('StopExecution');
 });

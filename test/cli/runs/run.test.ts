@@ -148,7 +148,7 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
   // No list contains a start that requested no export.
   const listed = one.outcome === 'notDue' ? runSchema.parse(shown) : await found();
   const published = createPublished(target, () => undefined);
-  const followed = await followRun(target.sfn, 'leads', arnOf(NIGHT), { published });
+  const followed = await followRun(target.sfn, arnOf(NIGHT), { published });
   const others: Run[] = [followed, shown, ...(one.execution.status === 'FAILED' ? [await found('--failed')] : [])];
 
   expect(listed.outcome).toBe(one.outcome);

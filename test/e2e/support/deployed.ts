@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 import { authorize } from '../../../cli/access/authorize-flow.ts';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
-import type { NamedRun } from '../../../cli/runs/run.ts';
+import type { Run } from '../../../cli/runs/run.ts';
 import { connect, type Target } from '../../../cli/support/target.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
@@ -62,9 +62,9 @@ export interface Deployed {
   /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
   issued: ReadonlySet<string>;
   /** Runs one entity to its end. */
-  run(entity: Entity, input?: object): Promise<NamedRun>;
+  run(entity: Entity, input?: object): Promise<EndedRun>;
   /** Starts the machine with any JSON and waits for the end. */
-  runRaw(input: unknown): Promise<NamedRun>;
+  runRaw(input: unknown): Promise<Run>;
   authorize(): Promise<unknown>;
   /** The folder of the deployed assembly. */
   assembly(): string;
@@ -151,12 +151,14 @@ export async function synthesise(
   app.synth();
 }
 
-async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {
+type EndedRun = Run & { executionArn: string };
+
+async function runOn(target: Target, entity: Entity, input: object): Promise<EndedRun> {
   const { executionArn } = await startRun(target, entity, input);
-  return followRun(target.sfn, entity, executionArn, { everyMs: 200 });
+  return { ...(await followRun(target.sfn, executionArn, { everyMs: 200 })), executionArn };
 }
 
-async function runRawOn(target: Target, input: unknown): Promise<NamedRun> {
+async function runRawOn(target: Target, input: unknown): Promise<Run> {
   const started = await target.sfn.send(
     new StartExecutionCommand({
       stateMachineArn: target.StateMachineArn,
@@ -164,7 +166,7 @@ async function runRawOn(target: Target, input: unknown): Promise<NamedRun> {
       input: JSON.stringify(input),
     }),
   );
-  return followRun(target.sfn, 'leads', started.executionArn ?? '', { everyMs: 200 });
+  return followRun(target.sfn, started.executionArn ?? '', { everyMs: 200 });
 }
 
 async function authorizeAt(

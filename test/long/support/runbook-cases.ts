@@ -2,7 +2,7 @@ import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
-import type { NamedRun } from '../../../cli/runs/run.ts';
+import type { Run } from '../../../cli/runs/run.ts';
 import { headKey } from '../../../core/changes/chain/feed-keys.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { FaultInput } from '../../../sandbox/faults.ts';
@@ -22,7 +22,7 @@ export const MAX_BYTES = 2_000_000;
 export interface Case {
   entry: string;
   /** Causes the fault and returns the run that met it. */
-  fault: (system: Deployed) => Promise<NamedRun>;
+  fault: (system: Deployed) => Promise<Run>;
   /** Default: `ENTITY`. */
   entity?: Entity;
   /** The expected end of a run; default: the entry's name. */
@@ -57,14 +57,14 @@ function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
 }
 
 /** Runs until one run ends as expected: a function retries half a minute after a failed refresh, and not before. */
-async function runUntil(system: Deployed, ends: (report: NamedRun) => boolean): Promise<NamedRun> {
+async function runUntil(system: Deployed, ends: (report: Run) => boolean): Promise<Run> {
   let report = await system.run(ENTITY);
   for (let runs = 0; runs < 12 && !ends(report); runs += 1) report = await system.run(ENTITY);
   return report;
 }
 
 /** The first refreshes get no answer. Later runs find that calls to the CRM are paused. */
-async function unansweredRefreshes(system: Deployed): Promise<NamedRun> {
+async function unansweredRefreshes(system: Deployed): Promise<Run> {
   await atTheTokenEndpoint({ reset: 'after' })(system);
   return runUntil(system, ({ error }) => error !== 'CrmUnavailable');
 }
@@ -142,39 +142,39 @@ export const CASES: Case[] = [
   { entry: 'StorageDenied', fault: goneBucket },
 ];
 
-async function brokenSecret(system: Deployed): Promise<NamedRun> {
+async function brokenSecret(system: Deployed): Promise<Run> {
   await putTokens(system, 'no JSON');
   // Warm functions read the secret again only when the CRM refuses their token.
   system.sandbox.expireAccessTokens();
   return system.run(ENTITY);
 }
 
-async function abortedRun({ sandbox, target }: Deployed): Promise<NamedRun> {
+async function abortedRun({ sandbox, target }: Deployed): Promise<Run> {
   sandbox.faults.add({ path: 'status', entity: ENTITY, status: 'PROCESSING' });
   const { executionArn } = await startRun(target, ENTITY, {});
   await target.sfn.send(new StopExecutionCommand({ executionArn, cause: 'by hand' }));
-  return followRun(target.sfn, ENTITY, executionArn);
+  return followRun(target.sfn, executionArn);
 }
 
-async function pausedRule(system: Deployed): Promise<NamedRun> {
+async function pausedRule(system: Deployed): Promise<Run> {
   const { code, stderr } = await operatorOf(system).cli('pause', ENTITY);
   if (code !== 0) throw new Error(stderr);
   return system.run(ENTITY);
 }
 
 /** Puts another object at the key that the run will write. */
-async function takenManifest({ target }: Deployed): Promise<NamedRun> {
+async function takenManifest({ target }: Deployed): Promise<Run> {
   const { sfn, s3, StateMachineArn: stateMachineArn, BucketName: Bucket } = target;
   const name = `taken-${Date.now()}`;
   const Key = `runs/entity=${ENTITY}/run=${name}/_manifest.json`;
   await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'something else' }));
   const input = JSON.stringify({ entity: ENTITY });
   const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
-  return followRun(sfn, ENTITY, executionArn);
+  return followRun(sfn, executionArn);
 }
 
 /** Removes half of the records from the CRM, after a feed with all of them. */
-async function massDeletion(system: Deployed): Promise<NamedRun> {
+async function massDeletion(system: Deployed): Promise<Run> {
   const { settings } = system.sandbox;
   settings.rows = FED_ROWS;
   await system.run(FED);
@@ -183,7 +183,7 @@ async function massDeletion(system: Deployed): Promise<NamedRun> {
 }
 
 /** Replaces the head by another object. */
-async function unreadableHead(system: Deployed): Promise<NamedRun> {
+async function unreadableHead(system: Deployed): Promise<Run> {
   const { s3, BucketName: Bucket } = system.target;
   await s3.send(new PutObjectCommand({ Bucket, Key: headKey(FED), Body: 'something else' }));
   return system.run(FED);
@@ -193,7 +193,7 @@ async function removedHead({ target: { s3, BucketName: Bucket } }: Deployed): Pr
   await s3.send(new DeleteObjectCommand({ Bucket, Key: headKey(FED) }));
 }
 
-async function goneBucket(system: Deployed): Promise<NamedRun> {
+async function goneBucket(system: Deployed): Promise<Run> {
   await bucketTools(system.target).remove();
   return system.run(ENTITY);
 }
