@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EnvironmentError } from './environment-error.ts';
 
 const KEEPER = join(import.meta.dirname, 'keeper.sh');
 
@@ -30,16 +31,11 @@ export type RunRecord = {
 };
 
 /** Begins the record of this start, with empty directories of its own. */
-export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
+export async function openRunRecord(cacheDir: string, shell = '/bin/sh'): Promise<RunRecord> {
   const id = randomUUID();
   const workDir = join(cacheDir, 'runs', id);
   const tmpDir = join(tmpdir(), `crm-export-${id}`);
-  // Its own group: Ctrl-C does not reach it. It must not keep this process alive.
-  const keeper = spawn('/bin/sh', [KEEPER, workDir, tmpDir], {
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
-  });
+  const keeper = await startKeeper(shell, [workDir, tmpDir]);
   const ended = once(keeper, 'exit');
   keeper.unref();
   keeper.stdin.on('error', () => undefined);
@@ -72,4 +68,22 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
     },
     close,
   };
+}
+
+/** @throws EnvironmentError if the machine can start no process */
+async function startKeeper(shell: string, folders: string[]) {
+  try {
+    // Its own group: Ctrl-C does not reach it. It must not keep this process alive.
+    const keeper = spawn(shell, [KEEPER, ...folders], {
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    await once(keeper, 'spawn');
+    return keeper;
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `The process that ends all others could not be started (${why}). End some programs, then start again.`;
+    throw new EnvironmentError(message, { cause });
+  }
 }
