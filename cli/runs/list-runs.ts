@@ -42,40 +42,37 @@ export function runsText(
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
   const lines = textTable(COLUMNS, runs.map(cellsOf)).split('\n');
   const painter = painterOf(stream);
-  const rows = lines.map((line, index) => {
+  const rows = lines.flatMap((line, index) => {
     const run = runs[index - 1];
-    return painter(run ? toneOf(run) : 'idle')(line);
+    return [painter(run ? toneOf(run) : 'idle')(line), ...(run ? detailsOf(run) : [])];
   });
-  return [...rows, ...notesOf(runs)].join('\n');
+  return rows.join('\n');
 }
 
-/** Lines below the table for facts that have no column. */
-function notesOf(runs: Run[]): string[] {
-  const notes = runs.flatMap((run) =>
-    [
-      ...(run.of === null ? [] : [outcomeText(run)]),
-      ...(run.waiting ? [waitingText(run.waiting)] : []),
-      ...(run.warningCount ? [`${manyText(run.warningCount, 'warning')}; see show`] : []),
-      ...(run.changedColumns ? [`${manyText(run.changedColumns, 'column')} changed; see show`] : []),
-    ].map((note) => `  ${printableLine(`${run.run}: ${note}`)}`),
-  );
-  return notes.length === 0 ? [] : ['', ...notes];
+/** The lines below the row of a run: with its name, a row is wider than most terminals. */
+function detailsOf(run: Run): string[] {
+  const { waiting, warningCount, changedColumns, standing } = run;
+  const facts = [durationText(run.seconds), bytesText(run.bytes), standing === 'current' ? '' : standing];
+  const details = [
+    `${run.run} (${facts.filter(Boolean).join(', ')})`,
+    ...(run.of === null ? [] : [outcomeText(run)]),
+    ...(waiting ? [waitingText(waiting)] : []),
+    ...(warningCount ? [`${manyText(warningCount, 'warning')}; see show`] : []),
+    ...(changedColumns ? [`${manyText(changedColumns, 'column')} changed; see show`] : []),
+  ];
+  return details.map((detail) => `    ${printableLine(detail)}`);
 }
 
-const COLUMNS = ['started (UTC)', 'entity', 'date', 'outcome', 'took', 'rows', 'bytes', 'standing', 'run'];
+const COLUMNS = ['started (UTC)', 'entity', 'date', 'outcome', 'rows'];
 
 function cellsOf(run: Run): string[] {
-  const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
+  const { startedAt, entity, date, rows } = run;
   return [
-    startedAt.slice(0, 19).replace('T', ' '),
+    startedAt.slice(0, 16).replace('T', ' '),
     entity ?? '?',
     date ?? '',
     `${outcomeWord(run)}${run.warningCount ? ' (!)' : ''}`,
-    durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
-    bytesText(bytes),
-    standing === 'current' ? '' : (standing ?? ''),
-    run.run,
   ];
 }
 

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { sinceArgument } from '../../../cli/support/command-options.ts';
@@ -173,9 +174,19 @@ test('a pipe gets one line for each run, and a terminal a table', () => {
     `${cells}\t2`,
     `${cells}\t\tWaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
   ]);
-  const shown = runsText([row], { isTTY: true }, asked);
-  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +standing +run/);
-  expect(shown).toMatch(/2026-11-20 01:00:00 +leads +2026-11-20 +published +12\.5 s +1,240 +80\.1 kB +latest +leads-1/);
+  const shown = stripVTControlCharacters(runsText([row], { isTTY: true }, asked));
+  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +rows\n/);
+  expect(shown).toMatch(
+    /2026-11-20 01:00 +leads +2026-11-20 +published +1,240\n +leads-1 \(12\.5 s, 80\.1 kB, latest\)/,
+  );
+});
+
+test('every row fits into 80 columns, whatever error ended the run', () => {
+  const runs = Object.keys(ERRORS).map((error) => {
+    return { ...row, entity: 'agent-numbers', outcome: 'failed', error, rows: 123_456, warningCount: 0 } as const;
+  });
+  const lines = stripVTControlCharacters(runsText(runs, { isTTY: true }, asked)).split('\n');
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
 
 describe('on a terminal', () => {
