@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { driftTexts } from '../../core/columns/column-changes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Release } from '../../core/export/release.ts';
-import { isReleasable } from '../../core/gate/gate.ts';
+import { isReleasable, stoppedText } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
@@ -50,9 +50,9 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
     ...failureOf(shown),
+    ...comparedWith(shown),
     ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${printableLine(warning)}`),
     ...columnsOf(shown),
-    ...comparedWith(shown),
     ...releaseOf(shown),
     '',
     ...placesOf(shown),
@@ -162,6 +162,9 @@ export async function showRun(
       ? await ifReadable(manifests.releaseOf(manifest.run.entity, manifest.execution), warn)
       : undefined;
   const ofFile = manifest ? [...remarksOf(manifest), ...manifest.warnings] : [];
+  // The cause of the failure already says why the gate stopped the file.
+  const stopped = manifest?.guards && run.outcome === 'quarantined' ? stoppedText(manifest.guards, manifest.file) : '';
+  const isToldByCause = (text: string) => stopped !== '' && run.cause?.includes(stopped) && text.includes(stopped);
   return {
     ...run,
     timeline: timelineOf(history, run, output),
@@ -172,7 +175,7 @@ export async function showRun(
     }),
     runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
-    warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])],
+    warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isToldByCause(text)),
     drift: manifest?.run.drift ?? null,
     guards: manifest?.guards ?? null,
     release: release ?? null,

@@ -18,10 +18,15 @@ const contacts: Execution = {
   ...{ error: 'ExportFailed', cause: 'The CRM reports it as failed.', start: at('01:10:00'), stop: at('01:10:21') },
   entered: [['RunFailed', at('01:10:21'), begun]],
 };
+const QUARANTINED = [
+  'The file of meetings of 2026-11-20 is stored but not published: it has 1 row, 100 are usual (maxShrink 0.5).',
+  'Readers keep the last good file. Look at this one: npx --no -- crm-export diff meetings --run meetings-night.',
+  'If it is right and can be released: npx --no -- crm-export release meetings-night --reason WHY.',
+].join(' ');
 const shrunk = { ...stored, input: { entity: 'meetings' } };
 const meetings: Execution = {
   ...{ name: 'meetings-night', status: 'FAILED', input: { entity: 'meetings' } },
-  ...{ error: 'FileQuarantined', cause: 'It shrank.', start: at('01:20:00'), stop: at('01:25:00') },
+  ...{ error: 'FileQuarantined', cause: QUARANTINED, start: at('01:20:00'), stop: at('01:25:00') },
   entered: [
     ['PublishFile', at('01:24:00'), shrunk],
     ['RunFailed', at('01:25:00'), { ...shrunk, outcome: 'FAILED' }],
