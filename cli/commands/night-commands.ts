@@ -22,9 +22,8 @@ export const NIGHT_COMMANDS = {
         )
         .option(
           '--call-timeout <seconds>',
-          'with --all-deployments: how long one call of AWS may take',
+          'how long one call of AWS may take; default with --all-deployments: 20',
           numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
-          20,
         )
         .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
         .option('--json', 'one JSON document'),

@@ -20,12 +20,16 @@ interface StatusOptions extends TargetOptions {
   json?: boolean;
 }
 
+/** One deployment that does not answer must not hold up the lines of the others for long. */
+const CALL_SECONDS = 20;
+
 /** `status`, which changes nothing. */
 export async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
   const { date, json } = options;
   if (options.allDeployments) {
-    const looks = await eachDeployment(options, (target, deployment) =>
+    const place = { callTimeout: CALL_SECONDS, ...options };
+    const looks = await eachDeployment(place, (target, deployment) =>
       statusOf(target, { ...options, deployment }, date, now),
     );
     const codes = looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT));
@@ -33,7 +37,7 @@ export async function status(options: StatusOptions): Promise<void> {
     process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
     return json ? printJson(documentOf(looks, now)) : printOut(allText(looks, process.stdout));
   }
-  const found = await statusOf(await connect({ ...options, callTimeout: undefined }), options, date, now);
+  const found = await statusOf(await connect(options), options, date, now);
   process.exitCode = exitCodeOf(found);
   if (json) printJson(found);
   else printOut(statusText(found, options, process.stdout));

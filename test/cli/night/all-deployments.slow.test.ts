@@ -131,3 +131,12 @@ test('refuses --all-deployments together with --deployment', async () => {
   expect(code).toBe(2);
   expect(stderr).toMatch(/'--all-deployments' cannot be used with option/);
 });
+
+test('--call-timeout limits the calls for one deployment too', async () => {
+  const cloud = await aws(...fleet([{ name: 'silent', published: all(NIGHT), trouble: 'silent' }]));
+
+  const args = ['--deployment', 'silent', '--endpoint-url', cloud.endpoint, '--call-timeout', '1'];
+  const { code, stderr } = await runCli('status', ...args);
+
+  expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('does not answer') });
+});
