@@ -14,6 +14,12 @@ const PROGRAM = resolve(import.meta.dirname, 'main.js');
 
 /** Registers `completion SHELL` and a hidden `complete -- WORDS`, as the last ones: the library reads all commands. */
 export function addCompletion(program: Command, description: string): void {
+  // The library completes descriptions, and commander adds defaults to the help alone.
+  for (const option of program.commands.flatMap(({ options }) => options)) {
+    const { defaultValue, defaultValueDescription = defaultValue } = option;
+    if (typeof defaultValue !== 'boolean' && defaultValue !== undefined)
+      option.description += ` (default: ${defaultValueDescription})`;
+  }
   const { commands } = tab(program, { completionCommandName: 'completion' });
   for (const { options, arguments: places } of commands.values()) {
     const deployment = options.get('deployment');

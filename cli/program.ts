@@ -65,7 +65,7 @@ More of a command: ${CRM_EXPORT} show --help`;
 function withTargetOptions(command: Command): Command {
   const which =
     command.name() === 'init'
-      ? 'name of the new deployment, such as prod'
+      ? 'name of the new deployment, such as prod: a letter, then at most 30 lower-case letters, digits and hyphens'
       : 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is';
   return command
     .option('--deployment <name>', which, notEmpty)

@@ -1,3 +1,4 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
@@ -29,8 +30,8 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   const name = run.split(':').at(-1) ?? run;
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
   if (found) return found.manifest;
-  const sentence = `The run "${name}" stored no file of ${entity}: list ${entity} --since 90d names the runs of the last 90 days.`;
-  throw new CommandError(sentence, USAGE);
+  const see = `${CRM_EXPORT} list ${entity} --since 90d`;
+  throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
 }
 
 async function byEnd(manifests: Manifests, entity: Entity, end: string) {
@@ -42,7 +43,7 @@ async function byEnd(manifests: Manifests, entity: Entity, end: string) {
 async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
   const dates = await manifests.dates(entity);
   if (dates.length === 0) {
-    return `No export of ${entity} is published yet. Start a run, or list ${entity} to see how earlier runs ended.`;
+    return `No export of ${entity} is published yet. Earlier runs: ${CRM_EXPORT} list ${entity}. To start one: ${CRM_EXPORT} start ${entity}.`;
   }
   if (date === undefined)
     return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;

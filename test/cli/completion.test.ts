@@ -26,6 +26,13 @@ test('completes commands, options, entities and deployments', async () => {
   expect(await offered('completion', 'z')).toEqual(['zsh']);
 });
 
+test('shows the default of an option', async () => {
+  const since = (await runCli('complete', '--', 'list', '--si')).stdout;
+  expect(since).toContain('--since\thow far back: 12h, 7d, 2w or a date (default: 7d)\n');
+  expect((await runCli('complete', '--', 'report', '--ni')).stdout).toContain('(default: 30)\n');
+  expect((await runCli('complete', '--', 'authorize', '--no')).stdout).not.toContain('default: true');
+});
+
 test('the help hides the command "complete", and an unknown shell is refused', async () => {
   expect((await runCli('--help')).stdout).not.toMatch(/^ {2}complete /m);
   expect(await runCli('completion', 'tcsh')).toMatchObject({

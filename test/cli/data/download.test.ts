@@ -232,7 +232,7 @@ test('reports what was not found in one sentence, with the nearest dates', async
     '1 No export of leads is published for 2026-11-19; the nearest: 2026-11-18 and 2026-11-21.',
   );
   expect(await said({ date: '2026-11-30' })).toMatch(/the nearest: 2026-11-21\.$/);
-  expect(await said({ run: 'leads-nobody' })).toMatch(/^2 The run "leads-nobody" stored no file of leads/);
+  expect(await said({ run: 'leads-nobody' })).toMatch(/^2 No run "leads-nobody" stored a file of leads/);
   objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('<html>'));
   expect(await said({ date: '2026-11-18' })).toMatch(/^1 The object published\/.* has unexpected content/);
   objects.delete('runs/entity=leads/run=b/_manifest.json');
