@@ -28,11 +28,16 @@ function startByOwnNode() {
   const program = fileURLToPath(new URL('main.ts', import.meta.url));
   const env = { NODE_COMPILE_CACHE: compiled, ...process.env };
   const isTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  const passedAt = {};
+  // A terminal sends Ctrl-C to both processes, and npm passes it on again. A second one would interrupt the orderly end.
+  const pass = (signal) => {
+    const isRepeated = performance.now() - passedAt[signal] < 2000;
+    if (isRepeated || (signal !== 'SIGTERM' && isTerminal)) return;
+    passedAt[signal] = performance.now();
+    child.kill(signal);
+  };
   // The handlers are added before the start, because a signal may come right after it.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // A terminal sends Ctrl-C to both processes; a second one would interrupt the work that the first one ends.
-    process.on(signal, () => void (signal !== 'SIGTERM' && isTerminal ? undefined : child.kill(signal)));
-  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass);
   const child = spawn(ownNode, [program, ...process.argv.slice(2)], { stdio: 'inherit', env });
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);

@@ -39,8 +39,9 @@ test("a linked command runs with the checkout's own Node, and passes on argument
   expect(stdout).toMatch(/\/cli\/main\.ts list --reason two words\n$/);
 });
 
-test('a signal is passed on to the command, and the exit code is that of the command', async () => {
-  const command = await linked('trap "echo ended; exit 130" INT; echo runs; while :; do sleep 0.05; done');
+test('a signal that comes twice is passed on once, and the exit code is that of the command', async () => {
+  const atFirst = 'trap "echo again" INT; echo first; sleep 0.3; exit 130';
+  const command = await linked(`trap '${atFirst}' INT; echo runs; while :; do sleep 0.05; done`);
   const child = spawn(process.execPath, [command], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let written = '';
@@ -51,9 +52,11 @@ test('a signal is passed on to the command, and the exit code is that of the com
   await waitUntil(() => written.includes('runs'), { withinMs: 20_000 });
 
   child.kill('SIGINT');
+  await waitUntil(() => written.includes('first'), { withinMs: 20_000 });
+  child.kill('SIGINT');
 
   expect(await ended).toEqual([130, null]);
-  expect(written).toContain('ended');
+  expect(written).toBe('runs\nfirst\n');
 });
 
 test('if packages are not installed, the command says to run npm ci, and where', async () => {
