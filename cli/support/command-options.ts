@@ -6,18 +6,18 @@ import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';
 import type { TargetOptions } from './target.ts';
 
-/** Adds an entity to those already given. @throws InvalidArgumentError that suggests the nearest name */
-export function entitiesArgument(text: string, before: Entity[] = []): Entity[] {
+/** One entity. @throws InvalidArgumentError that suggests the nearest name */
+export function entityArgument(text: string): Entity {
   const entity = ENTITIES.find((name) => name === text);
-  if (entity) return [...new Set([...before, entity])];
+  if (entity) return entity;
   throw new InvalidArgumentError(
     `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
   );
 }
 
-/** One entity. @throws InvalidArgumentError */
-export function entityArgument(text: string): Entity | undefined {
-  return entitiesArgument(text)[0];
+/** Adds an entity to those already given. @throws InvalidArgumentError */
+export function entitiesArgument(text: string, before: Entity[] = []): Entity[] {
+  return [...new Set([...before, entityArgument(text)])];
 }
 
 /** @throws CommandError (exit code 2) unless exactly one of the two is given */
