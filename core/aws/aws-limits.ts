@@ -15,5 +15,5 @@ export function limitsOf(seconds: number) {
   return { requestHandler: { ...requestHandler, throwOnRequestTimeout: true }, maxAttempts: 2 };
 }
 
-/** For `limitsOf`: a read of a small object that a step waits for takes at most about 25 seconds. */
-export const QUICK_READ_SECONDS = 5;
+/** Timeouts for the read of a small object that a step waits for: it takes at most about 25 seconds. */
+export const QUICK_READ_LIMITS = limitsOf(5);

@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { AWS_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../aws/aws-limits.ts';
+import { AWS_LIMITS, QUICK_READ_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { createBucket } from '../storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../storage/upload.ts';
@@ -56,5 +56,5 @@ export function batchStoreFromEnv(): UploadBucket {
 /** The store of batches for a step that reads a small object before every line. */
 export function quickBatchStoreFromEnv(): UploadBucket {
   const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
-  return { ...batchStoreFromEnv(), read: createBucket(new S3Client(limitsOf(QUICK_READ_SECONDS)), BUCKET_NAME).read };
+  return { ...batchStoreFromEnv(), read: createBucket(new S3Client(QUICK_READ_LIMITS), BUCKET_NAME).read };
 }

@@ -1,6 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
-import { LEASE_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../../core/aws/aws-limits.ts';
+import { LEASE_LIMITS, QUICK_READ_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
@@ -18,7 +18,7 @@ export const connect: Connect<CreateExportDeps> = () => {
     LEDGER_TABLE: table,
     BUCKET_NAME,
   } = readEnv(process.env, 'SOFTWARE_VERSION', 'LEDGER_TABLE', 'BUCKET_NAME');
-  const s3 = new S3Client(limitsOf(QUICK_READ_SECONDS));
+  const s3 = new S3Client(QUICK_READ_LIMITS);
   const dynamo = new DynamoDBClient({ ...LEASE_LIMITS, maxAttempts: 2 });
   const records = createExportRecords(dynamo, table);
   return (invocation) => {

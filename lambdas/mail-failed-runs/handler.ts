@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import type { Context, EventBridgeEvent } from 'aws-lambda';
-import { AWS_LIMITS, limitsOf, QUICK_READ_SECONDS } from '../../core/aws/aws-limits.ts';
+import { AWS_LIMITS, QUICK_READ_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readDeployment, readEnv } from '../../core/aws/env.ts';
 import { createLog } from '../../core/log/log.ts';
 import { crash, once } from '../../core/step/step.ts';
@@ -17,7 +17,7 @@ const connect = once((): MailFailedRunsDeps => {
   const publish = async (Subject: string, Message: string) => {
     await sns.send(new PublishCommand({ TopicArn: env.TOPIC_ARN, Subject, Message, MessageStructure: 'json' }));
   };
-  const bucket = createBucket(new S3Client(limitsOf(QUICK_READ_SECONDS)), env.BUCKET_NAME);
+  const bucket = createBucket(new S3Client(QUICK_READ_LIMITS), env.BUCKET_NAME);
   return { deployment: env.DEPLOYMENT, runbookUrl: alarms.runbookUrl, publish, bucket };
 });
 
