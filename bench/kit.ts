@@ -13,7 +13,7 @@ export interface Target {
   id: string;
   aim: string;
   measured: number;
-  met: boolean;
+  reached: boolean;
 }
 
 /** The results of an experiment: rows for its table, and the targets that it decides. */
@@ -62,7 +62,7 @@ export async function benchmark(work: (kit: Kit) => Promise<void>): Promise<void
 
 /** A table of the runs, and one of the targets. */
 function textOf({ runs, targets }: Found): string {
-  const tables = [runs, targets.map((target) => ({ ...target, met: target.met ? 'yes' : 'no' }))];
+  const tables = [runs, targets.map((target) => ({ ...target, reached: target.reached ? 'yes' : 'no' }))];
   return tables
     .filter((rows) => rows.length > 0)
     .map((rows: Row[]) => {
@@ -87,8 +87,8 @@ export const atMost = (id: string, limit: number, measured: number): Target =>
 export const atLeast = (id: string, limit: number, measured: number): Target =>
   target(id, `>= ${limit}`, measured, measured >= limit);
 
-const target = (id: string, aim: string, measured: number, met: boolean): Target => {
-  return { id, aim, measured: Math.round(measured * 100) / 100, met };
+const target = (id: string, aim: string, measured: number, reached: boolean): Target => {
+  return { id, aim, measured: Math.round(measured * 100) / 100, reached };
 };
 
 export function median(values: number[]): number {

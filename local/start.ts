@@ -18,7 +18,7 @@ import type { SessionDeps } from './session.ts';
 /** `npm start`: the nightly export, end to end, on this machine. */
 
 const CACHE = join(import.meta.dirname, '..', '.cache');
-const LOOK_MS = 1000;
+const WATCH_MS = 1000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The user, a supervisor or npm's end stops the start. */
@@ -90,8 +90,8 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
 function whenNpmEnds(ended: () => void): void {
   // The script of package.json replaces its shell, so npm is the parent.
   const npm = process.ppid;
-  const look = () => process.ppid !== npm && ended();
-  if (process.env.npm_lifecycle_event !== undefined) setInterval(look, LOOK_MS).unref();
+  const endAfterNpm = () => process.ppid !== npm && ended();
+  if (process.env.npm_lifecycle_event !== undefined) setInterval(endAfterNpm, WATCH_MS).unref();
 }
 
 /** Keeps the process alive until a person interrupts it. @throws the reason of any other interrupt */

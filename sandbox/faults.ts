@@ -63,7 +63,7 @@ interface Armed {
   id: number;
   fault: Fault;
   /** Calls seen since the fault was added, for each entity, or for each of the customers. */
-  seen: Map<string, number>;
+  counts: Map<string, number>;
 }
 
 /** The merged effects on a call and the ids of the faults. */
@@ -84,7 +84,7 @@ export class Faults {
     const parsed = faultSchema.safeParse(input);
     if (!parsed.success) throw new Error(`Not a fault: ${z.prettifyError(parsed.error)}`);
     this.#lastId += 1;
-    this.#armed.push({ id: this.#lastId, fault: parsed.data, seen: new Map() });
+    this.#armed.push({ id: this.#lastId, fault: parsed.data, counts: new Map() });
     return this.#lastId;
   }
 
@@ -99,13 +99,13 @@ export class Faults {
   /** Counts a call of a path, per entity (or per customer if the fault names customers), and returns its faults. */
   hit(path: string, entity: Entity | undefined, customer = ''): Hit {
     const hit: Hit = { ids: [], effect: {} };
-    for (const { id, fault, seen } of this.#armed) {
+    for (const { id, fault, counts } of this.#armed) {
       const { entity: faultEntity, path: faultPath, calls, customers, ...effect } = fault;
       if (faultPath !== path || (faultEntity !== undefined && faultEntity !== entity)) continue;
       if (customers && !customers.includes(customer)) continue;
       const counted = customers ? customer : (entity ?? '');
-      const n = (seen.get(counted) ?? 0) + 1;
-      seen.set(counted, n);
+      const n = (counts.get(counted) ?? 0) + 1;
+      counts.set(counted, n);
       if (!hits(calls, n)) continue;
       Object.assign(hit.effect, effect);
       hit.ids.push(id);

@@ -117,12 +117,12 @@ async function connectTo(url: string): Promise<Omit<Browser, 'close'>> {
   };
   const value = async (expression: string) => {
     let found: unknown;
-    const look = async () => {
+    const answers = async () => {
       const answer = await send('Runtime.evaluate', { expression, returnByValue: true }).catch(() => undefined);
       found = valueSchema.safeParse(answer).data?.result.value;
       return found !== undefined && found !== null;
     };
-    if (await waitUntil(look, { withinMs: 20_000 })) return found;
+    if (await waitUntil(answers, { withinMs: 20_000 })) return found;
     throw new Error(`The page has no ${expression}.`);
   };
   return { send, open, value, complaints, requests };

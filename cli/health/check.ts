@@ -28,11 +28,11 @@ export type Checked = z.infer<typeof checkedSchema> & Pick<Finding, 'exitCode'>;
  */
 export async function checked(
   { id, question, rights: needed, mayBeUnknown }: Question,
-  look: () => Finding | Finding[] | Promise<Finding | Finding[]>,
+  answer: () => Finding | Finding[] | Promise<Finding | Finding[]>,
   place: TargetOptions,
 ): Promise<Checked[]> {
   const rights = needed.map((right) => right.split(' on ')[0] ?? right);
-  const findings = [await (async () => look())().catch((error: unknown) => findingOf(error, rights))].flat();
+  const findings = [await (async () => answer())().catch((error: unknown) => findingOf(error, rights))].flat();
   return findings.map(({ of, found, advice, verdict, exitCode }) => ({
     verdict,
     exitCode: mayBeUnknown && verdict === 'unknown' ? 0 : exitCode,

@@ -116,14 +116,14 @@ export const DOCTOR_QUESTIONS = {
   },
 } satisfies Record<string, Omit<Question, 'id'>>;
 
-type Ask = (id: keyof typeof DOCTOR_QUESTIONS, look: Parameters<typeof checked>[1]) => Promise<Checked[]>;
+type Ask = (id: keyof typeof DOCTOR_QUESTIONS, answer: Parameters<typeof checked>[1]) => Promise<Checked[]>;
 
 /**
  * Checks everything that a nightly run needs against the deployed configuration.
  * @returns the results in the order in which a run needs what they check; no result contains a token
  */
 export async function doctor(options: DoctorOptions): Promise<Checked[]> {
-  const ask: Ask = (id, look) => checked({ id, ...DOCTOR_QUESTIONS[id] }, look, options);
+  const ask: Ask = (id, answer) => checked({ id, ...DOCTOR_QUESTIONS[id] }, answer, options);
   const connected = fact(connect(options));
   const target = await ifRead(connected);
   const configuration = fact(configuredBy(options, target));

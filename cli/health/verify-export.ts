@@ -21,7 +21,7 @@ import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
 /** A question of verify, and how it is answered. */
 export interface Check extends Question {
-  look: (verifying: Verifying) => Finding | Promise<Finding>;
+  answer: (verifying: Verifying) => Finding | Promise<Finding>;
 }
 
 /** One verify run: the deployment, and what its checks share. */
@@ -44,20 +44,20 @@ export interface Verifying {
 }
 
 /**
- * Repeats `look` until its result is enough, or the time is over.
+ * Repeats `read` until its result is enough, or the time is over.
  * @returns the last result
  * @throws the reason of the signal
  */
 export async function pollUntil<T>(
-  look: () => Promise<T>,
-  enough: (seen: T) => boolean,
+  read: () => Promise<T>,
+  enough: (found: T) => boolean,
   { pace, signal }: Pick<Verifying, 'pace' | 'signal'>,
 ): Promise<T> {
   const end = performance.now() + pace.patienceMs;
   for (;;) {
     signal.throwIfAborted();
-    const seen = await look();
-    if (enough(seen) || performance.now() >= end) return seen;
+    const found = await read();
+    if (enough(found) || performance.now() >= end) return found;
     await sleep(pace.everyMs, undefined, { signal });
   }
 }
@@ -122,7 +122,7 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
 
 /** Checks of one export, from its start to its readers. */
 export const EXPORT_CHECKS: Check[] = [
-  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, look: exportFinding },
+  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, answer: exportFinding },
   {
     id: 'read-back',
     question: 'Do pointers, manifest and every byte of the file of that export agree?',
@@ -132,7 +132,7 @@ export const EXPORT_CHECKS: Check[] = [
       's3:ListBucket on the bucket',
       'kms:Decrypt on the key, through S3',
     ],
-    look: async (verifying) => {
+    answer: async (verifying) => {
       const { manifest } = await verifyPublished(verifying.target, await publishedBy(verifying));
       const { bytes, crc32 } = manifest.file;
       return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
@@ -154,7 +154,7 @@ async function exportFinding({ exported }: Verifying): Promise<Finding> {
 /** Checked after the export, whose functions refresh a grant that is due, however it ends. */
 export const GRANT_CHECK: Check = {
   ...GRANT_STORED,
-  look: async ({ target, exported }) => {
+  answer: async ({ target, exported }) => {
     await exported().catch(() => undefined);
     return storedFinding((await newestOf(grantPlaces(target).store)).tokens);
   },
@@ -165,7 +165,7 @@ export const LOG_CHECK: Check = {
   id: 'log-lines',
   question: 'Do the functions log only listed fields, since the start of that export?',
   rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
-  look: logLines,
+  answer: logLines,
 };
 
 /** Lines of Lambda (https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html), and fixed texts of Node. */
@@ -188,8 +188,8 @@ async function logLines(verifying: Verifying): Promise<Finding> {
   const { steps } = run;
   const silent = (lines: Line[]) =>
     steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
-  const look = () => linesSince(verifying, steps, run.askedAt);
-  const lines = await pollUntil(look, (seen) => silent(seen).length === 0, verifying);
+  const read = () => linesSince(verifying, steps, run.askedAt);
+  const lines = await pollUntil(read, (found) => silent(found).length === 0, verifying);
   if (silent(lines).length > 0) throw new CannotTell(`${silent(lines).join(', ')} logged nothing of that export yet`);
   const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
   const why =
@@ -200,8 +200,8 @@ async function logLines(verifying: Verifying): Promise<Finding> {
 async function linesSince({ target, signal }: Verifying, steps: string[], since: Date): Promise<Line[]> {
   const lines: Line[] = [];
   for (const step of steps) {
-    const look = { logGroupName: `/aws/lambda/${target.stack}-${step}`, startTime: since.getTime() };
-    for await (const page of paginateFilterLogEvents({ client: target.logs }, look, { abortSignal: signal })) {
+    const query = { logGroupName: `/aws/lambda/${target.stack}-${step}`, startTime: since.getTime() };
+    for await (const page of paginateFilterLogEvents({ client: target.logs }, query, { abortSignal: signal })) {
       lines.push(...(page.events ?? []).map(({ message = '' }) => ({ step, text: message.trim() })));
     }
   }
@@ -223,7 +223,7 @@ export const METRIC_CHECK: Check = {
   id: 'metrics',
   question: 'Have the metrics of that export arrived?',
   rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
-  look: arrived,
+  answer: arrived,
 };
 
 /** The metrics that every export writes, by the names of their dimensions. */
@@ -249,15 +249,15 @@ function metricOf(Namespace: string, MetricName: string, dimensions: Record<stri
 async function arrived(verifying: Verifying): Promise<Finding> {
   const run = await publishedBy(verifying);
   const expected = expectedOf(verifying, run);
-  const look = () => withoutData(verifying.target, expected, run.askedAt);
+  const read = () => withoutData(verifying.target, expected, run.askedAt);
   const judge = (missing: Metric[]) =>
     missing.length === 0
       ? holds(`all ${expected.length} have data`)
       : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
-  const first = await unlessLocal(verifying, judge(await look()));
-  // Without advice, a second look cannot change the finding.
+  const first = await unlessLocal(verifying, judge(await read()));
+  // Without advice, a second read cannot change the finding.
   if (first.advice === null) return first;
-  return judge(await pollUntil(look, (missing) => missing.length === 0, verifying));
+  return judge(await pollUntil(read, (missing) => missing.length === 0, verifying));
 }
 
 const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';

@@ -32,7 +32,7 @@ export const ALARM_CHECK: Check = {
     'sqs:CreateQueue on queues named `crm-export-NAME_verify_*`',
     'sqs:ReceiveMessage on queues named `crm-export-NAME_verify_*`',
   ],
-  look: alarm,
+  answer: alarm,
 };
 
 /**
@@ -51,7 +51,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
   const QueueUrl = await queueThatHears(verifying);
   let nextAt = 0;
-  const look = async () => {
+  const received = async () => {
     if (performance.now() >= nextAt) {
       // CloudWatch sends a message only if the state changes.
       if (nextAt > 0) await set(before);
@@ -61,7 +61,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     return messageAbout(verifying, QueueUrl, name);
   };
   try {
-    if (await pollUntil(look, Boolean, verifying)) return holds(`${name} arrived in the queue`);
+    if (await pollUntil(received, Boolean, verifying)) return holds(`${name} arrived in the queue`);
   } finally {
     // The other checks may take minutes, and whoever has the mail looks at the alarm.
     await set(before).catch(() => undefined);
@@ -106,8 +106,8 @@ const envelopeSchema = z.object({ Message: z.string() });
 const messageSchema = z.object({ AlarmName: z.string(), NewStateValue: z.string() });
 
 async function messageAbout({ target }: Verifying, QueueUrl: string, name: string): Promise<boolean> {
-  const look = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 });
-  const { Messages = [] } = await target.sqs.send(look);
+  const command = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 });
+  const { Messages = [] } = await target.sqs.send(command);
   const messages = Messages.map(({ Body }) => parseJson(messageSchema, parseJson(envelopeSchema, Body)?.Message));
   return messages.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
 }
@@ -126,7 +126,7 @@ export const RULE_START: Check = {
     'states:ListExecutions on ExportRun',
     'states:DescribeExecution on executions of ExportRun',
   ],
-  look: ruleStart,
+  answer: ruleStart,
 };
 
 async function ruleStart(verifying: Verifying): Promise<Finding> {
@@ -167,7 +167,7 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
 
 /** The name of the run that the temporary rule started. */
 async function startedBy({ target, id }: Verifying, since: Date): Promise<string | undefined> {
-  for await (const { name, input } of executionsOf(target, { since })) if (input.given.verify === id) return name;
+  for await (const { name, input } of executionsOf(target, { since })) if (input.json.verify === id) return name;
   return undefined;
 }
 

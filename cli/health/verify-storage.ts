@@ -25,19 +25,19 @@ export const STORAGE_CHECKS: Check[] = [
       's3:GetObject on `published/*`, `runs/*`',
       'kms:Decrypt on the key, through S3',
     ],
-    look: encryption,
+    answer: encryption,
   },
   {
     id: 'plain-http',
     question: 'Is an object refused that comes by plain http?',
     rights: TEMPORARY_OBJECT_RIGHTS,
-    look: (verifying) => refused(verifying, { 'by plain http': {} }, true),
+    answer: (verifying) => refused(verifying, { 'by plain http': {} }, true),
   },
   {
     id: 'foreign-key',
     question: 'Is an object refused with another key, and by another way of encrypting?',
     rights: TEMPORARY_OBJECT_RIGHTS,
-    look: (verifying) => {
+    answer: (verifying) => {
       const [, partition, , region, account] = verifying.target.StateMachineArn.split(':');
       const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
       const puts = {

@@ -69,7 +69,7 @@ export const ALL_CHECKS: Check[] = [
   {
     ...RULES,
     rights: ['cloudformation:GetTemplate on the stack', ...RULES.rights],
-    look: async ({ target, configuration, place }) => rulesFinding(target, await configuration, place),
+    answer: async ({ target, configuration, place }) => rulesFinding(target, await configuration, place),
   },
   RULE_START,
   GRANT_CHECK,
@@ -118,7 +118,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
     results.push(...some);
     if (!signal.aborted) for (const one of some) onChecked?.(one);
   };
-  for (const one of checks.map((check) => checked(check, () => check.look(verifying), place))) report(await one);
+  for (const one of checks.map((check) => checked(check, () => check.answer(verifying), place))) report(await one);
   report(await checked(LEFT_OVERS, () => removeLeftOvers(verifying), place));
   signal.throwIfAborted();
   return { checks: results, runs };

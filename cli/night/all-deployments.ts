@@ -25,14 +25,14 @@ const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
  */
 export async function eachDeployment(
   place: Place,
-  look: (target: Target, deployment: string) => Promise<Status>,
+  statusOf: (target: Target, deployment: string) => Promise<Status>,
 ): Promise<DeploymentResult[]> {
   const names = await deploymentsIn(place);
   return eachOf(
     names,
     async (deployment): Promise<DeploymentResult> => {
       try {
-        return { deployment, found: await look(await connect({ ...place, deployment }), deployment), why: null };
+        return { deployment, found: await statusOf(await connect({ ...place, deployment }), deployment), why: null };
       } catch (error) {
         return { deployment, found: null, why: ended(error).sentence };
       }
@@ -62,7 +62,7 @@ const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 /** A line for each deployment, with the worst first. */
 export function allText(looks: DeploymentResult[], stream: { isTTY?: boolean }): string {
   const paint = painterOf(stream);
-  const rows = looks.map((look) => ({ ...look, tone: look.found ? toneOf(look.found) : 'unknown' }) as const);
+  const rows = looks.map((each) => ({ ...each, tone: each.found ? toneOf(each.found) : 'unknown' }) as const);
   const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
   return sorted
     .map(({ deployment, found, why, tone }) => {

@@ -42,10 +42,10 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
 export async function lastEnteredState(
   sfn: SFNClient,
   executionArn: string,
-  look: { abortSignal?: AbortSignal | undefined } = {},
+  options: { abortSignal?: AbortSignal | undefined } = {},
 ): Promise<EnteredState> {
   const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
-  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
+  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), options);
   const entered = enteredIn(events);
   const { name = '', at } = entered[0] ?? {};
   return { name, at, state: entered.find(({ state }) => state !== undefined)?.state };

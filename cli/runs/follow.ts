@@ -50,12 +50,12 @@ async function show(target: Target, runs: Execution[], json: boolean | undefined
   const print = json ? printErr : printOut;
   // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
-  const look = ({ executionArn, input, name }: Execution, either: AbortSignal) => {
+  const followOne = ({ executionArn, input, name }: Execution, either: AbortSignal) => {
     const options = { signal: either, onProgress: progressLines(input.entity ?? name, print), published };
     return followRun(target.sfn, executionArn, options);
   };
   // If one run cannot be read, the command stops following the others too.
-  return together(runs, look, { signal });
+  return together(runs, followOne, { signal });
 }
 
 function print(runs: Run[], options: FollowCommandOptions): void {
@@ -102,12 +102,12 @@ export async function followRun(
   executionArn: string,
   { everyMs = 1000, signal, onProgress, published }: FollowOptions = {},
 ): Promise<Run> {
-  const look = { abortSignal: signal };
+  const options = { abortSignal: signal };
   for (;;) {
-    const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
+    const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), options);
     const execution = executionOf({ ...described, executionArn });
     const { status, startDate, stopDate } = execution;
-    const seen = await lastEnteredState(sfn, executionArn, look);
+    const seen = await lastEnteredState(sfn, executionArn, options);
     const seconds = secondsBetween(startDate, stopDate ?? new Date());
     onProgress?.(status, seen, seconds);
     if (status !== 'RUNNING') {

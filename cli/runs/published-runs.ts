@@ -28,9 +28,9 @@ export function createPublished(
     pointers.set(key, reading);
     return reading;
   };
-  const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
+  const unlessBroken = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return broken ? undefined : await look();
+      return broken ? undefined : await read();
     } catch (error) {
       if (!(error instanceof CommandError || error instanceof RunError)) throw error;
       const what = 'The published files and their dates, rows and bytes are unknown';

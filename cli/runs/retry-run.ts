@@ -68,15 +68,15 @@ export async function inputAgain(
   // The file is published, so only the table is missing.
   if (error === 'TableNotWritten' && !fresh) return { table: { run: input.of ?? name } };
   // A release or a table run has the date of the run that it handles.
-  if (input.what !== 'export') return input.given;
-  const { scheduledFor: _, adopt: __, ...given } = input.given;
+  if (input.what !== 'export') return input.json;
+  const { scheduledFor: _, adopt: __, ...json } = input.json;
   const last = await lastEnteredState(sfn, executionArn);
   const adopt = fresh ? undefined : adoptableRun(execution, last, input.adopt);
   const { run, date: early } = last.state ?? {};
   const scheduledFor = input.scheduledFor ?? startDate.toISOString();
   const date = input.date ?? run?.date ?? early ?? dateOf(TimeZone, scheduledFor);
   // With `scheduledFor`, the new run would count as a nightly start, and end because the old run has the same start.
-  return { ...given, date, ...(adopt !== undefined && { adopt }) };
+  return { ...json, date, ...(adopt !== undefined && { adopt }) };
 }
 
 /** Errors after which the same export would fail in the same way. */

@@ -66,7 +66,7 @@ const inputSchema = z.object({
   table: known(z.object({ run: z.string() })),
   file: known(z.string()),
 });
-const givenSchema = z.catch(z.record(z.string(), z.unknown()), {});
+const jsonSchema = z.catch(z.record(z.string(), z.unknown()), {});
 
 /** The input of an execution as commands read it. The functions use their own strict schemas. */
 export interface RunInput {
@@ -80,16 +80,16 @@ export interface RunInput {
   /** The run whose file is released or converted into a table; or the batch. */
   of: string | undefined;
   /** The whole input. */
-  given: Record<string, unknown>;
+  json: Record<string, unknown>;
 }
 
 /** @param input an object, or its JSON text from Step Functions */
 export function readInput(input: unknown): RunInput {
-  const given = givenSchema.parse(typeof input === 'string' ? jsonOrUndefined(input) : input);
-  const { release, table, file, ...common } = inputSchema.parse(given);
+  const json = jsonSchema.parse(typeof input === 'string' ? jsonOrUndefined(input) : input);
+  const { release, table, file, ...common } = inputSchema.parse(json);
   const batch = /^updates\/([^/]+)\/input\.jsonl$/.exec(file ?? '')?.[1];
-  const what = 'table' in given ? 'table' : 'release' in given ? 'release' : batch === undefined ? 'export' : 'update';
-  return { ...common, what, of: table?.run ?? release ?? batch, given };
+  const what = 'table' in json ? 'table' : 'release' in json ? 'release' : batch === undefined ? 'export' : 'update';
+  return { ...common, what, of: table?.run ?? release ?? batch, json };
 }
 
 const standingSchema = z.nullable(z.enum(['latest', 'current', 'superseded']));
@@ -194,12 +194,12 @@ export function runOf(execution: Execution, known: RunContext = {}): Run {
   const { name, executionArn, status, startDate, stopDate, input, error, cause } = execution;
   const { published, standing = null, readers = null, waiting = null } = known;
   const state = parseState(execution.output) ?? known.state;
-  const outcome = failedOnPurpose(input.given, error) ? 'onPurpose' : outcomeOf(execution, state, known);
+  const outcome = failedOnPurpose(input.json, error) ? 'onPurpose' : outcomeOf(execution, state, known);
   return {
     run: name,
     executionArn,
     what: input.what,
-    byVerify: isOfVerify(name, input.given),
+    byVerify: isOfVerify(name, input.json),
     of: input.of ?? null,
     entity: input.entity ?? null,
     date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,

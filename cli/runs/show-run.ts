@@ -169,7 +169,7 @@ export async function showRun(
     ...run,
     timeline: timelineOf(history, run, output),
     makeUp: makeUpOf(run, {
-      given: input.given,
+      json: input.json,
       adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
       releasable: !manifest?.guards || isReleasable(manifest.guards),
     }),
@@ -187,7 +187,7 @@ export async function showRun(
 const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
 
 /** An input that `start` can give; `retry` can give any input. */
-const plainInputSchema = z.strictObject({
+const simpleInputSchema = z.strictObject({
   entity: z.string(),
   date: z.optional(z.string()),
   scheduledFor: z.optional(z.string()),
@@ -195,7 +195,7 @@ const plainInputSchema = z.strictObject({
 
 interface RunContext {
   /** The input of the execution. */
-  given: object;
+  json: object;
   /** Whether a retry adopts the export of this run. */
   adoptable: boolean;
   /** Whether a person may release the file of this run. */
@@ -203,7 +203,7 @@ interface RunContext {
 }
 
 /** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
-function makeUpOf(run: Run, { given, adoptable, releasable }: RunContext): string | null {
+function makeUpOf(run: Run, { json, adoptable, releasable }: RunContext): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
   // File and table are published, and the next feed includes the changes of this one.
@@ -211,7 +211,7 @@ function makeUpOf(run: Run, { given, adoptable, releasable }: RunContext): strin
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
   if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
   if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason WHY`;
-  const plain = !adoptable && date !== null && plainInputSchema.safeParse(given).success;
+  const plain = !adoptable && date !== null && simpleInputSchema.safeParse(json).success;
   // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
   if (!plain || run.kind === null) return `retry ${quoted(name)}`;
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;

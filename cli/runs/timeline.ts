@@ -31,7 +31,7 @@ const STATES: Partial<Record<Phase, string[]>> = {
 /** Consecutive states of one phase, such as status checks and the waits between them. */
 interface Stretch {
   phase: Phase;
-  seen: EnteredState[];
+  states: EnteredState[];
   /** State data at the end of the stretch; before that of its last state, if the run failed there. */
   after: RunState | undefined;
   /** How often, and for how many seconds, the step itself was at work. */
@@ -50,12 +50,12 @@ export function timelineOf(history: EnteredState[], run: Run, output: string | u
   const running = run.outcome === 'running';
   const shown = stretchesOf(history, run, output).filter(({ phase }) => phase in WORDS);
   const moments = shown.map((stretch, index): Moment => {
-    const { phase, seen, seconds, faults } = stretch;
+    const { phase, states, seconds, faults } = stretch;
     const errors = faults.map((fault) => `; ${fault}`).join('');
-    const last = seen.at(-1);
+    const last = states.at(-1);
     const now = running && last && index === shown.length - 1 ? ` (now in ${positionText(last)})` : '';
     return {
-      at: seen[0]?.at?.toISOString() ?? run.startedAt,
+      at: states[0]?.at?.toISOString() ?? run.startedAt,
       phase,
       seconds: Math.round(seconds * 10) / 10,
       text: `${WORDS[phase]?.(stretch, run) ?? ''}${errors}${now}.`,
@@ -76,11 +76,11 @@ function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string |
     const phase = (Object.keys(STATES) as Phase[]).find((each) => STATES[each]?.includes(name)) ?? 'end';
     let stretch = stretches.at(-1);
     if (stretch?.phase !== phase) {
-      stretch = { phase, seen: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: [] };
+      stretch = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: [] };
       stretches.push(stretch);
     }
     const seconds = Math.max(0, (next?.at ?? end).getTime() - from.getTime()) / 1000;
-    stretch.seen.push(seen);
+    stretch.states.push(seen);
     stretch.after = after ?? stretch.after;
     stretch.seconds += seconds;
     if (name.startsWith('WaitBefore')) continue;
@@ -100,11 +100,11 @@ function addFault(faults: string[], { error, status }: NonNullable<RunState['tro
 }
 
 function begun(state: RunState | undefined, { startedAt }: Run): Moment {
-  const { date, scheduledFor, given } = readInput(state?.input);
+  const { date, scheduledFor, json } = readInput(state?.input);
   const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
   // A rule never names a date. A retry adds the date and keeps the rest of the input.
   const retried = due && date !== undefined;
-  const nightly = due && isOfRule(given) && !Number.isNaN(due.getTime());
+  const nightly = due && isOfRule(json) && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
   return { at: startedAt, phase: 'begin', seconds: null, text: `Started ${retried ? 'again ' : ''}by ${by}.` };
 }

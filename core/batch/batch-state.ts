@@ -166,14 +166,14 @@ function byHand(at = new Date()): Stop {
 
 /** The stop flag of a batch, which a person may also set. Read it before each line: if it exists, send nothing. */
 export function createStopFlag(store: Pick<Bucket, 'putOnce' | 'read'>, key: string) {
-  let seen: Stop | undefined;
+  let stop: Stop | undefined;
   return {
     /** Whether a read has found the flag. It is never taken back. */
-    seen: () => seen !== undefined,
+    isSet: () => stop !== undefined,
     read: async (): Promise<Stop | undefined> => {
-      const object = seen ? undefined : await store.read(key);
-      if (object) seen = parseJson(stopSchema, object.text) ?? byHand(object.at);
-      return seen;
+      const object = stop ? undefined : await store.read(key);
+      if (object) stop = parseJson(stopSchema, object.text) ?? byHand(object.at);
+      return stop;
     },
     /** Sets the flag. The reason of the first caller is kept. */
     raise: async (stop: Stop): Promise<void> => {

@@ -129,7 +129,7 @@ function view(name: string, path: string, columns: Columns, names: readonly stri
 interface KeyColumn {
   at: number;
   value: string;
-  given: string;
+  hasValue: string;
 }
 
 function keyColumn(name: string, names: readonly string[], of: { before: Columns; after: Columns }): KeyColumn {
@@ -137,27 +137,27 @@ function keyColumn(name: string, names: readonly string[], of: { before: Columns
   const type = of.after.get(name);
   const retyped = type !== of.before.get(name);
   const value = retyped ? `CAST(c${at} AS VARCHAR)` : `c${at}`;
-  return { at, value, given: retyped || type === 'VARCHAR' ? `${value} <> ''` : `${value} IS NOT NULL` };
+  return { at, value, hasValue: retyped || type === 'VARCHAR' ? `${value} <> ''` : `${value} IS NOT NULL` };
 }
 
-const hasKey = (key: readonly KeyColumn[]) => key.map(({ given }) => given).join(' AND ');
+const hasKey = (key: readonly KeyColumn[]) => key.map(({ hasValue }) => hasValue).join(' AND ');
 
 /** Creates the table `odd_keys`: keys that one table lacks, and keys that occur more than once in a table. */
 async function countKeys(query: Query, key: readonly KeyColumn[]): Promise<KeyCounts> {
   const ks = key.map((_, at) => `k${at}`);
   const values = key.map(({ value }, at) => `${value} AS k${at}`);
-  const given = hasKey(key);
+  const hasValue = hasKey(key);
   await query(
     `CREATE TEMP TABLE odd_keys AS SELECT ${ks}, sum(was)::BIGINT AS was, sum(is_now)::BIGINT AS is_now FROM (
-       SELECT ${values}, 1 AS was, 0 AS is_now FROM old WHERE ${given}
-       UNION ALL SELECT ${values}, 0, 1 FROM recent WHERE ${given})
+       SELECT ${values}, 1 AS was, 0 AS is_now FROM old WHERE ${hasValue}
+       UNION ALL SELECT ${values}, 0, 1 FROM recent WHERE ${hasValue})
      GROUP BY ${ks} HAVING sum(was) <> 1 OR sum(is_now) <> 1`,
   );
   await query('CREATE TEMP VIEW repeated AS SELECT * FROM odd_keys WHERE was > 1 OR is_now > 1');
   const [counted = []] = await query(
-    `SELECT (SELECT count(*) FROM old WHERE ${given}) - (SELECT coalesce(sum(was - 1), 0) FROM repeated WHERE was > 0),
+    `SELECT (SELECT count(*) FROM old WHERE ${hasValue}) - (SELECT coalesce(sum(was - 1), 0) FROM repeated WHERE was > 0),
        (SELECT count(*) FROM odd_keys WHERE is_now = 0), (SELECT coalesce(sum(was + is_now), 0) FROM repeated),
-       (SELECT count(*) FROM old WHERE (${given}) IS NOT TRUE), (SELECT count(*) FROM recent WHERE (${given}) IS NOT TRUE)`,
+       (SELECT count(*) FROM old WHERE (${hasValue}) IS NOT TRUE), (SELECT count(*) FROM recent WHERE (${hasValue}) IS NOT TRUE)`,
   );
   const [keys = 0, gone = 0, repeated = 0, keylessBefore = 0, keyless = 0] = counted.map(Number);
   return {

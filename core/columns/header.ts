@@ -71,10 +71,10 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
   const isLeft = (name: string) => left.has(name);
   const requested = new Set(columns.filter((name) => !isLeft(name)).map(normalised));
 
-  const mayBeLeft = (cell: string, itself: boolean, { told, exact, near, parts }: Found) => {
+  const mayBeLeft = (cell: string, itself: boolean, { assigned, exact, near, parts }: Found) => {
     // A text that is listed as a whole is not read as a path.
     const others = itself ? [] : [exact, ...near, exact.length > 0 ? [] : parts];
-    return isLeft(cell) || [told, ...others].flat().some(isLeft);
+    return isLeft(cell) || [assigned, ...others].flat().some(isLeft);
   };
   const meaningOf = (cell: string, place: number): Meaning => {
     if (visible(cell) === '') return { kind: 'unnamed', name: '' };
@@ -84,7 +84,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
     if (mayBeLeft(cell, here.length > 0 || requested.has(normalised(cell)), found)) return { kind: 'excepted' };
     // A text that fits several fields in another spelling is not recognised.
     const near = found.near.find(({ length }) => length > 0)?.length === 1 ? found.near : [];
-    const names = [here, found.told, exact, ...near].find(({ length }) => length > 0);
+    const names = [here, found.assigned, exact, ...near].find(({ length }) => length > 0);
     if (names) return { kind: 'listed', name: names.length === 1 ? names[0] : undefined };
     return found.none ? { kind: 'none', name: '' } : { kind: 'unlisted' };
   };
@@ -115,7 +115,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
 interface Found {
   exact: readonly string[];
   /** The field that the configuration assigns to the text, among the exact ones. */
-  told: readonly string[];
+  assigned: readonly string[];
   /** The configuration says that the text names no field. */
   none: boolean;
   /** Fields that match the text in another spelling, then fields that match the end of a path. */
@@ -129,7 +129,7 @@ type Texts = Map<string, string[]>;
 /** @returns finds fields by their names and labels, and by the texts of the configuration */
 function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields): (text: string) => Found {
   const fields = [...columns.map((name) => ({ name, label: null })), ...listed, ...excepted];
-  const [exact, near, told]: [Texts, Texts, Texts] = [new Map(), new Map(), new Map()];
+  const [exact, near, assigned]: [Texts, Texts, Texts] = [new Map(), new Map(), new Map()];
   const add = (text: string, name: string) => {
     put(exact, normalised(text), name);
     if (folded(text) !== '') put(near, folded(text), name);
@@ -141,7 +141,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
     if (value === null) none.add(folded(text));
     const meant = value === null ? [] : fieldsCalled(value, names);
     for (const name of meant) add(text, name);
-    if (meant.length === 1) told.set(normalised(text), meant);
+    if (meant.length === 1) assigned.set(normalised(text), meant);
   }
   const namesNear = (text: string) => near.get(text) ?? [];
   return (text) => {
@@ -151,7 +151,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
     const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
     return {
       exact: exact.get(normalised(text)) ?? [],
-      told: told.get(normalised(text)) ?? [],
+      assigned: assigned.get(normalised(text)) ?? [],
       none: none.has(folded(text)),
       near: [namesNear(folded(text)), ...ofEnd],
       parts: path?.all.flatMap(namesNear) ?? [],

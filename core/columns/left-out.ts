@@ -46,7 +46,7 @@ export function meantInRuns(entry: string, names: readonly string[], runs: reado
 interface LeftOutToday {
   leftOut: LeftOut[];
   /** An entry that no run explains: it may be the label of any column of the file. */
-  untold: string | undefined;
+  unexplained: string | undefined;
 }
 
 /** @param newest a later run, which may show which column an entry names */
@@ -59,11 +59,11 @@ export function leftOutToday(
   const names = [...columns, ...(header ?? [])];
   const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
   const found = entries.map((entry) => ({ entry, meant: meantInRuns(entry, names, newest ? [run, newest] : [run]) }));
-  const untold = found.find(({ meant }) => meant.length === 0)?.entry;
+  const unexplained = found.find(({ meant }) => meant.length === 0)?.entry;
   return {
     // An entry that names no column of a run counts as a column name itself.
     leftOut: found.flatMap(({ entry, meant }) => (meant.length > 0 ? meant : [{ entry, name: entry, label: null }])),
-    untold: columns.every((name) => labelled.has(name)) ? undefined : untold,
+    unexplained: columns.every((name) => labelled.has(name)) ? undefined : unexplained,
   };
 }
 

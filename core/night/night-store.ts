@@ -8,7 +8,7 @@ import { LAYOUT } from '../export/layout.ts';
 import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
-import { metAnotherWrite } from '../storage/storage-errors.ts';
+import { isWriteConflict } from '../storage/storage-errors.ts';
 import { standingTable } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
 import { startsOfNight } from './expected.ts';
@@ -26,17 +26,17 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
     expected: () => expectedOf(deployment, date),
     writesTables: (entity) => deployment.entities[entity].tables !== undefined,
     read: () => readNight(bucket, date),
-    look: async (entity, tableVersion, known) => {
+    find: async (entity, tableVersion, known) => {
       const file = await fileOf(entity, date, known?.file ?? null, bucket);
       if (!file) return { file, table: null, feed: null };
       const table = await tableOf(entity, date, tableVersion, file.run, deps);
       return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
     },
     write: (night, etag) => {
-      return unlessMet(() => writeOver(bucket, nightKey(date), nightText(night), etag));
+      return unlessConflict(() => writeOver(bucket, nightKey(date), nightText(night), etag));
     },
     // An object at this key is the same revision, so an existing one counts as success.
-    tell: (night) => unlessMet(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
+    tell: (night) => unlessConflict(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
   };
 }
 
@@ -46,11 +46,11 @@ function expectedOf(deployment: Deployment, date: string): Waited {
 }
 
 /** `false` if another conditional write of the key is under way. */
-async function unlessMet(write: () => Promise<boolean>): Promise<boolean> {
+async function unlessConflict(write: () => Promise<boolean>): Promise<boolean> {
   try {
     return await write();
   } catch (error) {
-    if (metAnotherWrite(error)) return false;
+    if (isWriteConflict(error)) return false;
     throw error;
   }
 }
@@ -124,7 +124,7 @@ export interface NightStore {
   writesTables: (entity: Entity) => boolean;
   read(): Promise<{ night: Night | undefined; etag: string | undefined }>;
   /** @param known what the stored night says of the entity */
-  look(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
+  find(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
   /** `false` if another run has written the night since it was read. */
   write(night: Night, etag: string | undefined): Promise<boolean>;
   /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
@@ -174,7 +174,7 @@ async function markedOf(
   failure: Failure | undefined,
 ): Promise<Marked> {
   const known = standing?.entities[entity];
-  const { file, table, feed } = await store.look(entity, version, known);
+  const { file, table, feed } = await store.find(entity, version, known);
   // The night does not wait for tables that are no longer written.
   const tableVersion = table === null && !store.writesTables(entity) ? null : version;
   const isWhole = file !== null && (tableVersion === null || table !== null);

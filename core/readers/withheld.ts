@@ -19,8 +19,8 @@ export function whyWithheld(
 ): string | undefined {
   const except = exceptedOf(plan);
   if (except.length === 0) return undefined;
-  const { leftOut, untold } = leftOutToday(except, { run, header: file.header }, newest?.run);
-  if (untold !== undefined) return `may have the column of the entry "${untold}" in columns.except`;
+  const { leftOut, unexplained } = leftOutToday(except, { run, header: file.header }, newest?.run);
+  if (unexplained !== undefined) return `may have the column of the entry "${unexplained}" in columns.except`;
   const names = file.header ?? run.request.columns;
   const meant = new Set(leftOut.map(({ name }) => name));
   const excepted = names.filter((name) => meant.has(name)).length;

@@ -7,7 +7,7 @@ export function refusedCondition(error: unknown): boolean {
 }
 
 /** 409: another conditional write of the same key was in progress. The object was not written. */
-export function metAnotherWrite(error: unknown): boolean {
+export function isWriteConflict(error: unknown): boolean {
   return error instanceof RunError && statusOf(error.cause) === 409;
 }
 

@@ -9,7 +9,7 @@ export interface FileColumns {
   /** The first record is the header, not a row. */
   headed: boolean;
   /** The file itself names the columns. Otherwise they are the requested columns, in order. */
-  told: boolean;
+  isNamed: boolean;
 }
 
 /** @throws TableError if the columns are not known */
@@ -21,14 +21,14 @@ export function fileColumns({
   run: Pick<Manifest['run'], 'request'>;
 }): FileColumns {
   const { format, header, content } = file;
-  if (isEmptyFile(file)) return { names: request.columns, headed: true, told: true };
+  if (isEmptyFile(file)) return { names: request.columns, headed: true, isNamed: true };
   if (!isReadFormat(format))
     throw new TableError(`The file is ${format}: tables are made of CSV files and spreadsheets.`);
   // A header known from the release of another file stands for the requested columns: its texts do not name them.
-  if (header !== null) return { names: header, headed: true, told: (content?.firstRecord ?? null) === null };
-  if (content?.headed === false) return { names: request.columns, headed: false, told: false };
+  if (header !== null) return { names: header, headed: true, isNamed: (content?.firstRecord ?? null) === null };
+  if (content?.headed === false) return { names: request.columns, headed: false, isNamed: false };
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.
   const released = content !== null && content.headed === null && content.width === request.columns.length;
-  if (released) return { names: request.columns, headed: true, told: false };
+  if (released) return { names: request.columns, headed: true, isNamed: false };
   throw new TableError('The first line of the file has no column that the CRM lists.');
 }

@@ -56,7 +56,7 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
 
 async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
   // After a stop no line is sent, so no wait is needed.
-  if (!stop.seen()) await pace.turn();
+  if (!stop.isSet()) await pace.turn();
   return stop.read();
 }
 

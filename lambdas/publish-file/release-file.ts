@@ -75,9 +75,9 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
     last && last.execution !== execution
       ? await readManifest(bucket, manifestKeyOf(entity, last.execution))
       : undefined;
-  const { leftOut, untold } = leftOutToday(entries, { run, header: file.header }, newest?.run);
-  if (untold === undefined) return { ...run, publish: true, excepted: leftOut };
-  const what = `no published file shows which column the entry "${untold}" of columns.except means: name the column itself, or release the run when a later one is published`;
+  const { leftOut, unexplained } = leftOutToday(entries, { run, header: file.header }, newest?.run);
+  if (unexplained === undefined) return { ...run, publish: true, excepted: leftOut };
+  const what = `no published file shows which column the entry "${unexplained}" of columns.except means: name the column itself, or release the run when a later one is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }
 

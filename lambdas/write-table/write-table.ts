@@ -150,11 +150,11 @@ async function replaceTable(
  * @throws TableError if the columns cannot be determined
  */
 async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableDeps): Promise<Covered> {
-  const { names, told } = fileColumns(manifest);
+  const { names, isNamed } = fileColumns(manifest);
   const { except = [], hash = [] } = plan.tables ?? {};
   if (exceptedOf(plan).length + except.length + hash.length === 0) return NOTHING;
   const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
-  if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
+  if (!isNamed) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
   const { execution } = manifest;
   const { entity } = manifest.run;
   const { run } = await readPointer(deps.bucket, latestPointerKey(entity));

@@ -144,7 +144,7 @@ async function findingAbout(id: string, run: Partial<Made>) {
   const configuration = deployedConfiguration(system.target);
   const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
   const verifying: Verifying = { ...rest, runs: [], target: system.target, place, exported: async () => made };
-  return ALL_CHECKS.find((check) => check.id === id)?.look(verifying);
+  return ALL_CHECKS.find((check) => check.id === id)?.answer(verifying);
 }
 
 it('a failed export is broken, and the checks that need it are unknown', async () => {

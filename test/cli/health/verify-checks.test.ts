@@ -33,7 +33,7 @@ async function checkedWhere(id: string, answers: Answers, changes: Partial<Verif
     ...changes,
   };
   const check = ALL_CHECKS.find((one) => one.id === id) ?? expect.unreachable();
-  const [result] = await checked(check, () => check.look(verifying), place);
+  const [result] = await checked(check, () => check.answer(verifying), place);
   return { result, calls, asked };
 }
 
@@ -77,7 +77,7 @@ test('plain-http sends its whole request over http, even to an https endpoint', 
 
   // The check uses no other part.
   const verifying = { target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying;
-  expect(await check?.look(verifying)).toMatchObject({ verdict: 'holds' });
+  expect(await check?.answer(verifying)).toMatchObject({ verdict: 'holds' });
 });
 
 test.for([

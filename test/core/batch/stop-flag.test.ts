@@ -7,7 +7,7 @@ test('an empty object that a person writes stops the batch, and is read only onc
   const store = fakeBucket();
   const flag = createStopFlag(store, KEYS.stop);
   expect(await flag.read()).toBeUndefined();
-  expect(flag.seen()).toBe(false);
+  expect(flag.isSet()).toBe(false);
   store.put(KEYS.stop, '');
 
   expect(await flag.read()).toMatchObject({ reason: 'UpdateStopped', sentence: 'It was stopped by hand.' });
@@ -28,7 +28,7 @@ test('the process that raises the flag reads its own reason', async () => {
   await flag.raise(stop);
 
   expect(await flag.read()).toEqual(stop);
-  expect(flag.seen()).toBe(true);
+  expect(flag.isSet()).toBe(true);
 });
 
 test('reports a failed read, and reads again at the next call', async () => {

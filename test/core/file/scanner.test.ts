@@ -6,8 +6,8 @@ import { mayBeginError } from '../../../core/file/error-text.ts';
 import { LaterHeaders } from '../../../core/file/later-headers.ts';
 import { RegularRecords } from '../../../core/file/regular-records.ts';
 import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts';
-import { plainCsv } from '../../support/plain-csv.ts';
 import { reading } from '../../support/reading.ts';
+import { referenceCsv } from '../../support/reference-csv.ts';
 import { runs } from '../../support/runs.ts';
 
 /** The result of the scanner for a text that arrives in pieces. */
@@ -165,7 +165,7 @@ test('reads the cells that Python reads, for any text with line breaks of one ki
       const { scanner, records, counted } = scanOf(text, ',', cuts);
       fc.pre(!scanner.endsQuoted && scanner.strayBreaks === 0);
 
-      const expected = plainCsv(text, /\r\n|\n|\r/);
+      const expected = referenceCsv(text, /\r\n|\n|\r/);
 
       expect(records).toEqual(expected);
       expect(counted).toBe(expected.flat().length);

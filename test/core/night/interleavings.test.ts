@@ -125,7 +125,7 @@ function storeOf(place: Place, turn: () => Promise<void>): NightStore {
       await turn();
       return { night: place.night, etag: place.night && String(place.night.revision) };
     },
-    look: async (entity, tableVersion) => {
+    find: async (entity, tableVersion) => {
       await turn();
       const file = place.file(entity);
       if (tableVersion === null) return { file, table: null, feed: null };

@@ -4,7 +4,7 @@ type State = 'start' | 'field' | 'quoted' | 'behind';
  * The records of a text as Python's csv module reads it, character by character, without empty lines.
  * @param breaks matches the line breaks
  */
-export function plainCsv(text: string, breaks: RegExp): string[][] {
+export function referenceCsv(text: string, breaks: RegExp): string[][] {
   const tokens = text.match(new RegExp(`${breaks.source}|[^]`, 'g')) ?? [];
   const isBreak = (token: string) => new RegExp(`^(?:${breaks.source})$`).test(token);
   const records: string[][] = [];
