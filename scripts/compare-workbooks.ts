@@ -1,0 +1,110 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { fileSource } from '../core/file/byte-source.ts';
+import { ReadingBudget } from '../core/file/reading-limits.ts';
+import { openZip } from '../core/file/zip-archive.ts';
+import { unescaped } from '../core/spreadsheet/cell-text.ts';
+import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
+import { ensureEnvironment } from '../local/ministack/python.ts';
+import { openRunRecord } from '../local/processes/run-record.ts';
+import { type Comparison, compareFiles } from './compare-files.ts';
+
+/**
+ * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
+ * FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI, readxl, calamine and
+ * openspout. It prints the files with a difference, and counts.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+const ENVIRONMENT = {
+  name: 'workbooks',
+  requirements: join(ROOT, 'test', 'long', 'requirements.txt'),
+  what: 'what reads workbooks for comparison',
+};
+const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
+const DAY_SECONDS = 86_400;
+/** openpyxl rounds times to microseconds, this reader to milliseconds. */
+const LEAST_SECONDS = 0.002;
+
+const readSchema = z.object({
+  file: z.string(),
+  error: z.nullable(z.string()),
+  sheets: z.array(
+    z.object({
+      name: z.string(),
+      /** Merged areas: first column and row, last column and row. openpyxl keeps only their first value. */
+      merged: z.array(z.tuple([z.int(), z.int(), z.int(), z.int()])),
+      /** Row and column of cells with a link, whose value openpyxl may have replaced. */
+      links: z.array(z.tuple([z.int(), z.int()])),
+      cells: z.array(z.tuple([z.int(), z.int(), z.enum(['n', 'd', 'c', 'b', 's']), z.string()])),
+    }),
+  ),
+});
+type Read = z.infer<typeof readSchema>;
+type Kind = Read['sheets'][number]['cells'][number][2];
+
+/** Finds the first cell that the readers read differently. */
+async function compare({ file, sheets }: Read): Promise<Comparison> {
+  const archive = await openZip(fileSource(file, statSync(file).size), new ReadingBudget(LIMITS));
+  const workbook = await openWorkbook(archive);
+  for (const sheet of sheets) {
+    const ours = workbook.sheets.find(({ name }) => name === sheet.name);
+    // Macro and dialog sheets contain no cells.
+    const difference = ours && (await differenceIn(ours, sheet));
+    if (difference !== undefined) return { result: 'different', words: `${sheet.name} ${difference}` };
+  }
+  await archive.verify();
+  return { result: 'same' };
+}
+
+async function differenceIn(
+  sheet: Sheet,
+  { cells, merged, links }: Read['sheets'][number],
+): Promise<string | undefined> {
+  const ours = new Map<string, string>();
+  for await (const { number, columns, texts } of sheet.rows()) {
+    for (const [place, column] of columns.entries()) ours.set(`${number},${column + 1}`, texts[place] ?? '');
+  }
+  for (const [row, column, kind, text] of cells) {
+    const at = `${row},${column}`;
+    const own = ours.get(at);
+    ours.delete(at);
+    if (own === undefined || !isSame(own, kind, text)) return `${at}: ${kind} ${text} is read as ${own}`;
+  }
+  for (const [row, column] of links) ours.delete(`${row},${column}`);
+  const [more] = [...ours].filter(([at]) => {
+    const [row = 0, column = 0] = at.split(',').map(Number);
+    return !merged.some(
+      ([left, top, right, bottom]) => row >= top && row <= bottom && column >= left && column <= right,
+    );
+  });
+  return more && `${more[0]}: nothing is read as ${more[1]}`;
+}
+
+function isSame(own: string, kind: Kind, text: string): boolean {
+  if (kind === 's') return own.trim() === text.trim() || own.trim() === unescaped(text).trim();
+  if (kind === 'b') return own === text;
+  // Excel shows no date before the start of its calendar, so a negative number is not a date.
+  if ((kind === 'd' || kind === 'c') && Number(own) < 0) return true;
+  if (kind === 'd') return Math.abs(Date.parse(`${isoText(own)}Z`) - Date.parse(`${text}Z`)) < 1000 * LEAST_SECONDS;
+  if (kind === 'c') return Math.abs(clockSeconds(own) - Number(text)) < LEAST_SECONDS;
+  return Number(own) === Number(text) || own.replaceAll(/\D/g, '').replace(/^0+/, '') === text;
+}
+
+const isoText = (text: string) => (text.includes('T') ? text : `${text}T00:00:00`);
+
+/** The seconds of a clock text such as `36:00:00.5`. */
+function clockSeconds(text: string): number {
+  const [hours = Number.NaN, minutes = Number.NaN, seconds = 0] = text.split(':').map(Number);
+  return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);
+}
+
+const record = await openRunRecord(join(ROOT, '.cache'));
+try {
+  const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+  const names = /\.(?:xlsx|xlsm|xltx|xltm)$/i;
+  await compareFiles({ python, script: 'workbook-cells.py', schema: readSchema, names, compare });
+} finally {
+  await record.close();
+}
