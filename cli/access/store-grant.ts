@@ -121,7 +121,11 @@ export async function storeGrant(
     const claim = await claimWhenFree(before, deps);
     if (!claim) continue;
     try {
-      const standing = await store.version(before).catch(() => undefined);
+      const standing = await store.version(before).catch((error: unknown) => {
+        // Without this value, an older consent could replace a newer one. No function can use a value of another shape.
+        if (error instanceof RunError && error.transient) throw error;
+        return undefined;
+      });
       refuseLater(standing, tokens);
       const earlierObtainedAt = standing ? obtainedLately(standing.tokens, new Date(now())) : [];
       const tokenSet = { versionId: successorOf(before), tokens: { ...tokens, earlierObtainedAt } };

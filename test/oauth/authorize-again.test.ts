@@ -355,6 +355,24 @@ describe('the numbers of authorizations', () => {
     await world.serves(3, 1);
   });
 
+  test('are compared even if Secrets Manager throttles the read under the claim', async () => {
+    const world = expired();
+    await world.clock.run(world.storeGrant(numbered(world, 2)));
+    const standing = world.secrets.tokens;
+    let isClaimed = false;
+    world.ledger.trouble = (operation) => {
+      isClaimed ||= operation === 'write';
+      return undefined;
+    };
+    world.secrets.trouble = (operation) =>
+      isClaimed && operation === 'GetSecretValue' ? awsError('ThrottlingException') : undefined;
+
+    const older = world.storeGrant(numbered(world, 1)).catch((error: Error) => error);
+
+    expect(await world.clock.run(older)).toMatchObject({ name: 'TokenStoreUnavailable' });
+    expect(world.secrets.tokens).toEqual(standing);
+  });
+
   test('leave a dead grant dead if they refuse a new one', async () => {
     const { world } = await withdrawn({ authorization: 5 });
 
