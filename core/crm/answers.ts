@@ -7,7 +7,7 @@ import { jsonOrUndefined } from '../json.ts';
 import { type Said, saidIn } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
 import { errorCode } from './error-code.ts';
-import { exportIdIn, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
+import { exportIdIn, hasNoStatusYet, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
 
 /**
  * Decides what an answer of the CRM means: each operation has a table of conditions, and the first match counts. The
@@ -163,6 +163,12 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       'notTaken',
       'CrmContractError',
       (about) => `${errorText(about)} and without a status.`,
+    ],
+    [
+      (about) => hasNoStatusYet(about.answer.body),
+      'notTaken',
+      'CrmContractError',
+      ({ answer }) => ` without a status: ${shapeOf(answer.body)}.`,
     ],
   ],
   address: [

@@ -48,6 +48,14 @@ export function hasStatus(body: unknown): boolean {
   return levelsOf(body).some((level) => typeof ownValue(level, 'status') === 'string');
 }
 
+/** Stage 2: whether a body has no status yet: it, its `data` or its `status` is empty. */
+export function hasNoStatusYet(body: unknown): boolean {
+  const levels = levelsOf(body);
+  const statuses = levels.map((level) => ownValue(level, 'status')).filter((status) => status !== undefined);
+  const isBlank = (status: unknown) => status === null || (typeof status === 'string' && status.trim() === '');
+  return statuses.every(isBlank) && (statuses.length > 0 || levels.some(isEmptyValue));
+}
+
 export function isSameId(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
@@ -60,15 +68,26 @@ export function idsOf(record: Record<string, unknown>): string[] {
 /** Stage 3: the address of the file. */
 export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
-/** Stage 3: whether a body has no address: it is empty, has an empty `url`, or is only the record of the export. */
+/** Keys that services use for the address of a file. */
+const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
+
+/** Stage 3: whether a body has no address: its `url` is empty, or it has none and nothing else that may be one. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
-  if (typeof inner !== 'object' || inner === null) return inner === null;
-  if (Object.keys(inner).length === 0) return true;
-  const [url, status] = [ownValue(inner, 'url'), ownValue(inner, 'status')];
-  if (url === undefined) return typeof status === 'string' && statusOf(status) !== undefined;
+  const url = ownValue(inner, 'url');
   if (typeof url === 'string') return ['', 'null', 'none', 'undefined'].includes(url.trim().toLowerCase());
-  return !url || (typeof url === 'object' && Object.keys(url).length === 0);
+  if (url !== undefined) return !url || isEmptyValue(url);
+  if (typeof inner !== 'object' || inner === null) return inner === null;
+  return isEmptyValue(inner) || (!Array.isArray(inner) && !mayHoldAddress(inner));
+}
+
+/** Whether an object has a list, an address, or a text under a key for addresses. */
+function mayHoldAddress(value: object): boolean {
+  return Object.entries(value).some(([key, inner]) => {
+    if (typeof inner === 'string')
+      return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(inner) || (ADDRESS_KEY.test(key) && inner !== '');
+    return !isEmptyValue(inner) && (Array.isArray(inner) || (typeof inner === 'object' && mayHoldAddress(inner)));
+  });
 }
 
 /** Accepts a value itself, or in an object under one of these keys. */
@@ -83,6 +102,11 @@ function unwrap(value: unknown, ...wrappers: string[]): unknown {
   const isObject = typeof value === 'object' && value !== null;
   const wrapper = isObject ? wrappers.find((key) => Object.hasOwn(value, key)) : undefined;
   return wrapper === undefined ? value : ownValue(value, wrapper);
+}
+
+/** Whether a value is `null`, or an object or array without content. */
+function isEmptyValue(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
 /** Describes the shape of an answer for messages: it names keys and types, no values. */

@@ -74,7 +74,7 @@ test('ignores slashes at the end of the base address', async () => {
 });
 
 test('logs one line per answer, with the path template and without any id or token', async () => {
-  const { answer, log } = await callOf(status, ['GET /api/v1/leads/exports/7', { json: {} }]);
+  const { answer, log } = await callOf(status, ['GET /api/v1/leads/exports/7', { json: { status: 'FAILED' } }]);
 
   await answer();
 

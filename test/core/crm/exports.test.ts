@@ -100,7 +100,6 @@ test.each<[string, object]>([
 test.each<[string, unknown, string]>([
   ['an unknown word', { status: 'queued' }, '"QUEUED"; known are INITIATED, PROCESSING, PROCESSED, FAILED'],
   ['data in place of a word', { status: `${CANARY}7` }, 'a word of 14 characters'],
-  ['an empty word', { status: '' }, 'a word of 0 characters'],
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
   [
@@ -151,6 +150,9 @@ test.each<[string, unknown]>([
   ['a number', { url: 7 }],
   ['an array', [{ url: CANARY }]],
   ['a string', CANARY],
+  ['a link in another wrapper', { result: { url: `https://files.test/${CANARY}` } }],
+  ['a link under an unusual key', { signed: `https://files.test/${CANARY}` }],
+  ['records', { data: [{ name: CANARY }] }],
 ])('%s in the answer to download (stage 3) is CrmContractError', async (_, json) => {
   await failureOf(download({ json }), 'CrmContractError');
 });
@@ -178,6 +180,10 @@ test.each<[string, unknown]>([
   ['an object without keys', {}],
   ['an empty array', []],
   ['only the record of the export', { id: EXPORT_ID, status: 'PROCESSING' }],
+  ['a record with an unlisted status', { data: { id: EXPORT_ID, status: 'QUEUED', progress: 0.4 } }],
+  ['a sentence', { message: 'The file is being written.', ready: false }],
+  ['null under another key', { fileUrl: null, success: true }],
+  ['null in another wrapper', { result: { url: null } }],
   ['an error', { error: { code: 'file_pending', message: CANARY } }],
   ['a failure', { success: false, errors: [CANARY] }],
 ])('an answer to download (stage 3) with %s in place of the link is ExportNotReady', async (_, json) => {
@@ -228,7 +234,12 @@ test.each<[string, object]>([
 test.each([
   { success: false, errors: [{ message: CANARY }] },
   { success: false, message: CANARY },
-])('an answer to status (stage 2) with an error and no status is a transient CrmContractError', async (json) => {
+  null,
+  {},
+  { data: [] },
+  { id: EXPORT_ID, status: null },
+  { data: { id: EXPORT_ID, status: ' ' } },
+])('%j, answered to status (stage 2), has no status yet and is a transient CrmContractError', async (json) => {
   const error = await failureOf(statusFor(json), 'CrmContractError');
 
   expect(error.transient).toBe(true);
