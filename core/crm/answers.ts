@@ -262,8 +262,9 @@ export async function readAnswer(
   });
   const unread = text instanceof UnreadableBody ? text : undefined;
   const read = text instanceof UnreadableBody ? undefined : text;
-  const isPage = /html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read ?? '');
   const body = jsonOrUndefined(read);
+  // Some servers send JSON as text/html.
+  const isPage = body === undefined && (/html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read ?? ''));
   const shown = errorCode(body, sent, { isGood: ok });
   return { status: code, ok, headers, body, isPage, characters: read?.length ?? 0, unread, code: shown, path };
 }

@@ -190,6 +190,12 @@ test.each<[Operation, RunErrorName, Outcome]>([
   }
 });
 
+test('a list of fields in JSON is read even if its media type is that of a web page', async () => {
+  const headers = { 'content-type': 'text/html; charset=utf-8' };
+
+  expect(await meaningFor(Response.json([{ fieldName: 'id' }], { headers }), read)).toMatchObject({ outcome: 'done' });
+});
+
 test('does not quote an invalid content type', async () => {
   const response = new Response(CANARY, { status: 400, headers: { 'content-type': `${CANARY}; x` } });
 
