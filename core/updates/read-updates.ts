@@ -68,7 +68,7 @@ interface BlockReader {
   end?: () => Promise<UpdateEntry[]>;
 }
 
-/** Reads a file block by block. Reading ends at the first line that is not UTF-8: the whole file has to be saved anew. */
+/** Reads a file block by block. Reading ends at the first line that is no text: the whole file has to be saved anew. */
 export async function* readBlocks(
   bytes: AsyncIterable<Uint8Array>,
   { read, hasStopped = () => false, end }: BlockReader,
@@ -76,13 +76,8 @@ export async function* readBlocks(
   let lines = 0;
   let found = 0;
   for await (const block of lineBlocks(bytes)) {
-    // UTF-16, workbooks, archives and other binary files have such bytes at their start.
-    if (lines === 0 && block.bytes.includes(0)) return yield ofFile(NOT_A_TEXT, lines);
-    const wrong = block.tooLong ? -1 : notUtf8In(block.bytes);
-    if (wrong !== -1) {
-      const entries = [{ line: lines + wrong + 1, field: null, sentence: 'is not UTF-8: save the file as UTF-8' }];
-      return yield { entries, lines: lines + wrong + 1 };
-    }
+    const unreadable = unreadableIn(block, lines);
+    if (unreadable) return yield unreadable;
     const entries = await read(block, lines + 1);
     lines += lineCount(block);
     found += entries.length;
@@ -97,11 +92,19 @@ export async function* readBlocks(
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 const ofFile = (sentence: string, lines: number) => ({ entries: [{ line: 0, field: null, sentence }], lines });
 
-/** The place of the first line that is not UTF-8, or -1. */
-function notUtf8In(bytes: Buffer): number {
-  if (isUtf8(bytes)) return -1;
-  const lines = bytes.toString('latin1').split('\n');
-  return lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
+/** The first line that is not UTF-8, or has a NUL character, such as a block that never reached the disk. */
+function unreadableIn({ bytes, tooLong }: LineBlock, before: number): UpdateBlock | undefined {
+  // The start of a line may end within a character.
+  const isGood = (part: Buffer) => !part.includes(0) && (tooLong || isUtf8(part));
+  if (isGood(bytes)) return undefined;
+  const all = bytes.toString('latin1').split('\n');
+  const place = all.findIndex((text) => !isGood(Buffer.from(text, 'latin1')));
+  const hasNul = all[place]?.includes('\0');
+  const line = before + place + 1;
+  // UTF-16, workbooks, archives and other binary files have such bytes at their start.
+  if (line === 1 && hasNul) return ofFile(NOT_A_TEXT, 0);
+  const sentence = `${hasNul ? 'has a NUL character' : 'is not UTF-8'}: save the file as UTF-8`;
+  return { entries: [{ line, field: null, sentence }], lines: line };
 }
 
 const LF = 0x0a;

@@ -16,6 +16,7 @@ const cases: [string, UpdateFormat, string | Uint8Array, string][] = [
   ['a UTF-16 file', 'csv', utf16(`\uFEFFid,notes\n${idOf(1)},שלום וברכה\n`), NOT_A_TEXT],
   ['a big-endian UTF-16 file', 'jsonl', utf16(good).swap16(), NOT_A_TEXT],
   ['a binary file', 'jsonl', Buffer.from([1, 2, 0, 3, 0, 0, 0, 9, 8, 7]), NOT_A_TEXT],
+  ['a binary file without a line break', 'csv', Buffer.alloc(2 * MB), NOT_A_TEXT],
 ];
 
 test.each(cases)('reports %s (%s) once, as a whole', async (_, format, content, sentence) => {
@@ -51,6 +52,18 @@ test.each<[UpdateFormat, string, string, string]>([
     expect(entries.at(-1)).toEqual({ line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' });
   },
 );
+
+test.each<[UpdateFormat, string, string]>([
+  ['jsonl', `${good}{"id":"${idOf(2)}","notes":"`, '"}\n'],
+  ['csv', `id,notes\n${idOf(1)},x\n${idOf(2)},"a`, '"\n'],
+])('%s: reports the first line with a NUL character, wherever it is in the file', async (format, before, after) => {
+  const start = before.replace(/\n/, `\n${'\n'.repeat(100_000)}`);
+  for (const text of [before, start]) {
+    const line = text.split('\n').length;
+    const problem = { line, field: null, sentence: 'has a NUL character: save the file as UTF-8' };
+    expect((await entriesOf(format, `${text}\0\0${after}`)).at(-1)).toEqual(problem);
+  }
+});
 
 test('reports a repeated id even if its line has another problem', async () => {
   const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
