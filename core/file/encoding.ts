@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8, transcode } from 'node:buffer';
 
 /** The encoding of a text, by its beginning. */
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
@@ -146,13 +146,18 @@ export class Utf16Reader {
     this.#rest = bytes.subarray(even);
     this.cut = this.#rest.length > 0;
     const whole = bytes.subarray(0, even);
-    const text = (this.#bigEndian ? whole.swap16() : whole).toString('utf16le');
-    return text.isWellFormed() ? Buffer.from(text) : withBroken(text);
+    if (this.#bigEndian) whole.swap16();
+    try {
+      return transcode(whole, 'utf16le', 'utf8');
+    } catch {
+      // There is no UTF-8 for half of a surrogate pair.
+      return withBroken(whole);
+    }
   }
 }
 
-function withBroken(text: string): Uint8Array {
-  const parts = text.split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
+function withBroken(utf16: Buffer): Uint8Array {
+  const parts = utf16.toString('utf16le').split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
   return Buffer.concat(
     parts.flatMap((part, place) => (place === 0 ? [Buffer.from(part)] : [BROKEN, Buffer.from(part)])),
   );
