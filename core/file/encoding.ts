@@ -157,7 +157,9 @@ export class Utf16Reader {
 }
 
 function withBroken(utf16: Buffer): Uint8Array {
-  const parts = utf16.toString('utf16le').split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
+  const parts = utf16
+    .toString('utf16le')
+    .split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
   return Buffer.concat(
     parts.flatMap((part, place) => (place === 0 ? [Buffer.from(part)] : [BROKEN, Buffer.from(part)])),
   );
@@ -256,7 +258,6 @@ const MARK = 3;
 /** Punctuation. */
 const SIGN = 4;
 const UNDEFINED = 5;
-const KIND_BITS = 3;
 const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
   if (/[\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff]/.test(String.fromCharCode(byte))) return UNDEFINED;
@@ -265,17 +266,28 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
   return byte < 0xe0 ? MARK : byte > 0xfa ? OTHER : LETTER;
 });
 
-/** What the kinds of three bytes show: a letter that follows a letter or its mark; or an encoding other than this. */
+/**
+ * What two bytes in a row show: a letter that follows a letter or its mark, a byte outside ASCII, an encoding other than
+ * this, or two signs. One number sums the first two for as many bytes as `SUMMED`.
+ */
 const JOINED = 1;
-const IMPOSSIBLE = 2;
-const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}]${LETTER}$`);
-const IMPOSSIBLE_KINDS = new RegExp(
-  `${UNDEFINED}$|${LATIN}${LETTER}$|[^${LETTER}${MARK}]${MARK}$|${MARK}${SIGN}$|${LETTER}${SIGN}${SIGN}$`,
-);
-const SHOWN = Uint8Array.from({ length: 1 << (3 * KIND_BITS) }, (_, kinds) => {
-  const digits = kinds.toString(8).padStart(3, '0');
+const HIGH = 1 << 15;
+const IMPOSSIBLE = 1 << 30;
+const SIGNS = 1 << 31;
+const SUMMED = 1 << 14;
+const JOINED_KINDS = new RegExp(`[${LETTER}${MARK}]${LETTER}`);
+const IMPOSSIBLE_KINDS = new RegExp(`${UNDEFINED}$|${LATIN}${LETTER}|[^${LETTER}${MARK}]${MARK}|${MARK}${SIGN}`);
+const SHOWN = Array.from({ length: 64 }, (_, kinds) => {
+  const digits = kinds.toString(8).padStart(2, '0');
+  if (digits === `${SIGN}${SIGN}`) return SIGNS;
   return JOINED_KINDS.test(digits) ? JOINED : IMPOSSIBLE_KINDS.test(digits) ? IMPOSSIBLE : 0;
 });
+const PAIRS = new Int32Array(1 << 16);
+for (let pair = 0; pair < PAIRS.length; pair += 1) {
+  const kinds = 8 * (KINDS[pair >> 8] as number) + (KINDS[pair & 0xff] as number);
+  PAIRS[pair] = (SHOWN[kinds] as number) | ((pair & 0x80) > 0 ? HIGH : 0);
+}
+const LETTER_AND_SIGNS = /[\xe0-\xfa][\x80-\xbf]{2}/;
 
 /** Fewer joined letters do not prove Hebrew: other code pages have accented letters at the same codes. */
 const FEWEST_JOINED = 3;
@@ -292,19 +304,22 @@ class HebrewSigns {
 
   /** @param bytes whole lines, so the byte before them is not a letter */
   read(bytes: Uint8Array): void {
-    if (!this.possible) return;
-    let [kinds, found, joined, high] = [0, 0, 0, 0];
-    for (let at = 0; at < bytes.length; at += 1) {
-      const byte = bytes[at] as number;
-      kinds = ((kinds << KIND_BITS) | (KINDS[byte] as number)) & (SHOWN.length - 1);
-      const shown = SHOWN[kinds] as number;
-      found |= shown;
-      joined += shown & JOINED;
-      high += byte >> 7;
+    let [previous, found] = [0, 0];
+    for (let from = 0; this.possible && from < bytes.length; from += SUMMED) {
+      const to = Math.min(bytes.length, from + SUMMED);
+      let sum = 0;
+      for (let at = from; at < to; at += 1) {
+        const byte = bytes[at] as number;
+        const shown = PAIRS[(previous << 8) | byte] as number;
+        sum = (sum + shown) | 0;
+        found |= shown;
+        previous = byte;
+      }
+      this.#joined += sum & (HIGH - 1);
+      this.#high += (sum & (IMPOSSIBLE - 1)) >> 15;
+      this.possible = (found & IMPOSSIBLE) === 0;
     }
-    this.possible = (found & IMPOSSIBLE) === 0;
-    this.#joined += joined;
-    this.#high += high;
+    if ((found & SIGNS) !== 0 && LETTER_AND_SIGNS.test(Buffer.from(bytes).toString('latin1'))) this.possible = false;
   }
 
   get proven(): boolean {
