@@ -1,4 +1,10 @@
-import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  ListRulesCommand,
+  ListTargetsByRuleCommand,
+  PutEventsCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
 import {
   CreateStateMachineCommand,
   DescribeExecutionCommand,
@@ -22,13 +28,14 @@ import { missNextNight } from './support/night-check.ts';
 /** Tests nights with a working CRM: publications, messages to readers, and repeated, late or automatic starts. */
 
 const SECONDS = 1000;
+const OF_MEETINGS = 'rate(7 hours)';
 let system: Deployed;
 
 beforeAll(async () => {
   system = await deployForTests('nights', {
     timeZone: 'Asia/Jerusalem',
     polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
-    entities: { meetings: { schedule: 'rate(1 minute)' } },
+    entities: { meetings: { schedule: OF_MEETINGS } },
   });
 });
 
@@ -53,7 +60,7 @@ describe('a night without trouble', () => {
     }
     expect(system.sandbox.ledger.violations()).toEqual([]);
 
-    // Meetings start every minute here, so they belong to no night.
+    // Meetings start every few hours here, so they belong to no night.
     const { date } = (await manifestOf(reports[0] as Run)).run;
     const night = await createManifests(system.target).night(date);
     const runs = Object.values(night?.entities ?? {}).map(({ file }) => file?.run);
@@ -143,20 +150,28 @@ describe('repeated and scheduled starts', () => {
     expect(creates('contacts') - before).toBe(1);
   });
 
-  it('publish the run of a rule that fires every minute', async () => {
-    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+  it('publish the run that the rule of an entity starts', async () => {
+    const { events, sfn, StateMachineArn: stateMachineArn, stack } = system.target;
+    const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: stack }));
+    const { Name: Rule } = Rules.find(({ ScheduleExpression }) => ScheduleExpression === OF_MEETINGS) ?? {};
+    const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule }));
+    // The schedule is EventBridge's. Another rule with the same target starts the run at once.
+    const EventPattern = JSON.stringify({ source: ['clock'] });
+    await events.send(new PutRuleCommand({ Name: 'clock', EventPattern }));
+    await events.send(new PutTargetsCommand({ Rule: 'clock', Targets }));
+
+    await events.send(new PutEventsCommand({ Entries: [{ Source: 'clock', DetailType: 'Scheduled', Detail: '{}' }] }));
+
     let byRule: string | undefined;
     await waitUntil(
       async () => {
         const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
-        byRule = executions.findLast(({ name }) => isRuleName(name ?? ''))?.executionArn;
+        byRule = executions.find(({ name }) => isRuleName(name ?? ''))?.executionArn;
         return byRule !== undefined;
       },
-      { withinMs: 90 * SECONDS, everyMs: 2 * SECONDS },
+      { withinMs: 20 * SECONDS, everyMs: 200 },
     );
-
     const manifest = await manifestOf(await followRun(sfn, byRule ?? '', { everyMs: 200 }));
-
     expect(manifest.run.entity).toBe('meetings');
   });
 });
