@@ -64,3 +64,32 @@ function runsOf(parts: readonly string[]): string[] {
 export function meansOrContains(text: string, name: string): boolean {
   return [folded(text), ...(pathParts(text)?.all ?? [])].includes(folded(name));
 }
+
+/** @returns whether a text contains one of the names as whole words, in any spelling: `customer_nationalId (text)` */
+export function mentions(names: readonly string[]): (text: string) => boolean {
+  const known = new Set(names.map((name) => wordsOf(name).join('')).filter((name) => name !== ''));
+  const longest = Math.max(0, ...[...known].map((name) => name.length));
+  return (text) => {
+    const words = wordsOf(text);
+    return words.some((_, place) => {
+      let run = '';
+      for (let at = place; at < words.length && run.length < longest; at += 1) {
+        run += words[at];
+        if (known.has(run)) return true;
+      }
+      return false;
+    });
+  };
+}
+
+/** Places inside a text where a word begins although no other character separates it: `nationalId`, `address2`. */
+const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+
+/** The words of a text, folded. */
+function wordsOf(text: string): string[] {
+  const words = text.normalize('NFKC').replace(INVISIBLE, '').replace(HUMPS, ' ');
+  return words
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .map(cased)
+    .filter((word) => word !== '');
+}

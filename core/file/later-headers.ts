@@ -1,5 +1,5 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
-import { folded, visible } from '../folded.ts';
+import { folded, mentions, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 
@@ -8,10 +8,12 @@ export interface CellCounts {
   cells: number;
   named: number;
   empty: number;
-  covered: boolean;
 }
 
-/** `leftOut`: a header that names a left-out column. `other`: any other header that does not repeat the first. */
+/**
+ * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
+ * any other header that does not repeat the first.
+ */
 type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
@@ -23,9 +25,13 @@ const MOST_KEPT = 1000;
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header in four cases. It repeats the first record, folded. Its cells, at least three, all name
- * different fields. Its one or two cells are exact names. Or, if columns are left out or hashed, half of its cells name
- * different fields and at least one of them is such a column.
+ * A record is a header in five cases. It repeats the first record, folded. Its cells, at least three, all name
+ * different fields. Its one or two cells are exact names. The others are for columns that are left out or hashed. There,
+ * an exact name may be followed by a note: `phone:text`, `phone (hidden)`.
+ *
+ * - Half of three or more cells name different fields, and at least one of them is such a column.
+ * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
+ *   words, and either a cell repeats that of the first record at its place, or all others, at least two, are exact names.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
@@ -39,6 +45,10 @@ export class LaterHeaders {
   readonly #covered: ReadonlySet<string>;
   /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
   readonly #covers: boolean;
+  /** Whether columns are left out: then a header must have listed columns only. */
+  readonly #leavesOut: boolean;
+  /** A text that contains the name or label of a left-out or hashed column as whole words. */
+  readonly #mentions: (text: string) => boolean;
   readonly #header: string;
   /** The most cells of a header: half of them name different fields, or it repeats the first record. */
   readonly #widest: number;
@@ -59,22 +69,21 @@ export class LaterHeaders {
     this.#covered = new Set(
       covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
     );
-    this.#covers = excepted.length > 0 || this.#covered.size > 0;
+    this.#leavesOut = excepted.length > 0;
+    this.#covers = this.#leavesOut || this.#covered.size > 0;
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
     this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
-    this.filter = new NameFilter(
-      decoder,
-      [...columns, ...textsOf(fields), ...texts, ...header],
-      [...textsOf([...excepted, ...hashed]), ...covered, ...(this.#covers ? texts : [])],
-    );
+    this.#mentions = mentions([...textsOf([...excepted, ...hashed]), ...covered]);
+    const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
+    this.filter = new NameFilter(decoder, names, this.#covers);
   }
 
   /** A quick test before `look`. */
-  mayBe({ cells, named, empty, covered }: CellCounts): boolean {
+  mayBe({ cells, named, empty }: CellCounts): boolean {
     const filled = cells - empty;
-    return named > 0 && filled <= this.#widest && (named >= filled || (covered && this.#covers && named * 2 >= filled));
+    return named > 0 && filled <= this.#widest && named * (this.#covers ? 2 : 1) >= filled;
   }
 
   /**
@@ -110,24 +119,63 @@ export class LaterHeaders {
     const filled = isPadded ? cells.filter(isFilled) : cells;
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    const { excepted, unlisted, names } = this.#index.readHeader(filled);
+    const named = this.#covers && filled.length > 1 ? filled.map((cell) => this.#withoutNote(cell)) : filled;
+    const { excepted, unlisted, names } = this.#index.readHeader(named);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
-    if (!this.#isHeader(filled, known, excepted > 0)) return 'none';
-    return excepted > 0 ? 'leftOut' : 'other';
+    if (!this.#isHeader(named, known, excepted > 0) && !this.#isAnnotated(named, cells, column)) return 'none';
+    return excepted > 0 || (this.#leavesOut && unlisted.length > 0) ? 'leftOut' : 'other';
   }
 
   /** @param known each cell names exactly one field, or no field by configuration */
   #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
-    if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#names.has(cell.trim()));
-    const { isListed, readHeader } = this.#index;
-    const named = cells.filter(isListed);
-    const fields = new Set(named.map((cell) => folded(readHeader([cell]).names?.[0] || cell)));
+    if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#isName(cell));
+    const named = cells.filter(this.#index.isListed);
+    const fields = this.#fieldsOf(named);
     if (known && fields.size === named.length) return true;
     const covers = leftOut || [...fields].some((field) => this.#covered.has(field));
     return covers && fields.size * 2 >= cells.length;
   }
+
+  /**
+   * Whether a cell contains the name of a left-out or hashed column, and the others show that it is no free text.
+   * @param cells the cells with a text @param record all cells @param column of the header, for the first of all
+   */
+  #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
+    if (!this.#covers) return false;
+    const others = cells.filter((cell) => !this.#mentions(cell));
+    if (others.length === cells.length) return false;
+    const named = others.map(withoutNote).filter(this.#index.isListed);
+    if (this.#fieldsOf(named).size * 2 < cells.length) return false;
+    const isInPlace = (cell: string, at: number) =>
+      isFilled(cell) && !this.#mentions(cell) && foldedName(cell) === folded(this.#cells[column + at] ?? '');
+    return record.some(isInPlace) || (others.length >= EXACT_NAMES && others.every((cell) => this.#isName(cell)));
+  }
+
+  #isName(cell: string): boolean {
+    return this.#names.has(cell.trim());
+  }
+
+  #fieldsOf(named: readonly string[]): ReadonlySet<string> {
+    return new Set(named.map((cell) => folded(this.#index.readHeader([cell]).names?.[0] || cell)));
+  }
+
+  /** An exact name without the note after it; any other cell as it is. */
+  #withoutNote(cell: string): string {
+    const name = withoutNote(cell);
+    return this.#isName(name) ? name : cell;
+  }
 }
 
+/** A note after a name, as in `phone (hidden)` or `phone:text`. `phone:050` is a value. */
+const NOTE = /[([{<]|[:=](?=\p{L})/u;
+
+/** A text without the note after it. */
+function withoutNote(text: string): string {
+  const at = text.search(NOTE);
+  return at > 0 ? text.slice(0, at) : text;
+}
+
+const foldedName = (cell: string) => folded(withoutNote(cell));
 const isFilled = (cell: string) => visible(cell) !== '';
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
@@ -140,14 +188,19 @@ export function foldedRecord(cells: readonly string[]): string {
 }
 
 const DOT = '.'.charCodeAt(0);
-/** The weight of a byte that only decoding can fold, and of a dot: more than the sum of other weights in a usual cell. */
+/** Bytes that may begin a note after a name. */
+const NOTES = Buffer.from('([{<:=');
+/**
+ * More than the sum of other weights in a usual cell: the weight of a byte that may begin a note. A dot, and a byte that
+ * only decoding can fold, weigh one more.
+ */
 export const UNSURE = 1 << 20;
 export const MASK = 0xffff;
+const LAST_OF_ASCII = 0x7f;
 /** A path has at most 80 characters. */
 const MOST_PARTS = 80;
-/** What a cell may name: a column; a left-out or hashed column; or it has no text. */
+/** What a cell is: it may name a column, or it has no text. */
 export const NAMED = 2;
-export const COVERED = 4;
 export const EMPTY = 1;
 /** A cell that may name a column counts twice, an empty one once: a header has at least as many points as cells. */
 export const POINTS = NAMED | EMPTY;
@@ -159,7 +212,7 @@ const SCRATCH = Buffer.allocUnsafeSlow(4096);
  * those of each name. Letters in another order have the same sum, which is rare.
  */
 export class NameFilter {
-  /** The weight of each byte; `UNSURE` for dots, which may separate the parts of a path, and for bytes to decode. */
+  /** The weight of each byte. */
   readonly weights = new Int32Array(256);
   /** What a cell without unsure bytes may name, by the sum of its weights. */
   readonly known = new Uint8Array(MASK + 1);
@@ -167,18 +220,19 @@ export class NameFilter {
   /** The sums before the parts of a path. */
   readonly #sums = new Int32Array(MOST_PARTS + 1);
 
-  constructor(decoder: Decoder, named: readonly string[], covered: readonly string[]) {
+  /** @param notes a name may be followed by a note */
+  constructor(decoder: Decoder, named: readonly string[], notes: boolean) {
     this.#decoder = decoder;
     const weightOf = (byte: number) => Math.imul(byte + 1, 0x9e3779b1) >>> 16;
     for (let byte = 0; byte < 256; byte += 1) {
       const letter = folded(String.fromCharCode(byte)).charCodeAt(0);
       if (byte < 0x80) this.weights[byte] = letter > 0 ? weightOf(letter) : 0;
-      else this.weights[byte] = this.#isHebrew(byte) ? weightOf(byte) : UNSURE;
+      else this.weights[byte] = this.#isHebrew(byte) ? weightOf(byte) : UNSURE + 1;
     }
-    this.weights[DOT] = UNSURE;
+    this.weights[DOT] = UNSURE + 1;
+    if (notes) for (const byte of NOTES) this.weights[byte] = UNSURE;
     this.known[0] = EMPTY;
-    for (const text of named) this.#add(text, NAMED);
-    for (const text of covered) this.#add(text, NAMED | COVERED);
+    for (const text of named) this.#add(text);
   }
 
   /** What a cell may name, by its bytes. */
@@ -190,7 +244,7 @@ export class NameFilter {
       const byte = bytes[at] as number;
       const weight = this.weights[byte] as number;
       if (weight < UNSURE) total = (total + weight) | 0;
-      else if (byte !== DOT) return NAMED | COVERED;
+      else if (byte > LAST_OF_ASCII) return NAMED;
       else if (parts < MOST_PARTS) {
         bits |= this.#bitsOfRuns(parts, total);
         parts += 1;
@@ -202,13 +256,12 @@ export class NameFilter {
   }
 
   countsOf(texts: readonly string[]): CellCounts {
-    const counts = { cells: texts.length, named: 0, empty: 0, covered: false };
+    const counts = { cells: texts.length, named: 0, empty: 0 };
     for (const text of texts) {
       const long = text.length * 3 > SCRATCH.length;
-      const bits = long ? NAMED | COVERED : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
+      const bits = long ? NAMED : this.bitsOf(SCRATCH, 0, SCRATCH.write(text));
       if ((bits & NAMED) > 0) counts.named += 1;
       if ((bits & EMPTY) > 0) counts.empty += 1;
-      if ((bits & COVERED) > 0) counts.covered = true;
     }
     return counts;
   }
@@ -224,12 +277,12 @@ export class NameFilter {
     return bits & ~EMPTY;
   }
 
-  #add(text: string, bits: number): void {
+  #add(text: string): void {
     const letters = folded(text);
     if (letters === '') return;
     const bytes = this.#decoder === 'windows-1255' ? windows1255(letters) : Buffer.from(letters);
     const sum = bytes.reduce((total, byte) => total + ((this.weights[byte] as number) % UNSURE), 0);
-    this.known[sum & MASK] = (this.known[sum & MASK] as number) | bits;
+    this.known[sum & MASK] = (this.known[sum & MASK] as number) | NAMED;
   }
 
   /** Whether folding keeps the byte: a Hebrew letter, or in UTF-8 one of its two bytes. */

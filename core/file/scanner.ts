@@ -1,4 +1,4 @@
-import { COVERED, EMPTY, NAMED, type NameFilter } from './later-headers.ts';
+import { EMPTY, NAMED, type NameFilter } from './later-headers.ts';
 import { LINE_BREAKS, type RegularRecords } from './regular-records.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
@@ -54,10 +54,9 @@ export class Scanner {
   /** Cells of the record, and how many of them are in quotation marks. */
   cells = 0;
   quoted = 0;
-  /** Cells that may name a column, cells without text, and whether a cell may name a left-out or hashed column. */
+  /** Cells that may name a column, and cells without text. */
   named = 0;
   empty = 0;
-  covered = false;
 
   /** Records that are only counted, from now on. */
   regular: RegularRecords | undefined;
@@ -213,7 +212,6 @@ export class Scanner {
     this.quoted = 0;
     this.named = 0;
     this.empty = 0;
-    this.covered = false;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
     this.#beforeQuote = 0;
@@ -257,7 +255,6 @@ export class Scanner {
     const bits = this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
     if ((bits & NAMED) > 0) this.named += 1;
     if ((bits & EMPTY) > 0) this.empty += 1;
-    if ((bits & COVERED) > 0) this.covered = true;
   }
 
   /** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/file/read-content.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+import { smallWorkbook } from '../../support/workbook.ts';
+
+/** Pages that name a left-out or hashed column in words that are no name of it. */
+
+const COLUMNS = ['id', 'name', 'channel', 'notes'];
+const LABELS = ['מזהה', 'Name', 'Email', 'Notes'];
+const HEADER = `${COLUMNS.join(',')}\n`;
+const ROWS = '1,Dana,Meeting,-\n'.repeat(40);
+const fields = [...COLUMNS, 'city', 'phone'].map((name, at) => ({ name, label: LABELS[at] ?? name.toUpperCase() }));
+const LEFT_OUT = { columns: COLUMNS, fields, excepted: [{ name: 'nationalId', label: 'National ID' }] };
+const HASHED = { columns: COLUMNS, fields, covered: ['phone'] };
+
+async function headersIn(content: string | Uint8Array, expected: object) {
+  const { facts } = await readContent(bytesSource(content), reading({ expected }));
+  return { other: facts.content?.otherHeaders, leftOut: facts.content?.leftOutHeaders };
+}
+
+const quoted = (cells: readonly string[]) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
+
+describe('finds a header that names a left-out column', () => {
+  const headers = [
+    ['with its type after a colon', ['id', 'name', 'channel', 'nationalId:string']],
+    ['with its type in brackets', ['id', 'name', 'channel', 'nationalId (string)']],
+    ['with a remark', ['id', 'name', 'nationalId [hidden]']],
+    ['beside columns that are not listed', ['x', 'name', 'nationalId:string', 'id']],
+    ['as every column, with its type', ['id:string', 'name:string', 'nationalId:string', 'notes:text']],
+    ['by a label with a remark', ['מזהה (טקסט)', 'Name (text)', 'National ID (text)']],
+    ['with a word before it', ['id', 'name', 'Customer national id']],
+    ['as a part of a name', ['id', 'name', 'channel', 'customer_nationalId_text']],
+    ['as a part of a name in capitals', ['id', 'x', 'channel', 'HolderNationalIDText']],
+    ['with a number', ['name', 'id', 'nationalId2']],
+    ['in two cells', ['id', 'nationalId:string']],
+    ['in two cells, with a word', ['id', 'National ID no.']],
+  ] as const;
+
+  test.each(headers)('%s', async (_, cells) => {
+    const below = `${quoted(cells)}\n${cells.map(() => '1').join(',')}\n`;
+
+    expect(await headersIn(HEADER + ROWS + below, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(HEADER + ROWS + below, { columns: COLUMNS, fields })).toMatchObject({ leftOut: 0 });
+  });
+
+  test('in a sheet, and in a page with another separator', async () => {
+    const cells = ['id', 'name', 'channel', 'nationalId (string)'];
+    const rows = Array.from({ length: 5 }, () => ['1', 'Dana', 'Meeting', '-']);
+
+    const found = { other: 1, leftOut: 1 };
+    expect(await headersIn(smallWorkbook([COLUMNS, ...rows, cells, ...rows]), LEFT_OUT)).toEqual(found);
+    expect(await headersIn(`${HEADER}${ROWS}${cells.join(';')}\n`, LEFT_OUT)).toEqual(found);
+  });
+
+  test('and, beside left-out columns, a hashed one and a column that is not listed', async () => {
+    const below = 'x,name,phone (text)\n';
+
+    expect(await headersIn(HEADER + ROWS + below, { ...LEFT_OUT, ...HASHED })).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(HEADER + ROWS + below, HASHED)).toEqual({ other: 1, leftOut: 0 });
+  });
+});
+
+describe('takes ordinary rows for no header', () => {
+  test.each<[string, string[]]>([
+    ['a note about the column', ['7', 'Dana', 'Email', 'called about national id']],
+    ['a note that begins with it', ['7', 'Dana', 'Email', 'National ID: missing']],
+    ['a note beside two labels', ['7', 'Email', 'City', 'asked for national ID']],
+    ['two cells', ['Email', 'called about national id']],
+    ['a cell', ['nationalId: unknown', '', '', '']],
+    ['three labels, in a narrow record', ['City', 'Email', 'called about national id']],
+    ['a value after the name', ['Dana', 'Email', 'City', 'nationalId:312340001']],
+    ['times', ['10:30', '11:45', '12:00', 'national id']],
+    ['brackets', ['7', 'Dana (owner)', 'Email', 'Phone (home), national id (copy)']],
+  ])('%s', async (_, cells) => {
+    expect(await headersIn(`${HEADER}${ROWS}${quoted(cells)}\n`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
+  });
+
+  test('with any labels and notes beside an id', async () => {
+    const word = fc.constantFrom('Email', 'City', 'Name', 'Notes', 'Phone', 'מזהה', 'name (x)', 'Email: none', '', 'a');
+    const note = fc.constantFrom('about the national id', 'nationalId:1', 'National ID (copy)', 'my_nationalId', 'נ');
+    const row = fc.tuple(fc.integer({ min: 1 }).map(String), fc.constantFrom('Dana', 'Email', 'City'), word, note);
+    const file = fc.array(
+      fc.oneof(
+        row,
+        row.map(([id, , ...cells]) => [id, 'Dana Levi', ...cells]),
+      ),
+      { maxLength: 9 },
+    );
+
+    await fc.assert(
+      fc.asyncProperty(file, async (rows) => {
+        expect(await headersIn(HEADER + rows.map(quoted).join('\n'), LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
+      }),
+    );
+  });
+});
