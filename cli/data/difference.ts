@@ -10,7 +10,7 @@ import { freeDisk } from '../../core/file/reading-limits.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
-import { standingTable } from '../../core/table/standing-table.ts';
+import { tableOfRun } from '../../core/table/standing-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { createPublished } from '../runs/published-runs.ts';
@@ -192,8 +192,7 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
-      const table = await standingTable(bucket, key);
-      return table?.run === execution && table.settings === settingsDigest(plan) ? { key, ...table } : undefined;
+      return tableOfRun(bucket, key, { run: execution, settings: settingsDigest(plan) });
     });
     return old && recent && { old, recent };
   } catch {

@@ -9,7 +9,7 @@ import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isWriteConflict } from '../storage/storage-errors.ts';
-import { standingTable } from '../table/standing-table.ts';
+import { tableOfRun } from '../table/standing-table.ts';
 import { tableKey } from '../table/table-key.ts';
 import { startsOfNight } from './expected.ts';
 import { completeKey, lackingIn, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
@@ -85,8 +85,8 @@ async function tableOf(
   if (version === null) return null;
   for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
     const key = tableKey(entity, date, each);
-    const table = await standingTable(bucket, key);
-    if (table?.run === run) return { key, etag: table.etag };
+    const table = await tableOfRun(bucket, key, { run });
+    if (table) return { key, etag: table.etag };
   }
   return null;
 }

@@ -1,32 +1,22 @@
 import type { Bucket } from '../storage/bucket.ts';
 
-export interface StandingTable {
-  /** The run whose file the table is made of. */
-  run: string;
-  /** Digest of the column settings of the table; '' if the table has no digest. */
-  settings: string;
-  etag: string;
-  bytes: number;
-}
-
-/** Encodes the metadata of a table: a header allows few characters, and the name of an execution may contain any. */
+/** The metadata of a table. A header allows few characters, and the name of an execution may contain any. */
 export function tableMetadata(run: string, settings: string): Record<string, string> {
   return { run: encodeURIComponent(run), settings };
 }
 
 /**
- * `undefined` if there is no table.
+ * The table at a key; `undefined` if there is none, or if it is made of the file of another run.
+ * @param settings digest of the column settings that the table must have; by default any
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export async function standingTable(bucket: Pick<Bucket, 'head'>, key: string): Promise<StandingTable | undefined> {
+export async function tableOfRun(
+  bucket: Pick<Bucket, 'head'>,
+  key: string,
+  { run, settings }: { run: string; settings?: string },
+): Promise<{ key: string; etag: string; bytes: number } | undefined> {
   const found = await bucket.head(key);
-  if (!found) return undefined;
-  const { etag, bytes, metadata } = found;
-  const { run = '', settings = '' } = metadata;
-  try {
-    return { etag, bytes, run: decodeURIComponent(run), settings };
-  } catch {
-    // Another program wrote the table.
-    return { etag, bytes, run: '', settings };
-  }
+  if (found?.metadata.run !== encodeURIComponent(run)) return undefined;
+  if (settings !== undefined && found.metadata.settings !== settings) return undefined;
+  return { key, etag: found.etag, bytes: found.bytes };
 }

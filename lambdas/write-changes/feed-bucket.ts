@@ -14,7 +14,7 @@ import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { standingTable } from '../../core/table/standing-table.ts';
+import { tableOfRun } from '../../core/table/standing-table.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 
 export interface FeedBucketOptions {
@@ -128,9 +128,8 @@ async function putRecord(bucket: Bucket, record: FeedRecord): Promise<void> {
 async function newestTable({ entity, version, settings, bucket }: FeedBucketOptions): Promise<NewestTable | undefined> {
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.kind === 'partial') return undefined;
-  const key = tableKey(entity, run.date, version);
-  const table = await standingTable(bucket, key);
-  return table?.run === run.execution && table.settings === settings ? { ...run, table: { key, ...table } } : undefined;
+  const table = await tableOfRun(bucket, tableKey(entity, run.date, version), { run: run.execution, settings });
+  return table && { ...run, table: { ...table, settings } };
 }
 
 const versionOf = (key: string, etag: string) => `${etag} ${key}`;

@@ -19,7 +19,7 @@ import { coveredColumns } from '../../core/table/covered-columns.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { fileColumns } from '../../core/table/file-columns.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
-import { type StandingTable, standingTable, tableMetadata } from '../../core/table/standing-table.ts';
+import { tableMetadata, tableOfRun } from '../../core/table/standing-table.ts';
 import { type Covered, NOTHING } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
@@ -53,12 +53,11 @@ interface Subject {
 export async function writeTable(state: RunState, deps: WriteTableDeps): Promise<Answer<'WriteTable'>> {
   try {
     const subject = await subjectOf(state, deps);
-    const { manifest, key } = subject;
-    // A partial run has another plan, so its rows do not match those of other dates.
-    const due = feedIsDue(subject);
-    if (manifest.run.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
-    const standing = await standingTable(deps.bucket, key);
-    return { ...(await replaceTable(subject, standing, deps)), ...due };
+    // A feed may be due even without a table of this run: any run finishes an unfinished feed.
+    const due = subject.plan.changes && ({ outcome: 'CHANGES_DUE' } as const);
+    if (!(await isDue(subject.manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
+    const standing = await deps.bucket.head(subject.key);
+    return { ...(await replaceTable(subject, standing?.etag, deps)), ...due };
   } catch (error) {
     return afterTrouble(error, state, deps, {
       name: 'TableNotWritten',
@@ -67,44 +66,33 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
   }
 }
 
-/** A feed may be due even without a table of this run: any run finishes an unfinished feed. */
-function feedIsDue({ plan }: Subject): { outcome: 'CHANGES_DUE' } | undefined {
-  return plan.changes ? { outcome: 'CHANGES_DUE' } : undefined;
-}
-
 /** @throws RunError `InvalidInput` if a person asked for a table that cannot be made; TableError */
-async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps): Promise<Subject> {
-  const manifest =
-    manifestKey === null ? await askedManifest(input, deps) : await readManifest(deps.bucket, manifestKey);
-  if (!manifest) throw new TableError(`Its manifest is gone: ${manifestKey}.`);
+async function subjectOf(state: RunState, deps: WriteTableDeps): Promise<Subject> {
+  const isAsked = state.manifestKey === null;
+  const refused = (why: string) => (isAsked ? new RunError('InvalidInput', why) : new TableError(why));
+  const key = state.manifestKey ?? manifestKeyOf(parseTableInput(state.input).entity, tableRunOf(state));
+  const manifest = await readManifest(deps.bucket, key);
+  const why = isAsked ? await whyNot(tableRunOf(state), manifest, deps) : undefined;
+  if (!manifest || why !== undefined) throw refused(why ?? `Its manifest is gone: ${key}.`);
   const { entity, date } = manifest.run;
   const plan = deps.deployment.entities[entity];
-  const settings = plan.tables;
-  if (settings) return { manifest, plan, settings, key: tableKey(entity, date, settings.version) };
-  if (manifestKey === null) throw new RunError('InvalidInput', notConfiguredText(entity));
-  throw new TableError(notConfiguredText(entity));
+  if (!plan.tables) throw refused(notConfiguredText(entity));
+  return { manifest, plan, settings: plan.tables, key: tableKey(entity, date, plan.tables.version) };
 }
 
-/** @throws RunError `InvalidInput` */
-async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Manifest | undefined> {
-  const { entity, table } = parseTableInput(input);
-  const manifest = await readManifest(deps.bucket, manifestKeyOf(entity, table.run));
-  const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.run.date)));
-  const why = whyNoTable(table.run, manifest, named?.run);
-  if (why !== undefined) throw new RunError('InvalidInput', why);
-  return manifest;
+/** Why the file of a run gets no table; `undefined` if it gets one. */
+async function whyNot(run: string, manifest: Manifest | undefined, { bucket }: WriteTableDeps) {
+  const named = manifest && (await readPointer(bucket, datePointerKey(manifest.run.entity, manifest.run.date)));
+  return whyNoTable(run, manifest, named?.run);
 }
 
-/** Whether the pointer of the date names this run. */
-async function isNamed({ run, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
-  const named = await readPointer(bucket, datePointerKey(run.entity, run.date));
-  return named.run?.execution === execution;
-}
+const isDue = async (manifest: Manifest, deps: WriteTableDeps) =>
+  (await whyNot(manifest.execution, manifest, deps)) === undefined;
 
 /** Replaces the table if the pointer still names the run, and if the table was not changed meanwhile. */
 async function replaceTable(
   subject: Subject,
-  standing: StandingTable | undefined,
+  standing: string | undefined,
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
   const { manifest, plan, settings, key } = subject;
@@ -127,19 +115,19 @@ async function replaceTable(
       metadata: tableMetadata(manifest.execution, digest),
       tag: tableValue(manifest.run.entity, digest),
     };
-    if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const isOurs = async () => {
-      const now = await standingTable(deps.bucket, key);
-      return now?.etag !== standing?.etag && now?.run === manifest.execution && now.settings === digest;
+      const now = await tableOfRun(deps.bucket, key, { run: manifest.execution, settings: digest });
+      return now !== undefined && now.etag !== standing;
     };
     // The answer to a write may be lost. A new table of this run and of these settings has the same bytes.
-    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag).catch(async (error: unknown) => {
+    const isStored = await deps.bucket.putParquet(key, path, about, standing).catch(async (error: unknown) => {
       if (await isOurs()) return true;
       throw error;
     });
     if (isStored || (await isOurs()))
       return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
-    if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     throw new RunError('StorageUnavailable', `The table ${key} was written by another run at the same time.`);
   });
 }
