@@ -9,7 +9,16 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import { EngineError, inFolder, named, type Query, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
+import {
+  COMPARED_AT_ONCE,
+  engineTrouble,
+  inFolder,
+  named,
+  type Query,
+  rowsIn,
+  stage,
+  withEngine,
+} from '../../core/table/engine.ts';
 import { tableOfRun } from '../../core/table/standing-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { tableKey } from '../../core/table/table-key.ts';
@@ -26,20 +35,18 @@ import { columnsOf, ifReadable, type Manifests } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
+/** A value for each of the two files. */
+interface Both<T> {
+  before: T;
+  after: T;
+}
+
 /** The differences between the files of two manifests. */
-export interface Difference {
-  before: Manifest;
-  after: Manifest;
-  states: { before: FileState; after: FileState };
+export interface Difference extends Both<Manifest> {
+  states: Both<FileState>;
   columns: Changes;
   /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
   rows: RowChanges | null;
-}
-
-/** Number of rows in each file. */
-interface PerFile {
-  before: number;
-  after: number;
 }
 
 /** How the rows of two files differ, by a key. If rows share a key, only the first one counts. */
@@ -51,8 +58,8 @@ export interface RowChanges {
     /** Number of keys that both files have. */
     kept: number;
     /** Rows that repeat an earlier key of their file (`repeated`) or have no key (`empty`); they are not compared. */
-    repeated: PerFile;
-    empty: PerFile;
+    repeated: Both<number>;
+    empty: Both<number>;
   };
   /** Kept keys whose rows differ in a column that both files have, and the number of rows for each such column. */
   changed: { rows: number; columns: Record<string, number> };
@@ -79,20 +86,17 @@ export async function difference(
   after: Manifest,
   { key, showKeys = false }: Wanted = {},
 ): Promise<Difference> {
-  const old = namesIn(before);
-  const current = namesIn(after);
+  const manifests = { before, after };
+  const names = { before: namesIn(before), after: namesIn(after) };
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
   const published = createPublished(target, printErr);
-  const stateOf = async (manifest: Manifest) => fileStateOf(manifest, await published.standingOf(manifest));
-  const states = { before: await stateOf(before), after: await stateOf(after) };
-  const identifies = asInFile(key ?? DEFAULT_KEY, current);
-  if (key === undefined && !(old.includes(identifies) && current.includes(identifies)))
-    return { before, after, states, columns, rows: null };
-  for (const [manifest, names] of [[before, old] as const, [after, current] as const])
-    refuseMissing(manifest, names, identifies);
-  const common = [...new Set(old)].filter((name) => name !== '' && name !== identifies && current.includes(name));
-  const compared = [identifies, ...common];
-  const files = { old: { manifest: before, names: old }, recent: { manifest: after, names: current } };
+  const states = await both(manifests, async (each) => fileStateOf(each, await published.standingOf(each)));
+  const identifies = asInFile(key ?? DEFAULT_KEY, names.after);
+  if (key === undefined && !(names.before.includes(identifies) && names.after.includes(identifies)))
+    return { ...manifests, states, columns, rows: null };
+  await both(manifests, async (each, side) => refuseMissing(each, names[side], identifies));
+  const common = names.before.filter((name) => name !== '' && name !== identifies && names.after.includes(name));
+  const compared = [identifies, ...new Set(common)];
   const rows = await inFolder('diff-', (folder) =>
     untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
       const ofTable = async (table: StoredFile, name: string): Promise<Side> => {
@@ -100,8 +104,8 @@ export async function difference(
         await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
         return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
       };
-      const ofFile = async ({ manifest, names }: typeof files.old, name: string): Promise<Side> => {
-        const places = compared.map((each) => names.indexOf(each));
+      const ofFile = async (manifest: Manifest, name: keyof Both<Manifest>): Promise<Side> => {
+        const places = compared.map((each) => names[name].indexOf(each));
         const records = fieldsOf(recordsOf(target, manifest, signal), places);
         const rows = await stage(records, join(folder, `${name}.rows`), places.length);
         return { rows, columns: places.map((_, at) => `c${at}`) };
@@ -109,14 +113,14 @@ export async function difference(
       const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
       const onProgress = () => signal.throwIfAborted();
       return withEngine({ ...limits, onProgress }, async (query) => {
-        const tables = await tablesOf(target, { old: before, recent: after });
+        const tables = await tablesOf(target, manifests);
         const sides = tables && (await both(tables, ofTable));
         const areAlike = sides && (await haveSameTypes(query, sides));
-        return compare(query, areAlike ? sides : await both(files, ofFile), compared, showKeys);
+        return compare(query, areAlike ? sides : await both(manifests, ofFile), compared, showKeys);
       });
     }).catch(refuseTooLarge),
   );
-  return { before, after, states, columns, rows };
+  return { ...manifests, states, columns, rows };
 }
 
 /**
@@ -169,17 +173,11 @@ async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly numb
   }
 }
 
-/** A value for each of the two files. */
-interface Both<T> {
-  old: T;
-  recent: T;
-}
-
 async function both<T, U>(
-  { old, recent }: Both<T>,
+  { before, after }: Both<T>,
   make: (one: T, name: keyof Both<T>) => Promise<U>,
 ): Promise<Both<U>> {
-  return { old: await make(old, 'old'), recent: await make(recent, 'recent') };
+  return { before: await make(before, 'before'), after: await make(after, 'after') };
 }
 
 /** The tables of both files, if both have the current column settings and these leave out and hash no column. */
@@ -187,14 +185,14 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
     const bucket = createBucket(target.s3, target.BucketName);
-    const { old, recent } = await both(manifests, async ({ run, execution }) => {
+    const { before, after } = await both(manifests, async ({ run, execution }) => {
       const { entity, date } = run;
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
       return tableOfRun(bucket, key, { run: execution, settings: settingsDigest(plan) });
     });
-    return old && recent && { old, recent };
+    return before && after && { before, after };
   } catch {
     // The files hold the same data, and a user without access to the tables can still read them.
     return undefined;
@@ -204,15 +202,14 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
 /** Whether both tables show equal values as equal texts. A column with another type shows them differently. */
 async function haveSameTypes(query: Query, sides: Both<Side>): Promise<boolean> {
   const types = await both(sides, ({ rows, columns }) => query(`DESCRIBE SELECT ${columns.map(named)} FROM ${rows}`));
-  return isDeepStrictEqual(types.old, types.recent);
+  return isDeepStrictEqual(types.before, types.after);
 }
 
 /** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
 const BUFFER_MB = 180;
 
 function refuseTooLarge(error: unknown): never {
-  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-  const kind = isFull ? 'disk' : error instanceof EngineError ? error.kind : undefined;
+  const kind = engineTrouble(error);
   if (kind === undefined) throw error;
   const why = { disk: `there is no more space in ${tmpdir()}`, memory: 'they do not fit in memory' }[kind];
   throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${kind}"`}.`, RUN_FAILED);
@@ -224,36 +221,29 @@ interface Side {
   columns: string[];
 }
 
-/** Number of columns per query: a join takes memory for each row and column, so wide rows need several queries. */
-const COMPARED_AT_ONCE = 64;
-
 async function compare(
   query: Query,
   sides: Both<Side>,
   [column = '', ...common]: readonly string[],
   showKeys: boolean,
 ): Promise<RowChanges> {
-  for (const name of ['old', 'recent'] as const) {
-    const texts = sides[name].columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
-    const columns = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
-    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${columns} FROM ${sides[name].rows}`);
+  const { before, after } = await both(sides, async ({ rows, columns }, name) => {
+    const texts = columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
+    const selected = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
+    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${selected} FROM ${rows}`);
     await query(
       `CREATE TEMP TABLE ${name}_keys AS
        SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,
     );
-  }
-  const [counts = []] = await query(
-    `SELECT (SELECT count(*) FROM old_keys), (SELECT count(*) FROM recent_keys),
-       (SELECT count(*) FROM old_keys JOIN recent_keys USING (k)),
-       (SELECT coalesce(sum(repeats - 1), 0) FROM old_keys), (SELECT coalesce(sum(repeats - 1), 0) FROM recent_keys),
-       (SELECT count(*) FROM old WHERE k = ''), (SELECT count(*) FROM recent WHERE k = '')`,
-  );
-  const [were = 0, are = 0, kept = 0, repeatedBefore = 0, repeatedAfter = 0, emptyBefore = 0, emptyAfter = 0] =
-    counts.map(Number);
-  const first = (table: string, repeated: number) =>
-    repeated > 0
-      ? `(SELECT * FROM ${table} SEMI JOIN ${table}_keys USING (k, place))`
-      : `(FROM ${table} WHERE k <> '')`;
+    const [counts = []] = await query(
+      `SELECT count(*), coalesce(sum(repeats - 1), 0), (SELECT count(*) FROM ${name} WHERE k = '') FROM ${name}_keys`,
+    );
+    const [keys = 0, repeated = 0, empty = 0] = counts.map(Number);
+    const first =
+      repeated > 0 ? `SELECT * FROM ${name} SEMI JOIN ${name}_keys USING (k, place)` : `FROM ${name} WHERE k <> ''`;
+    return { keys, repeated, empty, first };
+  });
+  const kept = Number((await query('SELECT count(*) FROM before_keys JOIN after_keys USING (k)'))[0]?.[0]);
   const columns: Record<string, number> = {};
   await query('CREATE TEMP TABLE changed (place BIGINT)');
   for (let from = 0; from < common.length; from += COMPARED_AT_ONCE) {
@@ -261,7 +251,7 @@ async function compare(
     const differs = some.map((_, at) => `o.c${from + at} <> r.c${from + at}`);
     await query(
       `CREATE OR REPLACE TEMP TABLE differing AS SELECT r.place, ${differs.map((differ, at) => `${differ} AS d${at}`)}
-       FROM ${first('old', repeatedBefore)} o JOIN ${first('recent', repeatedAfter)} r USING (k) WHERE ${differs.join(' OR ')}`,
+       FROM (${before.first}) o JOIN (${after.first}) r USING (k) WHERE ${differs.join(' OR ')}`,
     );
     await query('INSERT INTO changed SELECT place FROM differing');
     const [counted = []] = await query(`SELECT ${some.map((_, at) => `count(*) FILTER (d${at})`)} FROM differing`);
@@ -271,15 +261,15 @@ async function compare(
   const keysOf = async (sql: string) => (await query(`SELECT k FROM ${sql} ORDER BY place`)).map(([key]) => key ?? '');
   return {
     keys: {
-      ...{ column, added: are - kept, removed: were - kept, kept },
-      repeated: { before: repeatedBefore, after: repeatedAfter },
-      empty: { before: emptyBefore, after: emptyAfter },
+      ...{ column, added: after.keys - kept, removed: before.keys - kept, kept },
+      repeated: { before: before.repeated, after: after.repeated },
+      empty: { before: before.empty, after: after.empty },
     },
     changed: { rows: Number(changed), columns },
     ...(showKeys && {
-      addedKeys: await keysOf('recent_keys ANTI JOIN old_keys USING (k)'),
-      removedKeys: await keysOf('old_keys ANTI JOIN recent_keys USING (k)'),
-      changedKeys: await keysOf('recent_keys SEMI JOIN changed USING (place)'),
+      addedKeys: await keysOf('after_keys ANTI JOIN before_keys USING (k)'),
+      removedKeys: await keysOf('before_keys ANTI JOIN after_keys USING (k)'),
+      changedKeys: await keysOf('after_keys SEMI JOIN changed USING (place)'),
     }),
   };
 }

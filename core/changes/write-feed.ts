@@ -1,4 +1,13 @@
-import { copyTo, type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from '../table/engine.ts';
+import {
+  COMPARED_AT_ONCE,
+  copyTo,
+  type EngineLimits,
+  named,
+  type Query,
+  quoted,
+  rowsIn,
+  withEngine,
+} from '../table/engine.ts';
 import { TableError } from '../table/table-error.ts';
 import { HASHED_KEY, IDENTITY_KEY } from '../table/table-identity.ts';
 import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
@@ -181,8 +190,6 @@ function planOf(names: readonly string[], key: readonly KeyColumn[], ignore: rea
   return { key, rest: called(false), ignored: called(true) };
 }
 
-/** Number of columns that one join compares: a join needs memory for each row and column, and rows may be wide. */
-const COMPARED_AT_ONCE = 64;
 /** A join with fewer rows fits in the memory of every function, and its result keeps the order of the table. */
 const MOST_UNSORTED = 1_000_000;
 

@@ -68,6 +68,9 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
   }
 }
 
+/** Columns that one join may compare. A join needs memory for each row and column, so wide rows need several queries. */
+export const COMPARED_AT_ONCE = 64;
+
 /** A text as an SQL literal. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 /** A column name as an SQL identifier. */
@@ -143,6 +146,12 @@ export class EngineError extends TableError {
     super(`DuckDB ended with "${kind}".`);
     this.kind = kind;
   }
+}
+
+/** Why the engine failed: the kind of its error, or `disk`. `undefined` for any other error. */
+export function engineTrouble(error: unknown): string | undefined {
+  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+  return isFull ? 'disk' : error instanceof EngineError ? error.kind : undefined;
 }
 
 function engineError(error: unknown): EngineError {

@@ -3,7 +3,7 @@ import { lateTry, waitFor } from '../step/export-run.ts';
 import type { RunState } from '../step/states.ts';
 import type { Invocation } from '../step/step.ts';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
-import { DISK_MB, EngineError } from './engine.ts';
+import { DISK_MB, engineTrouble } from './engine.ts';
 import { TableError } from './table-error.ts';
 
 /** How the steps that write tables and feeds end if they write none. The file is published before. */
@@ -47,8 +47,7 @@ export function afterTrouble(
 }
 
 function reasonOf(error: unknown, { deployment }: Invocation): string | undefined {
-  const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
-  const kind = isFull ? 'disk' : error instanceof EngineError ? error.kind : undefined;
+  const kind = engineTrouble(error);
   if (kind === undefined) return error instanceof TableError || error instanceof RunError ? error.message : undefined;
   if (kind === 'disk') return `The rows do not fit on the function's disk of ${DISK_MB} MB. ${FEWER_COLUMNS}`;
   if (kind === 'memory')
