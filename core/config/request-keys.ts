@@ -10,11 +10,19 @@ export function refuse<T>(problemsOf: (value: T) => { path: PropertyKey[]; messa
   });
 }
 
+function repeatedNames(names: string | string[]) {
+  const isTwice = Array.isArray(names) && new Set(names).size < names.length;
+  return isTwice ? [{ path: [], message: 'names a column twice' }] : [];
+}
+
 /** The keys of an export request: configured for every night, or given for one run in the input of an execution. */
 export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
-    .check(z.describe('`"all"`: every column that the CRM lists, or a list of names, in order.')),
+    .check(
+      refuse(repeatedNames),
+      z.describe('`"all"`: every column that the CRM lists, or a list of names, in order.'),
+    ),
   sorts: z
     .array(described)
     .check(

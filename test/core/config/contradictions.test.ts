@@ -45,6 +45,7 @@ test.each<[line: string, content: unknown]>([
   ['entites: is not known (did you mean "entities"?)', more({ entites: {} })],
   ['entities.leads.columns.exept: is not known (did you mean "except"?)', leads({ columns: { exept: ['a'] } })],
   ['crm.url: is not known', crm({ url: 'x' })],
+  ['entities.leads.columns: names a column twice', leads({ columns: ['a', 'b', 'a'] })],
   ['files.parts: is not known', more({ files: { parts: 3 } })],
   ['entities.lead: is not known (did you mean "leads"?)', more({ entities: { lead: {} } })],
   ['entities.agentNumbers: is not known (did you mean "agent-numbers"?)', more({ entities: { agentNumbers: {} } })],
