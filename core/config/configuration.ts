@@ -79,24 +79,47 @@ function readJson(path: string): unknown {
 }
 
 function problems(error: z.ZodError): string[] {
-  const lines = error.issues.flatMap((issue) => {
+  const lines = error.issues.flatMap(causesOf).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0)
       return `${pathText(issue.path)}: ${issue.message}`;
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not known${suggestion(key, allKeys(key))}`);
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not known${hintFor(key, issue.path)}`);
   });
   return [...new Set(lines)];
 }
 
-/** All other keys of a configuration, wherever they belong. */
-function allKeys(unknown: string): string[] {
-  const keys = new Set<string>();
-  JSON.stringify(z.toJSONSchema(deploymentSchema, { io: 'input' }), (key, value) => {
-    if (key === 'properties') for (const name of Object.keys(value)) keys.add(name);
-    if (key === 'propertyNames') for (const name of value.enum ?? []) keys.add(name);
-    return value;
-  });
-  keys.delete(unknown);
-  return [...keys];
+/** The mistakes inside a value that fits no form of its setting: those of the form that it resembles. */
+function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
+  const forms = issue.errors.map((causes) =>
+    causes.flatMap((cause) => causesOf({ ...cause, path: [...issue.path, ...cause.path] })),
+  );
+  const isInside = ({ code, path }: z.core.$ZodIssue) =>
+    path.length > issue.path.length || !['invalid_type', 'invalid_value', 'invalid_union'].includes(code);
+  return forms.find((causes) => causes.some(isInside)) ?? [issue];
+}
+
+/** A similar key of the same object, the place where a key belongs, or the keys of the object. */
+function hintFor(unknown: string, path: PropertyKey[]): string {
+  const places = new Map<string, string[]>();
+  addKeys(z.toJSONSchema(deploymentSchema, { io: 'input' }), '', places);
+  const here = pathText(path.map((part, index) => (path[0] === 'entities' && index === 1 ? 'ENTITY' : part)));
+  const known = places.get(path.length > 0 ? here : '') ?? [];
+  const near = suggestion(unknown, known);
+  if (near !== '') return near;
+  const others = [...places].filter(([, keys]) => keys.some((key) => key.toLowerCase() === unknown.toLowerCase()));
+  const belongs = others.map(([place]) => (place === '' ? 'the top level' : `\`${place}\``)).join(' or ');
+  return belongs === '' ? ` (known here: ${known.join(', ')})` : ` here: it belongs to ${belongs}`;
+}
+
+/** Adds the keys of every object in a configuration, by the place of the object. */
+function addKeys(schema: z.core.JSONSchema._JSONSchema, place: string, places: Map<string, string[]>): void {
+  if (typeof schema !== 'object') return;
+  const { properties = {}, propertyNames, additionalProperties, anyOf = [] } = schema;
+  const names = (typeof propertyNames === 'object' ? propertyNames.enum : undefined) ?? Object.keys(properties);
+  if (names.length > 0) places.set(place, [...(places.get(place) ?? []), ...names.map(String)]);
+  for (const form of anyOf) addKeys(form, place, places);
+  if (names.length > 0 && additionalProperties) addKeys(additionalProperties, `${place}.ENTITY`, places);
+  for (const [key, inner] of Object.entries(properties)) addKeys(inner, `${place}.${key}`.replace(/^\./, ''), places);
 }
 
 function pathText(path: PropertyKey[]): string {

@@ -212,7 +212,12 @@ const chosenColumns = z.strictObject({
 
 /** The columns of the configuration; the input of an execution has `"all"` or a list. */
 const configuredColumns = z
-  .union([requestKeys.columns, chosenColumns])
+  .union([requestKeys.columns, chosenColumns], {
+    error: ({ input }) =>
+      typeof input === 'object' && input !== null
+        ? undefined
+        : 'must be "all", a list of names, or an object such as {"except": ["nationalId"]}',
+  })
   .describe(
     '`"all"`: every column that the CRM lists; a list of names, in order; or an object (docs/configuration.md, "Columns that are left out, or must be there").',
   );

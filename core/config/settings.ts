@@ -45,7 +45,7 @@ const crmSchema = z.strictObject({
   }),
   authUrl: authUrl.meta({ description: 'Address before `/authorize` and `/oauth/token`. https.', format: 'uri' }),
   scopes: z
-    .array(z.string().regex(/^\S+$/))
+    .array(z.string().regex(/^\S+$/, 'must be one scope without blanks: give each scope as a text of its own'))
     .min(1)
     .default(['openid', 'profile', EXPORT_SCOPE])
     .describe('Scopes that `authorize` requests.'),
