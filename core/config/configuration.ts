@@ -70,12 +70,31 @@ export function configurationFolder(): string {
 
 function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const value: unknown = JSON.parse(text);
+    const twice = repeatedKey(text, value);
+    if (twice === undefined) return value;
+    throw new ConfigurationError(`${path}: ${twice}: is given twice in one object: keep one of them`);
   } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
     // The parser quotes the lines around the mistake, but each mistake is reported in one line.
     const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
     throw new ConfigurationError(`${path}: is not JSON: ${what}`);
   }
+}
+
+/** A key that an object has twice. JSON.parse keeps the last one, so a setting would be lost without a word. */
+function repeatedKey(text: string, value: unknown): string | undefined {
+  const kept: string[] = [];
+  JSON.stringify(value, (_, inner) => {
+    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner)) kept.push(...Object.keys(inner));
+    return inner;
+  });
+  const written = [...text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)/g)].flatMap(([, key = '', colon]) =>
+    colon ? [String(JSON.parse(key))] : [],
+  );
+  const count = (keys: string[], key: string) => keys.filter((each) => each === key).length;
+  return written.find((key) => count(written, key) > count(kept, key));
 }
 
 function problems(error: z.ZodError): string[] {

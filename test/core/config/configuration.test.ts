@@ -33,6 +33,13 @@ describe('a valid configuration', () => {
     expect(scopesOf({ customerUpdates: true }, { ...CRM, scopes: ['all'] })).toEqual(['all', 'customers:update']);
   });
 
+  test('may begin with a byte order mark, and repeat a key in other objects and in texts', () => {
+    const extra = { except: '"except": 1', a: { except: 2 } };
+    const leads = { columns: { except: ['a'] }, tables: { except: ['b'] }, extra };
+
+    expect(read(`\uFEFF${JSON.stringify({ crm: CRM, entities: { leads } })}`).entities.leads.extra).toEqual(extra);
+  });
+
   test('needs only the two addresses of the CRM', () => {
     expect(read({ crm: CRM })).toMatchObject({
       timeZone: 'UTC',
@@ -111,6 +118,16 @@ describe('a valid configuration', () => {
 describe('readConfiguration refuses', () => {
   test('a file that is not JSON, with a message of one line', () => {
     expect(() => read('{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n')).toThrow(/^\S+given\.json: is not JSON: .*$/);
+  });
+
+  test.each([
+    ['"retentionDays": 9, "retentionDays": 90', 'retentionDays'],
+    ['"entities": { "leads": { "columns": { "except": ["a"] } } }, "\\u0065ntities": { "leads": {} }', 'entities'],
+    ['"entities": { "leads": { "extra": { "a\\"b": "x: {", "c": "\\"c\\": 1", "a\\"b": 7 } } }', 'a"b'],
+  ])('a setting that is given twice, of which JSON keeps only the last: %s', (more, name) => {
+    expect(() => read(`{ "crm": ${JSON.stringify(CRM)}, ${more} }`)).toThrow(
+      `given.json: ${name}: is given twice in one object: keep one of them`,
+    );
   });
 
   test.each([
