@@ -1,8 +1,6 @@
 import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import { CRM_EXPORT } from '../../core/commands.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { RECORDER } from '../../core/step/steps.ts';
-import { quoted } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -63,7 +61,7 @@ function storedText(state: string): string[] {
 
 /** @throws CommandError (exit code 1) if the run had already ended */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: Execution): Promise<void> {
-  const cause = `An operator stopped it: ${CRM_EXPORT} stop ${quoted(name)}.`;
+  const cause = 'An operator stopped it with the command stop.';
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // The execution has ended meanwhile; its status is read below.

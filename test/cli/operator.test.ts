@@ -136,14 +136,6 @@ test('stop reports a run that ended just before as ended, not as stopped', async
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
-test('stop names a command that can be pasted for any name of a run', async () => {
-  const name = "it's(mine)!";
-  const { cli, calls } = await aws(executions([run('RUNNING', { name, input: {} })]), { StopExecution: {} });
-  expect(await cli('stop', name, '--yes')).toMatchObject({ code: 0 });
-  const stop = calls.find(({ operation }) => operation === 'StopExecution');
-  expect(stop?.input.cause).toBe(`An operator stopped it: npx --no -- crm-export stop 'it'\\''s(mine)!'.`);
-});
-
 test('if credentials expire, follow says that the run is not affected and how to follow it again', async () => {
   const { cli } = await aws(
     fault('states', refused('ExpiredTokenException'), { from: 4 }),

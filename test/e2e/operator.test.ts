@@ -109,7 +109,7 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
   const stopped = await cli('stop', 'meetings', '--yes');
   expect(stopped, stopped.stderr).toMatchObject({ code: 0, stdout: `${name}: stopped.\n` });
   expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*No pointer names .*completes its step/s);
-  const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npx --no -- crm-export stop ${name}.` };
+  const error = { error: 'StoppedByOperator', cause: 'An operator stopped it with the command stop.' };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
 
   const ended = await cli('follow', name);
