@@ -1,5 +1,4 @@
-import { RULE_WORDS } from '../deployment-state.ts';
-import { completenessText, isEnded } from '../report/night-words.ts';
+import { completenessText, outcomeText } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -41,7 +40,7 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
   const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
   const cells = rows.map((row) => [
     `${row.failedSince ? SIGNS.bad : CELLS[row.state].sign || '·'} ${row.entity}`,
-    stateText(row),
+    outcomeText({ ...row, last: { outcome: row.state, error: row.error } }),
     ...(severalDates ? [row.date] : []),
     row.readers ? `${row.readers.date}, ${ageText(row.readers.hours)} old` : 'nothing',
   ]);
@@ -62,13 +61,6 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
       ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${printableLine(row.advice)}`] : []),
     ];
   });
-}
-
-/** The state in words: with the error of a failed run, and with the state of the rule if it is not on. */
-function stateText({ state, error, rule, failedSince }: StatusRow): string {
-  const since = failedSince ? `; ${printableLine(failedSince.error ?? 'failed')} since` : '';
-  const word = `${isEnded(state) && error ? printableLine(error) : CELLS[state].word}${since}`;
-  return rule === 'on' || rule === state ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
 function footLines(

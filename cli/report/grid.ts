@@ -2,7 +2,7 @@ import { RULE_WORDS } from '../deployment-state.ts';
 import { CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import { cellText, completenessOf, isEnded, longDate, monthOf, shortDate, tookText } from './night-words.ts';
+import { cellText, completenessOf, longDate, monthOf, outcomeText, shortDate, tookText } from './night-words.ts';
 
 /** Most nights whose day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;
@@ -21,15 +21,17 @@ export function hasFacts({ outcome }: Cell): boolean {
 export function lastNightTable(data: Nights): Markup {
   const night = data.rows.map(({ last }) => last);
   const severalDates = night.some(({ date }) => date !== data.lastNight);
-  const rows = night.map((cell) => {
-    const { entity, outcome, published } = cell;
+  const rows = data.rows.map((row) => {
+    const { last: cell, failedSince } = row;
+    const { entity, published } = cell;
+    const outcome = failedSince ? 'failed' : cell.outcome;
     const file = published?.manifest.file;
     const name = hasFacts(cell)
       ? html`<button class="name" popovertarget="${factsId(cell)}">${entity}</button>`
       : html`${entity}`;
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
-<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${outcomeText(cell)}</td>
+<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${breakable(outcomeText(row))}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
   });
@@ -40,10 +42,8 @@ export function lastNightTable(data: Nights): Markup {
 <tbody>${rows}</tbody></table></div>`;
 }
 
-/** The outcome in words. A long name may break before a capital letter, because windows can be narrow. */
-function outcomeText(cell: Cell): Markup[] {
-  const { outcome, error } = cell;
-  const text = (isEnded(outcome) && error) || CELLS[outcome].word;
+/** A long name may break before a capital letter, because windows can be narrow. */
+function breakable(text: string): Markup[] {
   return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 

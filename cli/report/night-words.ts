@@ -1,7 +1,7 @@
 import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
-import { rulesNotes } from '../deployment-state.ts';
+import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import {
   CELLS,
   type Cell,
@@ -11,6 +11,7 @@ import {
   type NightOutcome,
   type Nights,
 } from '../night/night.ts';
+import type { Attempt } from '../night/night-facts.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 
 export interface Headline {
@@ -49,7 +50,11 @@ function firstNight(rows: EntityNights[], exported: Entity[], known: boolean): O
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
   if (!known) return { tone: 'open', text: NOTHING_YET };
   const first = next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC`;
-  return { tone: 'open', text: `${first}; exported so far: ${exported.join(', ') || 'nothing'}` };
+  const isAll = rows.every(({ entity, rule }) => rule === 'off' || exported.includes(entity));
+  return {
+    tone: 'open',
+    text: `${first}; exported so far: ${isAll ? 'all entities' : exported.join(', ') || 'nothing'}`,
+  };
 }
 
 const NOTHING_YET = 'Nothing is due yet: no run is known';
@@ -74,8 +79,9 @@ function countsOf(night: Cell[], { past, open: openName }: NightNames, known: bo
   return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
 }
 
-/** The name of the night that began last. */
+/** The name of the night that began last; before the first one, of what was exported until then. */
 export function nightName(data: Nights): string {
+  if (data.exported) return 'So far';
   return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;
 }
 
@@ -127,8 +133,22 @@ export function cellText({ outcome, published, error }: Cell): string {
   return isEnded(outcome) && error ? `${word} (${error})` : word;
 }
 
+/** The outcome of an entity: with the error of a failed run, and with the state of the rule if it is not on. */
+export function outcomeText({
+  last: { outcome, error },
+  rule,
+  failedSince,
+}: Pick<EntityNights, 'rule'> & {
+  last: Pick<Cell, 'outcome' | 'error'>;
+  failedSince: Pick<Attempt, 'error'> | null;
+}): string {
+  const since = failedSince ? `; ${failedSince.error ?? CELLS.failed.word} since` : '';
+  const word = `${isEnded(outcome) && error ? error : CELLS[outcome].word}${since}`;
+  return rule === 'on' || rule === outcome ? word : `${word}; ${RULE_WORDS[rule]}`;
+}
+
 /** Whether the last run has an error. */
-export function isEnded(outcome: NightOutcome): boolean {
+function isEnded(outcome: NightOutcome): boolean {
   return outcome === 'failed' || outcome === 'quarantined';
 }
 

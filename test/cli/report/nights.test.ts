@@ -154,6 +154,14 @@ test('shows no missing nights between an early date that was filled later and th
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(2 * ALL + 1);
 });
 
+test('shows a published entity whose newest run failed in the words of status', () => {
+  const failed = { ...FAILED, run: 'x', entity: 'leads' as const, date: NIGHT, cause: null };
+  const page = pageOf({ ...madeUpMonth(), attempts: [{ ...failed, startedAt: `${NIGHT}T05:00:00.000Z` }] });
+
+  const row = page.querySelector('.list tbody tr.failed');
+  expect(row?.querySelector('td')?.textContent?.trim()).toBe('✕ published; ExportFailed since');
+});
+
 test('renders a page for a deployment without any run', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
   expect(headline(facts)).toBe('Nothing is due yet: no run is known');
@@ -169,6 +177,10 @@ test('reports no incomplete night before the first night', () => {
   const young = { ...facts, now: new Date(`${NIGHT}T07:00:00Z`) };
 
   expect(headline(young)).toBe('First night at 01:00 UTC; exported so far: leads');
+  expect(headline({ ...young, published: month.published })).toBe(
+    'First night at 01:00 UTC; exported so far: all entities',
+  );
+  expect(pageOf(young).querySelector('h2')?.textContent).toBe('So far');
   expect(headlineOf(nightsOf(young)).notes.join()).not.toContain('complete');
   expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
   const paused = Object.fromEntries(ENTITIES.map((entity) => [entity, 'paused'])) as Facts['rules'];
