@@ -50,9 +50,9 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
     ...failureOf(shown),
-    ...comparedWith(shown),
     ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${printableLine(warning)}`),
     ...columnsOf(shown),
+    ...comparedWith(shown),
     ...releaseOf(shown),
     '',
     ...placesOf(shown),
@@ -80,7 +80,7 @@ function comparedWith({ guards }: ShownRun): string[] {
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
   );
-  return [`  ${printableLine(`Compared with ${nights.join(', ')}.`)}`];
+  return [`\n  ${printableLine(`Compared with ${nights.join(', ')}.`)}`];
 }
 
 function failureOf(shown: ShownRun): string[] {

@@ -43,11 +43,11 @@ export function positionText(seen: EnteredState): string {
   return waiting ? waitingText(waiting) : printableLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
 }
 
-/** `WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
+/** `WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
 export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
   const facts = [
     state,
-    manyText(checks, 'check'),
+    `${manyText(checks, 'check')}${trouble ? ' answered' : ''}`,
     trouble && troubleText(trouble),
     `next try ${clockText(nextTryAt, now)}`,
     deadline && `deadline ${clockText(deadline, now)}`,

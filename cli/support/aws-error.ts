@@ -58,7 +58,7 @@ function onTheWay(facts: string, message: string): string | undefined {
   if (!silence) return undefined;
   const place = LOOPBACK.exec(facts)?.[0];
   if (!place) return `AWS does not answer (${silence}): check the network and --region, then try again.`;
-  return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its --endpoint-url.`;
+  return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its address.`;
 }
 
 /** For a host with several addresses, the message comes from the errors of the addresses: the error itself has none. */

@@ -130,7 +130,7 @@ test('progress prints one line for each change of state, with the reason of a wa
   expect(lines).toEqual([
     '  leads: CheckStatus, 1 check (1.2 s)',
     '  leads: CheckStatus, 2 checks (10.0 s)',
-    '  leads: WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
+    '  leads: WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
     '  leads: ExportPublished, SUCCEEDED (12.0 s)',
   ]);
 });

@@ -172,7 +172,7 @@ test('a pipe gets one line for each run, and a terminal a table', () => {
   expect(runsText([row, { ...row, warningCount: 2 }, { ...row, waiting }], {}, asked).split('\n')).toEqual([
     cells,
     `${cells}\t2`,
-    `${cells}\t\tWaitBeforeCheck, 2 checks, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
+    `${cells}\t\tWaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
   ]);
   const shown = stripVTControlCharacters(runsText([row], { isTTY: true }, asked));
   expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +rows\n/);

@@ -141,7 +141,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
         ],
       ],
     },
-    /^Status: 1 check over .*; 1 answered 503 \(now in WaitBeforeCheck, 2 checks, the last 3 refused: 503, next try (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
+    /^Status: 1 check over .*; 1 answered 503 \(now in WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
   ],
   [
     'a wait for a file that was not ready',

@@ -14,7 +14,7 @@ function textOf(name: string, state: object, now = at): string | undefined {
 test('without an answer, names the error; before the run has a plan, names the deadline of the trouble', () => {
   const state = { run: null, trouble: { ...trouble, status: null, count: 1 } };
   expect(textOf('WaitBeforeCreate', state)).toBe(
-    'WaitBeforeCreate, 3 checks, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
+    'WaitBeforeCreate, 3 checks answered, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
   );
 });
 
