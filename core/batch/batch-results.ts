@@ -32,7 +32,7 @@ export const resultLineSchema = z.strictObject({
     .enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]])
     .nullable()
     .describe('Name of the error; null when applied.'),
-  status: z.int().min(100).max(599).nullable().describe('HTTP status of the last answer; null without one.'),
+  status: z.int().min(100).max(999).nullable().describe('HTTP status of the last answer; null without one.'),
   attempts: z.int().min(0).describe('How often the line was sent.'),
   at: z.iso
     .datetime()

@@ -42,6 +42,15 @@ function world(
 const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
+test('stores a result for an answer with a status outside of the standard, such as 999', async () => {
+  const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 });
+  const { store, invoke } = world(1, odd);
+
+  await invoke();
+
+  expect(summary(store)).toEqual([['UNKNOWN', 999, 3, 'CrmUnavailable']]);
+});
+
 test('sends each line once, without its id, and stores its result', async () => {
   const bodies: unknown[] = [];
   const { store, sent, invoke } = world(3, (_, __, { json, path, method }) => {
