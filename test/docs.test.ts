@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
-import { baseKey, feedKey, headKey, recordKey } from '../core/changes/chain/feed-keys.ts';
+import { baseKey, feedKey, headKey, recordKey } from '../core/changes/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { completeKey, nightKey } from '../core/night/marker.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
-import { feedObjectOfKey, feedsOf } from '../../core/changes/chain/feed-keys.ts';
 import { type FeedRecord, feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
 import { type FeedHead, readHead, stoppedSchema, writeHead } from '../../core/changes/chain/head.ts';
+import { feedObjectOfKey, feedsOf } from '../../core/changes/feed-keys.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';

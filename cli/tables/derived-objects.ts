@@ -1,4 +1,4 @@
-import { feedObjectOfKey } from '../../core/changes/chain/feed-keys.ts';
+import { feedObjectOfKey } from '../../core/changes/feed-keys.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { feedKey } from '../changes/chain/feed-keys.ts';
+import { feedKey } from '../changes/feed-keys.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import { eachOf } from '../each-of.ts';

@@ -1,4 +1,4 @@
-import { feedEntities } from '../changes/feed-entities.ts';
+import { feedEntities } from '../changes/feed-keys.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';

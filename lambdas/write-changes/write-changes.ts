@@ -1,6 +1,6 @@
 import { advance } from '../../core/changes/chain/advance.ts';
-import { feedKey } from '../../core/changes/chain/feed-keys.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
+import { feedKey } from '../../core/changes/feed-keys.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Answer } from '../../core/step/export-run.ts';

@@ -2,7 +2,7 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { feedEntities } from '../../core/changes/feed-entities.ts';
+import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { sharedAs } from '../../core/readers/reader-access.ts';

@@ -1,5 +1,5 @@
 import { Duration, Size, type Stack } from 'aws-cdk-lib';
-import { feedEntities } from '../../core/changes/feed-entities.ts';
+import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { RECORDER, type StepName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';

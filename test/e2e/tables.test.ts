@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import { lastEnteredState } from '../../cli/runs/executions.ts';
 import type { Run } from '../../cli/runs/run.ts';
-import { feedKey } from '../../core/changes/chain/feed-keys.ts';
+import { feedKey } from '../../core/changes/feed-keys.ts';
 import { nightKey } from '../../core/night/marker.ts';
 import { once } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';

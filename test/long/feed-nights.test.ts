@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { baseKey, recordKey } from '../../core/changes/chain/feed-keys.ts';
+import { baseKey, recordKey } from '../../core/changes/feed-keys.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { Draw } from '../../sandbox/data/draw.ts';
 import { openDuckDb } from '../core/table/support.ts';

@@ -7,7 +7,7 @@ import { GetObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3'
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
-import { feedKey } from '../../core/changes/chain/feed-keys.ts';
+import { feedKey } from '../../core/changes/feed-keys.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { idAt } from '../../sandbox/data/records.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { policyOf } from '../../cli/readers/readers.ts';
-import { baseKey } from '../../core/changes/chain/feed-keys.ts';
+import { baseKey } from '../../core/changes/feed-keys.ts';
 import type { Reader } from '../../core/config/settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { publishedValue, tableValue } from '../../core/readers/reader-access.ts';

@@ -5,7 +5,7 @@ import { LAYOUT, layoutVersion } from '../../export/layout.ts';
 import { parseJson, strictText } from '../../json.ts';
 import { kindSchema } from '../../step/states.ts';
 import { type Bucket, writeOver } from '../../storage/bucket.ts';
-import { headKey } from './feed-keys.ts';
+import { headKey } from '../feed-keys.ts';
 import { feedCounts } from './feed-record.ts';
 
 /** A table at which feeds end: its run, the keys that order runs, and the copy of the table. */

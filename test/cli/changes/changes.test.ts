@@ -1,7 +1,7 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { changesSchema } from '../../../cli/changes/changes.ts';
-import { headKey, recordKey } from '../../../core/changes/chain/feed-keys.ts';
+import { headKey, recordKey } from '../../../core/changes/feed-keys.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { type FeedSettings, night } from '../../support/feed-runs.ts';
 import { publishedRuns } from '../../support/published-run.ts';

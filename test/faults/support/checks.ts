@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { expect } from 'vitest';
 import { parseResults } from '../../../core/batch/batch-results.ts';
 import { keysOf } from '../../../core/batch/batch-store.ts';
-import { feedsOf, headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { feedsOf, headKey } from '../../../core/changes/feed-keys.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { expectTruth } from '../../support/batches.ts';
 import type { World } from './world.ts';

@@ -1,5 +1,5 @@
 import { keysOf } from '../../../core/batch/batch-store.ts';
-import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { headKey } from '../../../core/changes/feed-keys.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';

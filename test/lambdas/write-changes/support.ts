@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { headKey } from '../../../core/changes/feed-keys.ts';
 import { rowsIn } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
 import type { depsOn, FeedWorld as World } from '../../support/feed-runs.ts';

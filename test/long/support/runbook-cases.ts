@@ -3,7 +3,7 @@ import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
 import type { Run } from '../../../cli/runs/run.ts';
-import { headKey } from '../../../core/changes/chain/feed-keys.ts';
+import { headKey } from '../../../core/changes/feed-keys.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { FaultInput } from '../../../sandbox/faults.ts';
 import { bucketTools } from '../../e2e/support/bucket-tools.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { baseKey, headKey } from '../../../../core/changes/chain/feed-keys.ts';
+import { baseKey, headKey } from '../../../../core/changes/feed-keys.ts';
 import type { Draw, List } from '../../../../sandbox/data/draw.ts';
 import type { FeedNights, FeedSettings } from '../../../support/feed-nights.ts';
 import { mortal } from '../../../support/mortal.ts';

@@ -1,5 +1,11 @@
-import type { Entity } from '../../config/entities.ts';
-import { entitySchema } from '../../config/entity-schema.ts';
+import type { Deployment } from '../config/deployment.ts';
+import { ENTITIES, type Entity } from '../config/entities.ts';
+import { entitySchema } from '../config/entity-schema.ts';
+
+/** Entities whose tables are compared from night to night. */
+export function feedEntities({ entities }: Pick<Deployment, 'entities'>): Entity[] {
+  return ENTITIES.filter((entity) => entities[entity].changes !== undefined);
+}
 
 /** The key prefix of an entity's feeds. */
 export const feedsOf = (entity: Entity) => `changes/entity=${entity}/`;
