@@ -1,15 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod/mini';
 import { type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
-import { type FeedRecord, feedRecordSchema, recordText } from '../../core/changes/chain/feed-record.ts';
-import { type FeedEnd, readHead, writeHead } from '../../core/changes/chain/head.ts';
+import { feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
+import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/feed-keys.ts';
 import { type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
+import { LAYOUT } from '../../core/export/layout.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
-import { canonicalText, parseJson } from '../../core/json.ts';
+import { canonicalText, parseJson, strictText } from '../../core/json.ts';
 import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
@@ -75,22 +77,21 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       const { kind, to } = pair;
       const key = feedKey(entity, to);
       const digest = pairDigest(pair);
-      const standing = await bucket.head(key);
-      if (standing?.metadata.pair === digest) return partsOf(standing);
-      // A snapshot has the same rows without the copy of the table before, and its counts are in the pair.
-      if ((await compare(pair, kind === 'snapshot'))?.kind !== kind) return undefined;
-      const metadata = { pair: digest, settings: to.settings };
-      await bucket.putParquet(key, path, { metadata, tag: tableValue(entity, to.settings) }, standing?.etag);
-      const stored = await bucket.head(key);
-      if (stored?.metadata.pair === digest) return partsOf(stored);
-      throw anotherCame(key);
+      let stored = await bucket.head(key);
+      if (stored?.metadata.pair !== digest) {
+        // A snapshot has the same rows without the copy of the table before, and its counts are in the pair.
+        if ((await compare(pair, kind === 'snapshot'))?.kind !== kind) return false;
+        const metadata = { pair: digest, settings: to.settings };
+        await bucket.putParquet(key, path, { metadata, tag: tableValue(entity, to.settings) }, stored?.etag);
+        stored = await bucket.head(key);
+      }
+      if (stored?.metadata.pair !== digest) throw anotherCame(key);
+      await putRecord(bucket, entity, pair, stored);
+      return true;
     },
-    putRecord: (record) => putRecord(bucket, record),
     readRecord: async (to) => parseJson(feedRecordSchema, (await bucket.read(recordKey(entity, to)))?.text),
   };
 }
-
-const partsOf = ({ etag, bytes }: ObjectHead) => ({ etag, bytes });
 
 type Base = (end: FeedEnd) => Promise<string | undefined>;
 
@@ -115,12 +116,15 @@ function comparing(path: string, base: Base, { settings, bufferMB, folder, freeD
   return compare;
 }
 
-async function putRecord(bucket: Bucket, record: FeedRecord): Promise<void> {
-  const key = recordKey(record.entity, record.to);
-  const text = recordText(record);
+async function putRecord(bucket: Bucket, entity: Entity, pair: FeedPair, feed: ObjectHead): Promise<void> {
+  const { to, counts } = pair;
+  const key = recordKey(entity, to);
+  const facts = { ...pair, ...counts, key: to.key, ignore: to.ignore, settings: to.settings, feed };
+  const record = z.parse(feedRecordSchema, { schemaVersion: LAYOUT, entity, ...facts });
+  const text = strictText(feedRecordSchema, record);
   const standing = await bucket.read(key);
   if (standing?.text === text) return;
-  const written = await writeOver(bucket, key, text, standing?.etag, tableValue(record.entity, record.settings));
+  const written = await writeOver(bucket, key, text, standing?.etag, tableValue(entity, to.settings));
   // If the answer to a write was lost, the text is already there.
   if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
 }

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
-import * as z from 'zod/mini';
 import type { Entity } from '../../config/entities.ts';
 import { RunError } from '../../errors.ts';
-import { LAYOUT } from '../../export/layout.ts';
 import { compareRuns, type OrderedRun } from '../../export/pointer.ts';
 import { canonicalText } from '../../json.ts';
 import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
-import { type FeedRecord, feedRecordSchema } from './feed-record.ts';
+import type { FeedRecord } from './feed-record.ts';
 import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
 
 /**
@@ -58,11 +56,10 @@ export interface FeedStore {
    */
   compare(draft: FeedDraft, asSnapshot: boolean): Promise<WrittenFeed | undefined>;
   /**
-   * Stores the feed of a pair, unless it is stored. It replaces a feed of a former chain.
-   * @returns `undefined` if the comparison gives no feed of this kind any more
+   * Stores the feed of a pair, then its record, unless they are stored. It replaces a feed of a former chain.
+   * @returns `false` if the comparison gives no feed of this kind any more
    */
-  storeFeed(pair: FeedPair): Promise<FeedRecord['feed'] | undefined>;
-  putRecord(record: FeedRecord): Promise<void>;
+  storeFeed(pair: FeedPair): Promise<boolean>;
   readRecord(to: FeedEnd): Promise<FeedRecord | undefined>;
 }
 
@@ -93,14 +90,11 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
   throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} at the same time.`);
 }
 
-/** Stores the feed of a pair, and moves the head to its end. @returns `null` if there is no feed of this kind any more */
-async function complete(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<true | null> {
-  const feed = await store.storeFeed(pair);
-  if (!feed) return null;
-  const { to, counts } = pair;
-  const facts = { ...pair, ...counts, key: to.key, ignore: to.ignore, settings: to.settings, feed };
-  await store.putRecord(z.parse(feedRecordSchema, { schemaVersion: LAYOUT, entity: store.entity, ...facts }));
-  await store.writeHead(standing, { ...NO_FEEDS, sequence: pair.sequence, end: { ...to, rows: counts.rows } });
+/** Stores the feed of a pair, and moves the head to its end. @returns `false` if there is no feed of this kind any more */
+async function complete(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<boolean> {
+  if (!(await store.storeFeed(pair))) return false;
+  const { sequence, to, counts } = pair;
+  await store.writeHead(standing, { ...NO_FEEDS, sequence, end: { ...to, rows: counts.rows } });
   return true;
 }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../../config/entity-schema.ts';
-import { LAYOUT, layoutVersion } from '../../export/layout.ts';
-import { strictText } from '../../json.ts';
+import { layoutVersion } from '../../export/layout.ts';
 
 const placeSchema = z.object({
   run: z.string().check(z.describe('Name of the Step Functions execution whose file the table is made of.')),
@@ -56,7 +55,3 @@ export const feedRecordSchema = z.object({
     .check(z.describe('Why a person let the feed through; null = the feed was not stopped.')),
 });
 export type FeedRecord = z.infer<typeof feedRecordSchema>;
-
-const writtenSchema = z.extend(feedRecordSchema, { schemaVersion: z.literal(LAYOUT) });
-
-export const recordText = (record: FeedRecord) => strictText(writtenSchema, record);

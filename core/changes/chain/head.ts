@@ -65,8 +65,6 @@ const headSchema = z.object({
 });
 export type FeedHead = z.infer<typeof headSchema>;
 
-const writtenSchema = z.extend(headSchema, { schemaVersion: z.literal(LAYOUT) });
-
 /** The head of a chain without feeds. */
 export const NO_FEEDS: FeedHead = {
   schemaVersion: LAYOUT,
@@ -95,6 +93,5 @@ export function writeHead(
   { etag }: StandingHead,
   next: FeedHead,
 ): Promise<boolean> {
-  const text = strictText(writtenSchema, { ...next, schemaVersion: LAYOUT });
-  return writeOver(bucket, headKey(entity), text, etag);
+  return writeOver(bucket, headKey(entity), strictText(headSchema, { ...next, schemaVersion: LAYOUT }), etag);
 }
