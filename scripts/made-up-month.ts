@@ -110,7 +110,6 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
         contentType: 'text/csv',
         storedAt: after(seconds),
         restarts: 0,
-        undeclaredEnd: false,
         format: 'csv',
         compression: null,
         dialect: null,

@@ -22,7 +22,6 @@ const options = {
   },
   connections: job.connections,
   maxBytes: 2 ** 46,
-  allowUndeclaredEnd: false,
   secondsLeft: () => 900,
 };
 

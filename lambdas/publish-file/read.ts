@@ -32,7 +32,6 @@ export async function readStored(
       contentType: file.contentType,
       maxBytes: deployment.files.maxBytes,
       secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
-      undeclaredEnd: file.undeclaredEnd,
     },
     proofOf(file),
   );

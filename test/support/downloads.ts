@@ -57,10 +57,8 @@ export async function startDownloads() {
   };
 }
 
-export function oneConnection(files: object = {}) {
-  return deployment({
-    files: { ...deployment().files, connections: { most: 1 }, ...files },
-  });
+function oneConnection() {
+  return deployment({ files: { ...deployment().files, connections: { most: 1 } } });
 }
 
 /** The state of the next invocation. States pass on JSON, not objects. */

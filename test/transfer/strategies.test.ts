@@ -161,7 +161,6 @@ describe('the strategy', () => {
       bytes: size,
       key: ran.key,
       contentType: 'text/csv',
-      undeclaredEnd: false,
     });
     expect([ran.strategy, ran.contentType]).toEqual([strategy, 'text/csv']);
     const operations =
