@@ -11,8 +11,10 @@ const QUOTE = 0x22;
 const BLANK = 0x20;
 /** A longer record of one cell is not searched for a header. The first header of a file has at most 1 MiB. */
 const LONGEST_HEADER = 64 * 1024;
-/** Separators that may split a record of one cell. */
+/** Separators that may split the rows of a file of one column. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
+/** Separators of a joined page. */
+const PAGE_SEPARATORS = [...OTHER_SEPARATORS, ':', '^', '~'];
 
 /** Counts the records of a CSV file, chunk by chunk. */
 export class CsvCount {
@@ -154,21 +156,25 @@ export class CsvCount {
     const { from, to, cells, block } = record;
     if (this.#headers.mayBe(record))
       this.#headers.look(block.toString('latin1', from, to), () => ({ record: this.#textsOf(record), column: 0 }));
-    if (cells === 1 && this.#width > 1) this.#lookInside(record);
+    if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#lookInside(record);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
-  #textsOf({ block, from, to, quoted }: Scanner, separator: string = this.#csv.separator): string[] {
-    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), separator, quoted > 0);
+  #textsOf({ block, from, to, quoted }: Scanner): string[] {
+    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
   }
 
   #lookInside(record: Scanner): void {
-    const bytes = record.block.subarray(record.from, record.to);
-    if (bytes.length > LONGEST_HEADER) return;
-    for (const separator of OTHER_SEPARATORS)
-      if (bytes.includes(separator)) this.#headers.lookInside(this.#textsOf(record, separator));
+    const { from, to, cells, block } = record;
+    if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
+    // A record in quotation marks is a single cell.
+    const whole = cells > 1 ? decoded(block.subarray(from, to), this.#csv.decoder) : this.#textsOf(record)[0];
+    const text = whole ?? '';
+    const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
+    for (const separator of others)
+      if (text.includes(separator)) this.#headers.lookInside(cellsOf(text, separator, true));
   }
 
   /** @returns the width that the record is counted with */

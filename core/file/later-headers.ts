@@ -31,7 +31,7 @@ const MOST_KEPT = 1000;
  *
  * - Half of three or more cells name different fields, and at least one of them is such a column.
  * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
- *   words, and either a cell repeats that of the first record at its place, or all others, at least two, are exact names.
+ *   words, and either a cell names the column that it is in, or all others, at least two, are exact names.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
@@ -44,7 +44,7 @@ export class LaterHeaders {
   /** Names of the columns that tables hash or leave out, folded. */
   readonly #covered: ReadonlySet<string>;
   /** Whether columns are left out or hashed: then half of the cells are enough for a header. */
-  readonly #covers: boolean;
+  readonly covers: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
   /** A text that contains the name or label of a left-out or hashed column as whole words. */
@@ -70,20 +70,20 @@ export class LaterHeaders {
       covered.flatMap((entry) => [entry, ...(index.readHeader([entry]).names ?? [])]).map(folded),
     );
     this.#leavesOut = excepted.length > 0;
-    this.#covers = this.#leavesOut || this.#covered.size > 0;
+    this.covers = this.#leavesOut || this.#covered.size > 0;
     const textsOf = (all: ListedFields['fields']) => all.flatMap(({ name, label }) => [name, label ?? '']);
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
     this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
     this.#mentions = mentions([...textsOf([...excepted, ...hashed]), ...covered]);
     const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
-    this.filter = new NameFilter(decoder, names, this.#covers);
+    this.filter = new NameFilter(decoder, names, this.covers);
   }
 
   /** A quick test before `look`. */
   mayBe({ cells, named, empty }: CellCounts): boolean {
     const filled = cells - empty;
-    return named > 0 && filled <= this.#widest && named * (this.#covers ? 2 : 1) >= filled;
+    return named > 0 && filled <= this.#widest && named * (this.covers ? 2 : 1) >= filled;
   }
 
   /**
@@ -101,11 +101,12 @@ export class LaterHeaders {
   }
 
   /**
-   * Checks the parts into which another separator splits the only cell of a record: a joined page may have another
-   * separator. Only columns that are left out or hashed make this necessary: no other check sees them in such a record.
+   * Checks the parts into which a separator splits a record of another width: a joined page may have another separator,
+   * or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other check sees
+   * them in such a record.
    */
   lookInside(parts: readonly string[]): void {
-    const found = this.#covers ? this.#judge(parts, 0) : 'none';
+    const found = this.#judge(parts, 0);
     if (found !== 'none') this.counts.otherHeaders += 1;
     if (found === 'leftOut') this.counts.leftOutHeaders += 1;
   }
@@ -114,12 +115,12 @@ export class LaterHeaders {
     const header = this.#cells;
     if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';
     // The header of a narrower table may have empty cells beside its own.
-    const isPadded = this.#sparse || this.#covers;
+    const isPadded = this.#sparse || this.covers;
     const cells = isPadded ? withoutEmptyEnd(record) : record;
     const filled = isPadded ? cells.filter(isFilled) : cells;
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    const named = this.#covers && filled.length > 1 ? filled.map((cell) => this.#withoutNote(cell)) : filled;
+    const named = this.covers && filled.length > 1 ? filled.map((cell) => this.#withoutNote(cell)) : filled;
     const { excepted, unlisted, names } = this.#index.readHeader(named);
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
     if (!this.#isHeader(named, known, excepted > 0) && !this.#isAnnotated(named, cells, column)) return 'none';
@@ -141,13 +142,15 @@ export class LaterHeaders {
    * @param cells the cells with a text @param record all cells @param column of the header, for the first of all
    */
   #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
-    if (!this.#covers) return false;
+    if (!this.covers) return false;
     const others = cells.filter((cell) => !this.#mentions(cell));
     if (others.length === cells.length) return false;
     const named = others.map(withoutNote).filter(this.#index.isListed);
     if (this.#fieldsOf(named).size * 2 < cells.length) return false;
-    const isInPlace = (cell: string, at: number) =>
-      isFilled(cell) && !this.#mentions(cell) && foldedName(cell) === folded(this.#cells[column + at] ?? '');
+    const isInPlace = (cell: string, at: number) => {
+      const above = this.#cells[column + at] ?? '';
+      return isFilled(cell) && !this.#mentions(cell) && this.#fieldOf(withoutNote(cell)) === this.#fieldOf(above);
+    };
     return record.some(isInPlace) || (others.length >= EXACT_NAMES && others.every((cell) => this.#isName(cell)));
   }
 
@@ -156,7 +159,12 @@ export class LaterHeaders {
   }
 
   #fieldsOf(named: readonly string[]): ReadonlySet<string> {
-    return new Set(named.map((cell) => folded(this.#index.readHeader([cell]).names?.[0] || cell)));
+    return new Set(named.map((cell) => this.#fieldOf(cell)));
+  }
+
+  /** The field that a cell names, or the cell, folded. */
+  #fieldOf(cell: string): string {
+    return folded(this.#index.readHeader([cell]).names?.[0] || cell);
   }
 
   /** An exact name without the note after it; any other cell as it is. */
@@ -166,8 +174,8 @@ export class LaterHeaders {
   }
 }
 
-/** A note after a name, as in `phone (hidden)` or `phone:text`. `phone:050` is a value. */
-const NOTE = /[([{<]|[:=](?=\p{L})/u;
+/** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. `phone:050` is a value. */
+const NOTE = /[([{</|*?]|[:=](?=\p{L})/u;
 
 /** A text without the note after it. */
 function withoutNote(text: string): string {
@@ -175,7 +183,6 @@ function withoutNote(text: string): string {
   return at > 0 ? text.slice(0, at) : text;
 }
 
-const foldedName = (cell: string) => folded(withoutNote(cell));
 const isFilled = (cell: string) => visible(cell) !== '';
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
@@ -189,7 +196,7 @@ export function foldedRecord(cells: readonly string[]): string {
 
 const DOT = '.'.charCodeAt(0);
 /** Bytes that may begin a note after a name. */
-const NOTES = Buffer.from('([{<:=');
+const NOTES = Buffer.from('([{</|*?:=');
 /**
  * More than the sum of other weights in a usual cell: the weight of a byte that may begin a note. A dot, and a byte that
  * only decoding can fold, weigh one more.

@@ -7,10 +7,10 @@ import { smallWorkbook } from '../../support/workbook.ts';
 /** Pages that name a left-out or hashed column in words that are no name of it. */
 
 const COLUMNS = ['id', 'name', 'channel', 'notes'];
-const LABELS = ['מזהה', 'Name', 'Email', 'Notes'];
+const LABELS = ['מזהה', 'Name', 'Channel', 'Notes', 'City', 'Phone', 'Email'];
 const HEADER = `${COLUMNS.join(',')}\n`;
 const ROWS = '1,Dana,Meeting,-\n'.repeat(40);
-const fields = [...COLUMNS, 'city', 'phone'].map((name, at) => ({ name, label: LABELS[at] ?? name.toUpperCase() }));
+const fields = [...COLUMNS, 'city', 'phone', 'email'].map((name, at) => ({ name, label: LABELS[at] ?? null }));
 const LEFT_OUT = { columns: COLUMNS, fields, excepted: [{ name: 'nationalId', label: 'National ID' }] };
 const HASHED = { columns: COLUMNS, fields, covered: ['phone'] };
 
@@ -33,6 +33,9 @@ describe('finds a header that names a left-out column', () => {
     ['as a part of a name', ['id', 'name', 'channel', 'customer_nationalId_text']],
     ['as a part of a name in capitals', ['id', 'x', 'channel', 'HolderNationalIDText']],
     ['with a number', ['name', 'id', 'nationalId2']],
+    ['with a sign', ['id*', 'name*', 'nationalId*']],
+    ['with its label', ['id / מזהה', 'name / שם', 'nationalId / תעודת זהות']],
+    ['by two labels', ['מזהה', 'National ID']],
     ['in two cells', ['id', 'nationalId:string']],
     ['in two cells, with a word', ['id', 'National ID no.']],
   ] as const;
@@ -53,6 +56,18 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(`${HEADER}${ROWS}${cells.join(';')}\n`, LEFT_OUT)).toEqual(found);
   });
 
+  test.each<[string, string]>([
+    ['in quotation marks as a whole', '"id,name,nationalId"'],
+    ['in quotation marks, with another separator', '"id;name;nationalId"'],
+    ['with another separator, and a comma', 'id;name;nationalId;"x, y"'],
+    ['with carets', 'id^name^nationalId'],
+  ])('in a record of another width: %s', async (_, record) => {
+    const text = `${HEADER}${ROWS}${record}\n${ROWS}`;
+
+    expect(await headersIn(text, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(text, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
+  });
+
   test('and, beside left-out columns, a hashed one and a column that is not listed', async () => {
     const below = 'x,name,phone (text)\n';
 
@@ -68,6 +83,8 @@ describe('takes ordinary rows for no header', () => {
     ['a note beside two labels', ['7', 'Email', 'City', 'asked for national ID']],
     ['two cells', ['Email', 'called about national id']],
     ['a cell', ['nationalId: unknown', '', '', '']],
+    ['a list in a narrow record', ['', 'Email, City, called about national id']],
+    ['two labels, of another place', ['Email', 'National ID']],
     ['three labels, in a narrow record', ['City', 'Email', 'called about national id']],
     ['a value after the name', ['Dana', 'Email', 'City', 'nationalId:312340001']],
     ['times', ['10:30', '11:45', '12:00', 'national id']],
