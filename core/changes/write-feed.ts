@@ -9,7 +9,7 @@ import {
   withEngine,
 } from '../table/engine.ts';
 import { TableError } from '../table/table-error.ts';
-import { HASHED_KEY, IDENTITY_KEY } from '../table/table-identity.ts';
+import { HASHED_BY_KEY, HASHED_KEY, IDENTITY_KEY } from '../table/table-identity.ts';
 import { type FeedPlace, OWN_COLUMNS, RESERVED } from './feed-columns.ts';
 
 /**
@@ -92,13 +92,18 @@ async function comparableTable(query: Query, input: FeedInput, columns: Columns)
   const before = await columnsOf(query, path);
   const identity = await metadataOf(query, path, IDENTITY_KEY);
   const isAlike = identity !== undefined && identity === (await metadataOf(query, after, IDENTITY_KEY));
-  const hashed = [await metadataOf(query, path, HASHED_KEY), await metadataOf(query, after, HASHED_KEY)].flatMap(
-    (names) => names?.split(' ') ?? [],
-  );
-  // Only tables of the same identity surely have hashes by the same secret.
-  const isHashed = !isAlike && key.some((name) => hashed.includes(name));
-  if (!key.every((name) => before.has(name)) || isHashed) return { isSame: false };
+  const [was, is] = [await hashOf(query, path), await hashOf(query, after)];
+  const isComparable = (name: string) => before.has(name) && (isAlike || was(name) === is(name));
+  if (!key.every(isComparable)) return { isSame: false };
   return { before: { path, columns: before }, isSame: isAlike && asBefore && areEqual(before, columns) };
+}
+
+/** How the values of each column are hashed, as a text; `undefined` if they are not. */
+async function hashOf(query: Query, path: string): Promise<(name: string) => string | undefined> {
+  const hashed = (await metadataOf(query, path, HASHED_KEY))?.split(' ');
+  // Tables of an earlier release do not show by which secret. Their hashes count as different.
+  const by = (await metadataOf(query, path, HASHED_BY_KEY)) ?? path;
+  return (name) => (hashed?.includes(name) ? by : undefined);
 }
 
 /** The DuckDB type of each column, by name. */

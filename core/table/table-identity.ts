@@ -30,7 +30,8 @@ export function tableIdentity(
   return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
 }
 
-function fingerprintOf(key: string): string {
+/** Identifies the key of the hashed columns: hashes by one key are comparable. */
+export function fingerprintOf(key: string): string {
   return createHmac('sha256', key).update(KEY_PROBE).digest('hex').slice(0, 16);
 }
 
@@ -38,3 +39,5 @@ function fingerprintOf(key: string): string {
 export const IDENTITY_KEY = 'crm-export.identity';
 /** The metadata key of the names of the hashed columns, with blanks between them. */
 export const HASHED_KEY = 'crm-export.hashed';
+/** The metadata key of the fingerprint of their key. */
+export const HASHED_BY_KEY = 'crm-export.hashed-by';

@@ -10,7 +10,7 @@ import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine
 import { type FileColumns, fileColumns } from './file-columns.ts';
 import { type Covered, missingFields, type TableColumn, tableColumnName, tableColumns } from './table-columns.ts';
 import { TableError } from './table-error.ts';
-import { HASHED_KEY, IDENTITY_KEY } from './table-identity.ts';
+import { fingerprintOf, HASHED_BY_KEY, HASHED_KEY, IDENTITY_KEY } from './table-identity.ts';
 
 export interface TableInput {
   manifest: Pick<Manifest, 'execution' | 'file'> & { run: Pick<Manifest['run'], 'entity' | 'date' | 'request'> };
@@ -194,13 +194,14 @@ function refuseMisfits(misfits: readonly Misfits[], onMisfit: TableSettings['mis
 }
 
 /** The metadata of the Parquet file, as SQL. */
-function metadataOf({ manifest, covered, identity }: TableInput): string[] {
+function metadataOf({ manifest, covered, identity, hashKey }: TableInput): string[] {
   const { run, execution, file } = manifest;
   const about = { entity: run.entity, date: run.date, run: execution, file: file.key, crc32: file.crc32 };
   const hashed = [...covered.hashed].map(tableColumnName).join(' ');
+  const hashes = { [HASHED_KEY]: hashed, [HASHED_BY_KEY]: hashKey && fingerprintOf(hashKey) };
   return [
     ...Object.entries(about).map(([key, value]) => [`crm-export.${key}`, value] as const),
     [IDENTITY_KEY, identity] as const,
-    ...(hashed === '' ? [] : [[HASHED_KEY, hashed] as const]),
-  ].map(([key, value]) => `${named(key)}: ${quoted(value)}`);
+    ...(hashed === '' ? [] : Object.entries(hashes)),
+  ].map(([key, value]) => `${named(key)}: ${quoted(value ?? '')}`);
 }

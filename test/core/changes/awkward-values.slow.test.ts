@@ -166,6 +166,14 @@ test('counts rows, not keys, if the hashes of the key are by another secret, how
   expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'snapshot', of: 'rows', rows: 2, gone: 0 });
 });
 
+test('compares keys that are hashed by the same secret under other settings', async () => {
+  const hashed = { covered: { left: new Set<string>(), hashed: new Set(['id']) }, hashKey: 'k' };
+  await putTable(paths.before, { ...hashed, content: 'id,n\na,1\nb,1\n', identity: 'one' });
+  await putTable(paths.after, { ...hashed, content: 'id,n\na,1\nc,1\n', identity: 'two' });
+
+  expect(await putFeed(feedPath, paths)).toMatchObject({ kind: 'snapshot', of: 'keys', keys: 2, gone: 1 });
+});
+
 test('compares the keys of a column named "undefined" that is not hashed', async () => {
   await putTable(paths.before, { content: 'undefined,n\na,1\nb,1\n', identity: 'one' });
   await putTable(paths.after, { content: 'undefined,n\na,1\n', identity: 'two' });
