@@ -238,6 +238,13 @@ test('pause switches rules off, and resume warns of entities that the configurat
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
 });
 
+test('resume switches a paused rule on', async () => {
+  const { cli, asked } = await aws({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} });
+
+  expect((await cli('resume', 'leads')).stdout).toMatch(/^leads: switched on /);
+  expect(asked).toEqual(['DescribeRule', 'EnableRule']);
+});
+
 /** A deployment with a time zone and one refused run with this input. */
 const inZone = (TimeZone: string, input: object = {}) =>
   aws(stack({ TimeZone }), executions([run('FAILED', { input: { entity: 'leads', ...input } })]));

@@ -1,18 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
-import { waitUntil } from '../../local/processes/wait-until.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { tempDir } from '../support/project.ts';
 import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
-/** Tests the commands that change something, as a person runs them. operator-reading.slow.test.ts tests the others. */
+/** Tests the commands that change something, as a person runs them. The screens and unit tests show the others. */
 
 let system: Deployed;
 
@@ -140,39 +138,6 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
   const other = await system.runRaw({ entity: 'meetings', columns: ['id'], adopt: name });
   expect(other).toMatchObject({ status: 'SUCCEEDED', exportId: expect.not.stringContaining(exportId) });
   expect(requested()).toBe(before + 2);
-});
-
-it('logs shows the lines of an ended run and of a running one', async () => {
-  const { executionArn } = await system.run('employers');
-  const name = executionArn.split(':').at(-1) ?? '';
-  const { code, stdout, stderr } = await cli('logs', 'employers');
-  expect(code, stderr).toBe(0);
-  const [, ...rows] = stdout.trimEnd().split('\n');
-  const steps = rows.map((row) => row.split(/ {2,}/)[1]);
-  expect([...new Set(steps)]).toEqual(['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile']);
-
-  expect((await cli('logs', name)).stdout).toBe(stdout);
-
-  const running = await endlessRun('workflows');
-  const isShown = async () => / CheckStatus .* CheckStatus /s.test((await cli('logs', 'workflows')).stdout);
-  expect(await waitUntil(isShown, { withinMs: 30_000, everyMs: 500 })).toBe(true);
-  system.sandbox.settings.jobChecks = 1;
-  const isOver = async () => (await describe(running.executionArn)).status !== 'RUNNING';
-  expect(await waitUntil(isOver, { withinMs: 60_000, everyMs: 500 })).toBe(true);
-});
-
-it('pause and resume switch rules off and on', async () => {
-  const stateOf = async (entity: Entity) =>
-    (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-operator-${entity}` }))).State;
-  const paused = await cli('pause', 'leads', 'customers');
-  expect(paused.code, paused.stderr).toBe(0);
-  expect([await stateOf('leads'), await stateOf('customers'), await stateOf('contacts')]).toEqual([
-    ...['DISABLED', 'DISABLED', 'ENABLED'],
-  ]);
-
-  const resumed = await cli('resume', '--all');
-  expect(resumed.code).toBe(0);
-  for (const entity of ENTITIES) expect(await stateOf(entity)).toBe('ENABLED');
 });
 
 it('a manual run with other columns can be downloaded by name, and is published only with publish: true', async () => {

@@ -5,7 +5,6 @@ import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { manifestSchema } from '../../core/export/manifest.ts';
 import { publishedValue } from '../../core/readers/reader-access.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { once } from '../../core/step/step.ts';
@@ -95,16 +94,6 @@ const badRuns = {
 
 it.concurrent.each(OF)('moves no pointer for a bad file of %s', async (entity) => {
   await badRuns[entity]();
-});
-
-it('the manifest of a quarantined file contains the nights it was compared with', async () => {
-  const bucket = createBucket(system.target.s3, system.target.BucketName);
-  const key = `runs/entity=contacts/run=${await badRuns.contacts()}/_manifest.json`;
-
-  const manifest = manifestSchema.parse(JSON.parse((await bucket.read(key))?.text ?? ''));
-
-  expect(manifest).toMatchObject({ state: 'quarantined', guards: { medianRows: 100 } });
-  expect(manifest.guards?.comparedWith.map(({ date }) => date)).toEqual(NIGHTS.toReversed());
 });
 
 it('a release publishes and tags the file, records the reason, and works only once', async () => {

@@ -14,7 +14,7 @@ import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /**
- * Follows the instructions of `docs/reading.md` for readers; `read_file.py`: `test/e2e/operator-reading.slow.test.ts`.
+ * Follows the instructions of `docs/reading.md` for readers; `read_file.py`: `test/e2e/reading-recipes.slow.test.ts`.
  */
 
 const DOCUMENT = 'docs/reading.md';

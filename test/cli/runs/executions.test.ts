@@ -135,23 +135,6 @@ test('progress prints one line for each change of state, with the reason of a wa
   ]);
 });
 
-test('followRun reports error, cause and last state of a failed run', async () => {
-  const cause = 'The export failed. Start the run again.';
-  const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
-  const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
-  expect(await followRun(sfn, ARN)).toMatchObject({
-    status: 'FAILED',
-    error: 'ExportFailed',
-    cause,
-    exportId: EXPORT_ID,
-    checks: 4,
-    key: null,
-    manifestKey: null,
-    bytes: null,
-    rows: null,
-  });
-});
-
 test('followRun reports no error for a stopped run, and skips states that it cannot read', async () => {
   const entered: Moment['entered'] = [
     ['Odd', 'not JSON'],

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Options, parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
@@ -16,66 +16,24 @@ import { fencedBlock } from '../support/fenced-block.ts';
 import { pythonWithMoto } from '../support/moto-environment.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
-/** Tests an operator's reading commands on one deployment with three published runs and one failed run. */
+/** Tests the recipes of docs/reading.md for the shell and Python on one deployment with two published runs. */
 
 let system: Deployed;
 let dir: string;
 let today: string;
 let older: Run;
-let newer: Run;
-let failed: Run;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reading-'));
-  system = await deployForTests('operator-reading', { entities: { meetings: { enabled: false } } }, { rows: 300 });
+  system = await deployForTests('reading-recipes', {}, { rows: 300 });
   older = await system.run('leads', { date: '2026-01-05' });
-  const asked = dateNow();
-  newer = await system.run('leads');
+  expect([older.error, (await system.run('leads')).error]).toEqual([null, null]);
   today = (await createManifests(system.target).pointer('leads', 'latest'))?.date ?? '';
-  expect([asked, dateNow()]).toContain(today);
-  // Midnight may pass between two runs.
-  await system.run('contacts', { date: today });
-  system.sandbox.faults.add({ path: 'status', entity: 'customers', status: 'FAILED' });
-  failed = await system.run('customers', { date: today });
-  expect([older.error, newer.error, failed.error]).toEqual([null, null, 'ExportFailed']);
 });
 
 afterAll(async () => {
   await system?.close();
   await rm(dir, { recursive: true, force: true });
-});
-
-/** Runs the same program in this process. */
-async function cli(...args: string[]) {
-  const written = await runCli(...args, ...system.place);
-  for (const secret of system.issued) expect(written.stdout + written.stderr).not.toContain(secret);
-  return written;
-}
-
-async function json(...args: string[]) {
-  const { code, stdout, stderr } = await cli(...args, '--json');
-  expect(code, stderr).toBe(0);
-  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-  return JSON.parse(stdout);
-}
-
-const dateNow = () => new Date().toISOString().slice(0, 10);
-
-const nameOf = ({ run }: Run) => run;
-
-it('report writes a page with published, failed and switched-off entities', async () => {
-  const file = join(dir, 'report.html');
-  // The end of the runs' date: at any real hour, their night has begun.
-  vi.useFakeTimers({ now: new Date(`${today}T23:59:59Z`), toFake: ['Date'] });
-  const { code, stdout } = await cli('report', '-o', file, '--nights', '7').finally(() => vi.useRealTimers());
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/ (missing|failed): .*customers/);
-  expect(stdout).toContain(`. The report: ${file}\n`);
-  const page = await readFile(file, 'utf8');
-  expect(page).toContain('ExportFailed');
-  expect(page).toContain(nameOf(newer));
-  expect(page).toContain('<small>switched off</small>');
-  expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
 });
 
 /** The commands are installed separately. Without them, the test cannot run. */
@@ -122,7 +80,7 @@ describe('docs/recipes/read_file.py', () => {
   /** The file of the newest published run of an entity, as another parser reads it. */
   async function parsed(entity: string, decode: (bytes: Buffer) => string, options: Options) {
     const file = join(dir, `parsed-${entity}.csv`);
-    await json('download', entity, '-o', file, '--force');
+    expect(await runCli('download', entity, '-o', file, '--force', ...system.place)).toMatchObject({ code: 0 });
     return parse(decode(await readFile(file)), { bom: true, columns: true, ...options });
   }
 
