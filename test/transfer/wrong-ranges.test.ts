@@ -27,13 +27,35 @@ test.each([
   }
 });
 
-test('a range that does not say how long the file is: the file is read in one piece', async () => {
-  const contentRange = `bytes 0-${PART - 1}/*`;
-
+test.each([
+  ['that does not state how long the file is', `bytes 0-${PART - 1}/*`],
+  ['without Content-Range', ''],
+  ['with a negative last byte', 'bytes 0--1/7'],
+  ['in another syntax', `bytes=0-${PART - 1}/${SIZE}`],
+  ['in another unit', `pages 0-3/9`],
+])('after the answer to the first range %s, the file is read in one piece', async (_name, contentRange) => {
   const ran = await transfers.transferOf({ size: SIZE, script: () => ({ contentRange }) });
 
   expectStored(ran);
   expect([ran.strategy, ran.requests.length]).toEqual(['single', 2]);
+});
+
+test('a whole file is stored even if it is sent as a range that was not requested', async () => {
+  const file = transfers.origin.file({ size: SIZE });
+  const body = file.bytes();
+  file.setScript(() => ({ status: 206, body, headers: { 'Content-Range': `Bytes 0-${SIZE - 1}/${SIZE}` } }));
+
+  expectStored(await transfers.transferOf(file));
+});
+
+test('a part of a file is never stored as the file, if it is sent in place of all of it', async () => {
+  const file = transfers.origin.file({ size: SIZE });
+  const body = file.bytes().subarray(0, PART);
+  file.setScript(({ range }) =>
+    range ? { status: 416 } : { status: 206, body, headers: { 'Content-Range': `bytes 0-${PART - 1}/${SIZE}` } },
+  );
+
+  await expect(transfers.transferOf(file)).resolves.toMatchObject({ stored: undefined });
 });
 
 test.each<[string, OriginScript]>([

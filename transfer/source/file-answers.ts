@@ -38,8 +38,8 @@ interface Row {
 const isWithoutBytes = ({ status, headers }: Exchange) =>
   status === 204 ||
   (status === 206 && (headers['content-length'] === '0' || /\/0$/.test(headers['content-range'] ?? '')));
-const isOfUnknownTotal = ({ status, headers }: Exchange) =>
-  status === 206 && /^bytes \d+-\d+\/\*$/.test(headers['content-range'] ?? '');
+const isUnreadableRange = ({ status, headers, range }: Exchange) =>
+  status === 206 && receivedRange(headers, range) === undefined;
 const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
 
 /** What an answer to the GET of the file means. The first matching row counts. */
@@ -47,8 +47,8 @@ const FILE_ANSWERS: readonly Row[] = [
   { when: ({ status }) => status === 200, means: 'file' },
   { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
   { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
-  // The answer to a range does not state the size of the file.
-  { when: (exchange) => isOfUnknownTotal(exchange) && isBeginning(exchange), means: 'ask whole' },
+  // Some servers state no size of the file, or write Content-Range in their own way.
+  { when: (exchange) => isUnreadableRange(exchange) && isBeginning(exchange), means: 'ask whole' },
   { when: ({ status }) => status === 206, means: 'file' },
   { when: ({ status }) => status === 412, means: 'changed' },
   { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },
@@ -59,6 +59,20 @@ const FILE_ANSWERS: readonly Row[] = [
   // Stores refuse an expired link with 403, 410, 400, 401 or 404.
   { when: () => true, means: 'link-expired' },
 ];
+
+/**
+ * The bytes that Content-Range states: `from`, up to, not including, `to`, of `total`. `undefined` if they are not a
+ * part of the requested range, or not the whole file if no range was requested.
+ */
+export function receivedRange(headers: IncomingMessage['headers'], range: Range | undefined) {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(headers['content-range'] ?? '');
+  if (!match) return undefined;
+  const [from = 0, last = 0, total = 0] = match.slice(1).map(Number);
+  const to = last + 1;
+  const most = range ? (range.to ?? total) : total;
+  const isPart = from === (range?.from ?? 0) && to > from && to <= Math.min(most, total);
+  return isPart && (range !== undefined || to === total) ? { from, to, total } : undefined;
+}
 
 export function meaningOfFile(exchange: Exchange): Meaning {
   return FILE_ANSWERS.find(({ when }) => when(exchange))?.means ?? 'refused';

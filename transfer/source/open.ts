@@ -5,7 +5,7 @@ import { RetryableError, StartOver, TransferError } from '../base/transfer-error
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Blocks } from './blocks.ts';
 import { Body } from './body.ts';
-import { meaningOfFile, type Range, type Refusal } from './file-answers.ts';
+import { meaningOfFile, type Range, type Refusal, receivedRange } from './file-answers.ts';
 import { checkAddress, guardedLookup } from './guard.ts';
 
 const REDIRECTS = 3;
@@ -110,8 +110,8 @@ function describe(
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
   const length = isEmpty ? '0' : headers['content-length'];
   const declared = length === undefined ? null : Number(length);
-  const ranged = statusCode === 206 && !isEmpty;
-  const place = ranged ? partial(headers['content-range'], range, declared) : whole(range, declared);
+  const place = statusCode === 206 && !isEmpty ? partial(headers, range, declared) : whole(range, declared);
+  const ranged = statusCode === 206 && !isEmpty && range !== undefined;
   const head = {
     length: place.total,
     contentType: headers['content-type'] ?? '',
@@ -133,15 +133,16 @@ function whole(range: Range | undefined, length: number | null): ReceivedRange {
 }
 
 /** Reads Content-Range. Bytes of a range other than the requested one would land in the wrong place. */
-function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): ReceivedRange {
-  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '');
-  const [from, last, total] = match ? match.slice(1).map(Number) : [];
-  const wrong = new RetryableError('incomplete', 'The file server sent another range than was requested.');
-  if (!range || from === undefined || last === undefined || total === undefined) throw wrong;
-  const to = last + 1;
-  if (from !== range.from || to > total || to <= from || (range.to !== null && to > range.to)) throw wrong;
-  if (declared !== null && declared !== to - from) throw wrong;
-  return { from, to, short: to < Math.min(range.to ?? total, total), total };
+function partial(
+  headers: IncomingMessage['headers'],
+  range: Range | undefined,
+  declared: number | null,
+): ReceivedRange {
+  const received = receivedRange(headers, range);
+  if (!received || (declared !== null && declared !== received.to - received.from))
+    throw new RetryableError('incomplete', 'The file server sent another range than was requested.');
+  const { to, total } = received;
+  return { ...received, short: to < Math.min(range?.to ?? total, total) };
 }
 
 function strongEtag(etag: string | undefined): string | null {
