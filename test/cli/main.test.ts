@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
 import { run } from '../support/running.ts';
-import { refused } from './support/cloud/answers.ts';
-import { aws } from './support/cloud/cloud.ts';
 import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
@@ -56,21 +54,3 @@ test('the program exits with 2 and prints the usage error on standard error', as
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/);
 });
-
-test('authorize refuses a redirect URI on another host if there is no terminal to paste in', async () => {
-  const elsewhere = ['--client-id', 'x', '--redirect-uri', 'https://crm.example/back'];
-  const { code, stderr } = await cli(['authorize', ...local, '--endpoint-url', await stackWithSecrets(), ...elsewhere]);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^Nothing can listen at this redirect URI: .* --paste\.\n$/);
-});
-
-/** A stack with secrets without values, and an empty ledger. */
-async function stackWithSecrets(): Promise<string> {
-  const { endpoint } = await aws({
-    GetSecretValue: refused('ResourceNotFoundException'),
-    PutSecretValue: refused('InvalidRequestException'),
-    UpdateItem: refused('ConditionalCheckFailedException'),
-    '*': {},
-  });
-  return endpoint;
-}

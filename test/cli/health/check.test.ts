@@ -57,9 +57,14 @@ test.each<[string, unknown, Partial<Finding>]>([
     awsError('UnauthorizedOperation', 'You are not authorized.'),
     { verdict: 'unknown', found: 'these credentials lack the right s3:GetObject', exitCode: 3 },
   ],
-  ['is throttled', awsError('Throttling'), { verdict: 'unknown', exitCode: 3 }],
+  ['is throttled', awsError('Throttling'), { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles/) }],
+  ['is unknown to a cloud', awsError('InvalidAction'), { verdict: 'unknown', found: expect.stringMatching(/support/) }],
   ['cannot be decided', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
-  ['finds that a resource is missing', awsError('NotFoundException', 'no topic'), { verdict: 'broken', exitCode: 3 }],
+  [
+    'finds that a resource is missing',
+    awsError('NotFoundException', 'no topic'),
+    { verdict: 'broken', found: 'NotFoundException: no topic', exitCode: 3 },
+  ],
   [
     'finds a wrong setting',
     new RunError('ConfigInvalid', 'No value.'),

@@ -80,32 +80,6 @@ test('plain-http sends its whole request over http, even to an https endpoint', 
   expect(await check?.answer(verifying)).toMatchObject({ verdict: 'holds' });
 });
 
-test.for([
-  [
-    'missing right',
-    refused('AccessDenied', 'not authorized to perform: sns:Subscribe', { status: 403 }),
-    { verdict: 'unknown', found: 'these credentials lack the right sns:Subscribe' },
-  ],
-  [
-    'throttling',
-    refused('Throttling', 'Rate exceeded'),
-    { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles the calls/) },
-  ],
-  [
-    'unknown operation',
-    refused('InvalidAction'),
-    { verdict: 'unknown', found: expect.stringMatching(/^this cloud does not support it/) },
-  ],
-  [
-    'missing resource',
-    refused('ResourceNotFound', 'No alarm', { status: 404 }),
-    { verdict: 'broken', found: 'ResourceNotFound: No alarm' },
-  ],
-  ['foreign error', refused('Odd', 'Dana Levi'), { verdict: 'broken', found: 'this could not be checked (Odd)' }],
-] as const)('an AWS error is judged by its kind: %s', async ([, reply, result]) => {
-  expect((await checkedWhere('alarm', { monitoring: reply })).result).toMatchObject(result);
-});
-
 test('sets the alarm again until the queue receives it, then sets it back', async () => {
   const states: unknown[] = [];
   const alarm = { AlarmName: 'crm-export-test-A', StateValue: 'OK', AlarmActions: [OUTPUTS.AlarmTopicArn] };
