@@ -42,7 +42,15 @@ export function synthesiseInto(
   return app.synth().getStackArtifact(stack.artifactId).template;
 }
 
-/** An app as the CDK CLI runs it. @param context additions to `cdk.json` */
+/**
+ * An app as the CDK CLI runs it, without the tree of constructs, which only IDEs read.
+ * @param context additions to `cdk.json`
+ */
 export function newApp(outdir: string, context: Record<string, unknown> = {}): App {
-  return new App({ outdir, analyticsReporting: false, context: { ...cdkJson.context, ...context } });
+  return new App({
+    outdir,
+    analyticsReporting: false,
+    treeMetadata: false,
+    context: { ...cdkJson.context, ...context },
+  });
 }
