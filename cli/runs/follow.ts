@@ -107,12 +107,13 @@ export async function followRun(
     const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), options);
     const execution = executionOf({ ...described, executionArn });
     const { status, startDate, stopDate } = execution;
-    const seen = await lastEnteredState(sfn, executionArn, options);
-    const seconds = secondsBetween(startDate, stopDate ?? new Date());
-    onProgress?.(status, seen, seconds);
-    if (status !== 'RUNNING') {
+    const isOver = status !== 'RUNNING';
+    // The history is large, so a caller that shows no progress reads it once.
+    if (isOver || onProgress) {
+      const seen = await lastEnteredState(sfn, executionArn, options);
+      onProgress?.(status, seen, secondsBetween(startDate, stopDate ?? new Date()));
       const known = { state: seen.state };
-      return published ? (await published.complete(execution, known)).run : runOf(execution, known);
+      if (isOver) return published ? (await published.complete(execution, known)).run : runOf(execution, known);
     }
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }

@@ -118,8 +118,9 @@ test('only a full file of the configured plan counts as published', async () => 
 test('if a run under way publishes no file for the date, a run of the backfill follows it', async () => {
   const byHand = running('by-hand', { date: '2026-03-01', filters: [] });
   const cloud = await aws(denied('StartExecution'), executions([byHand]));
-  // The run ends after one status request.
-  const status = () => (cloud.asked.includes('GetExecutionHistory') ? 'SUCCEEDED' : 'RUNNING');
+  // The command finds the run twice, then follows it to its end.
+  const described = () => cloud.asked.filter((call) => call === 'DescribeExecution').length;
+  const status = () => (described() > 2 ? 'SUCCEEDED' : 'RUNNING');
   Object.defineProperty(byHand, 'status', { get: status, enumerable: true });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
 

@@ -26,18 +26,18 @@ interface Moment {
 
 /** A Step Functions that shows the moments in turn, and the last one repeatedly. */
 async function machine(moments: Moment[]) {
-  let turn = 0;
+  let turn = -1;
   const moment = () => moments[Math.min(turn, moments.length - 1)] ?? expect.unreachable('it has no moment');
   const cloud = await aws({
     StartExecution: { executionArn: ARN, startDate: STARTED },
     DescribeExecution: () => {
+      turn += 1;
       const { entered: _, ...described } = moment();
       const stopDate = described.status === 'RUNNING' ? undefined : STARTED + 12.34;
       return { executionArn: ARN, startDate: STARTED, stopDate, input: '{"entity":"leads"}', ...described };
     },
     GetExecutionHistory: () => {
       const { entered } = moment();
-      turn += 1;
       const common = { timestamp: STARTED, type: 'TaskStateEntered' };
       const events = entered.map(([name, input], id) => ({ id, ...common, stateEnteredEventDetails: { name, input } }));
       return { events: [{ id: 99, timestamp: STARTED, type: 'ExecutionFailed' }, ...events] };
@@ -133,6 +133,15 @@ test('progress prints one line for each change of state, with the reason of a wa
     '  leads: WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
     '  leads: ExportPublished, SUCCEEDED (12.0 s)',
   ]);
+});
+
+test('followRun reads the history only at the end if nobody is shown the progress', async () => {
+  const { sfn, asked } = await machine([
+    { status: 'RUNNING', entered: [] },
+    { status: 'SUCCEEDED', output: state({ checks: 3 }), entered: [['ExportPublished', state({ checks: 3 })]] },
+  ]);
+  expect(await followRun(sfn, ARN, { everyMs: 1 })).toMatchObject({ status: 'SUCCEEDED', checks: 3 });
+  expect(asked.filter((line) => line.includes('GetExecutionHistory'))).toHaveLength(1);
 });
 
 test('followRun reports no error for a stopped run, and skips states that it cannot read', async () => {
