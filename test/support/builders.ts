@@ -18,7 +18,18 @@ type DeploymentInput = Omit<Partial<Deployment>, 'crm' | 'nightly' | 'polling' |
   entities?: { [entity in keyof Deployment['entities']]?: object };
 };
 
-export function deployment({ crm = {}, ...overrides }: DeploymentInput = {}): Deployment {
+/** Deployments by their input: simulations ask for thousands of the same one, and validation takes half a millisecond. */
+const deployments = new Map<string, Deployment>();
+
+/** A valid deployment, a new copy for each caller. */
+export function deployment(input: DeploymentInput = {}): Deployment {
+  const name = JSON.stringify(input);
+  const known = deployments.get(name) ?? validDeployment(input);
+  deployments.set(name, known);
+  return structuredClone(known);
+}
+
+function validDeployment({ crm = {}, ...overrides }: DeploymentInput): Deployment {
   return deploymentSchema.parse({
     local: true,
     crm: { baseUrl: 'http://127.0.0.1:9/api/v1', authUrl: 'http://127.0.0.1:9/auth', ...crm },
