@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { TEST_SEED } from '../support/seeds.ts';
 
-/** Runs all cases of the properties of which `npm test` tries a fifth; in CI a quarter. */
+/** Runs all cases of the properties of which `npm test` tries a tenth; in CI a quarter. */
 
 const ROOT = join(import.meta.dirname, '../..');
 const FILES = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/e2e/**', 'test/long/**'] }).filter((file) =>
