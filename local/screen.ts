@@ -18,7 +18,7 @@ export function createScreen(stream: NodeJS.WriteStream) {
         line([colors.green('✓'), title, took(), result(value)].filter(Boolean).join(' '));
         return value;
       } catch (error) {
-        line(`${colors.red('✗')} ${title} ${took()}`);
+        line(`${colors.red('✕')} ${title} ${took()}`);
         throw error;
       }
     },

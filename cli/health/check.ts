@@ -1,11 +1,13 @@
 import * as z from 'zod/mini';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
+import type { Tone } from '../runs/run.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { awsErrorText, RESTORE } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { asciiText, colorsFor, printableLine } from '../support/text.ts';
+import { asciiText, printableLine } from '../support/text.ts';
 
 /** A question about a deployment, and the rights to answer it. */
 export interface Question {
@@ -191,13 +193,12 @@ export function countOf(checks: Checked[], verdict: Verdict): number {
   return checks.filter((one) => one.verdict === verdict).length;
 }
 
-const SIGNS = { holds: '✓', warning: '!', broken: '✗', unknown: '?' };
+const TONES: Record<Verdict, Tone> = { holds: 'good', warning: 'warned', broken: 'bad', unknown: 'unknown' };
 
 /** One answered question as text: a line, and the advice below it, with each command on a line of its own. */
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
-  const { green, yellow, red } = colorsFor(stream);
-  const paint = { holds: green, warning: yellow, broken: red, unknown: yellow }[verdict];
-  const line = `${paint(`${SIGNS[verdict]} ${id}`)}: ${question} ${sentence(printableLine(found))}`;
+  const tone = TONES[verdict];
+  const line = `${painterOf(stream)(tone)(`${SIGNS[tone]} ${id}`)}: ${question} ${sentence(printableLine(found))}`;
   const lines = advice ? adviceLines(printableLine(advice)) : [];
   return [line, ...lines.map((part, index) => `${index === 0 ? '    -> ' : '       '}${part}`)].join('\n');
 }

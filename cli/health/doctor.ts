@@ -6,11 +6,12 @@ import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } 
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { grantPlaces } from '../deployment-state.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
-import { colorsFor, manyText } from '../support/text.ts';
+import { manyText } from '../support/text.ts';
 import {
   broken,
   type Checked,
@@ -266,9 +267,9 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all
   const having = (wanted: Verdict) => checks.filter(({ verdict }) => verdict === wanted);
   const worst = [...having('broken'), ...having('unknown'), ...having('warning')];
   const held = having('holds');
-  const folded = `✓ ${manyText(held.length, 'check')} passed; to see them, add --all.`;
+  const folded = `${SIGNS.good} ${manyText(held.length, 'check')} passed; to see them, add --all.`;
   const passed =
-    all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [colorsFor(stream).green(folded)];
+    all || held.length === 0 ? held.map((check) => textOf(check, stream)) : [painterOf(stream)('good')(folded)];
   // Checks with one cause have one advice, which is printed once.
   const isFirst = ({ advice }: Checked, index: number) => worst.findIndex((one) => one.advice === advice) === index;
   const lines = worst.map((one, index) => textOf(isFirst(one, index) ? one : { ...one, advice: null }, stream));
@@ -278,7 +279,7 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all
 function conclusionOf(checks: Checked[]): string {
   const broken = checks.filter(({ verdict }) => verdict === 'broken');
   const ends = broken.every(({ id }) => id === 'rules') ? 'not come as it was deployed' : 'fail';
-  if (broken.length > 0) return `A nightly run would ${ends}: see ✗ (${broken.length}).`;
+  if (broken.length > 0) return `A nightly run would ${ends}: see ${SIGNS.bad} (${broken.length}).`;
   if (exitCodeOf(checks) !== 0) return 'doctor could not find out whether a nightly run would work: see ?.';
   const doubt = doubtOf(checks);
   return doubt ? `No check found a reason for a nightly run to fail, but ${doubt}.` : 'A nightly run would work.';

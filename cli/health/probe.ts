@@ -7,13 +7,14 @@ import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { ended as endOf } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, printableLine } from '../support/text.ts';
+import { printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
 import { type Call, callSchema, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
@@ -109,13 +110,15 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
   return `  ${printableLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
 }
 
+const TONES = { 'as assumed': 'good', otherwise: 'bad', 'not seen': 'idle' } as const;
+
 /** One line per point, with the setting to change if a run fails. */
 function linesOf(points: Points): string[] {
-  const { red, green, dim } = colorsFor(process.stdout);
-  const signs = { 'as assumed': green('✓'), otherwise: red('✗'), 'not seen': dim('-') };
+  const paint = painterOf(process.stdout);
   const widest = Math.max(...points.map(({ id }) => id.length));
   return points.map(({ id, verdict, what, setting }) => {
     const advice = setting === null ? '' : ` Setting: ${setting}.`;
-    return `${signs[verdict]} ${id.padEnd(widest)}  ${verdict}: ${printableLine(what)}${advice}`;
+    const tone = TONES[verdict];
+    return `${paint(tone)(SIGNS[tone])} ${id.padEnd(widest)}  ${verdict}: ${printableLine(what)}${advice}`;
   });
 }

@@ -42,7 +42,7 @@ test('each step is one line with its time and result, behind the lines that it p
   );
   expect(first).toBe(7);
   await expect(screen.step('Second', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(text().replace(/\d+\.\d s/g, 'N s')).toBe('  within\n✓ First N s gave 7\n✗ Second N s\n');
+  expect(text().replace(/\d+\.\d s/g, 'N s')).toBe('  within\n✓ First N s gave 7\n✕ Second N s\n');
 });
 
 test('the summary shows every run, each warning once, the first lines of a file, and where readers start', () => {

@@ -134,7 +134,7 @@ test('a finding is printed as one line, with its advice below', () => {
   const bad: Checked = { ...CHECKED, verdict: 'broken', found: 'a-name is gone', advice: 'Do:\nthis.' };
 
   expect(textOf(CHECKED, {})).toBe('✓ versioning: Are there versions? Versioning is Enabled.');
-  expect(textOf(bad, {})).toBe('✗ versioning: Are there versions? a-name is gone.\n    -> Do: this.');
+  expect(textOf(bad, {})).toBe('✕ versioning: Are there versions? a-name is gone.\n    -> Do: this.');
   expect(textOf({ ...CHECKED, verdict: 'unknown', found: 'no right' }, {})).toMatch(/^\? .*\? No right\.$/);
   expect(textOf({ ...CHECKED, verdict: 'warning' }, { isTTY: true })).toMatch(/! versioning/);
 });

@@ -102,7 +102,7 @@ test('if an entity is not deployed yet, advises a deployment and checks the file
   expect(code).toBe(2);
   const advice = `AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test`;
   expect(stdout).toMatch(
-    /^✗ configuration: .*: deploy this release\. Until then, the configuration file is checked here\.$/m,
+    /^✕ configuration: .*: deploy this release\. Until then, the configuration file is checked here\.$/m,
   );
   expect(stdout).toContain(`checked here.\n    -> ${advice}\n`);
   expect(stdout).toMatch(/^\? service: .* missing: a grant\.$/m);

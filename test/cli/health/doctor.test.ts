@@ -109,8 +109,8 @@ describe('checks', () => {
       checkedAs('d', broken('D.', 'Do d.', 3)),
       checkedAs('e', holds('E.')),
     ];
-    const worst = ['✗ d: Is it? D.\n    -> Do d.', '? c: Is it? C.', '! b: Is it? B.\n    -> Do b.'];
-    const end = 'A nightly run would fail: see ✗ (1).';
+    const worst = ['✕ d: Is it? D.\n    -> Do d.', '? c: Is it? C.', '! b: Is it? B.\n    -> Do b.'];
+    const end = 'A nightly run would fail: see ✕ (1).';
 
     expect(linesOf(checks)).toEqual([...worst, '✓ 2 checks passed; to see them, add --all.', end]);
     expect(linesOf(checks, {}, true)).toEqual([...worst, '✓ a: Is it? A.', '✓ e: Is it? E.', end]);
@@ -141,9 +141,9 @@ describe('checks', () => {
     );
 
     const unseen = 'No check found a reason for a nightly run to fail, but some nights may not start: see rules.';
-    expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✗ (1).', unseen, unseen]);
+    expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✕ (1).', unseen, unseen]);
     const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
-    expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✗ (2).');
+    expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✕ (2).');
   });
 
   it('print the same advice once', () => {

@@ -77,9 +77,9 @@ test('prints a line for each call, a table of all points, and no value', async (
     '✓ export-id-field     as assumed: The answer has a UUID.',
     '✓ status-record       as assumed: The answer has a status.',
     '✓ status-words        as assumed: PROCESSED.',
-    '✗ file-host           otherwise: Files come from files.crm.example, which is not listed. Setting: crm.fileHosts.',
-    '- file-format         not seen: The probe ended before this point.',
-    '- header-texts        not seen: The probe ended before this point.',
+    '✕ file-host           otherwise: Files come from files.crm.example, which is not listed. Setting: crm.fileHosts.',
+    '· file-format         not seen: The probe ended before this point.',
+    '· header-texts        not seen: The probe ended before this point.',
   ]);
   expect(code).toBe(1);
   expect(stdout + stderr).not.toContain(CANARY);
@@ -269,5 +269,5 @@ test('makes one call if the CRM refuses it', async () => {
 
   expect(code).toBe(1);
   expect(asked).toEqual(['/api/v1/leads/fields']);
-  expect(stdout).toContain('✗ token-presentation  otherwise: The CRM asks for the scheme DPoP.');
+  expect(stdout).toContain('✕ token-presentation  otherwise: The CRM asks for the scheme DPoP.');
 });

@@ -68,7 +68,7 @@ test('doctor reports a template of another release first, and still checks the s
 
   const { stdout } = await cli('doctor', '--all');
 
-  expect(stdout).toMatch(/^✗ configuration: .*\? ConfigInvalid: The template of the stack .*✓ stack: /s);
+  expect(stdout).toMatch(/^✕ configuration: .*\? ConfigInvalid: The template of the stack .*✓ stack: /s);
 });
 
 test('without the right to read the template, resume and doctor say so, and list works', async () => {
