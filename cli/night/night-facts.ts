@@ -70,7 +70,18 @@ export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted):
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
   const deployedAt = target.stackCreatedAt;
+  clockWarning({ newest, attempts, now }).forEach(warn);
   return { ...wanted, deployedAt, recorded, newest, rules, published, attempts, endedWell };
+}
+
+/** Allowance for the difference between two clocks, which is usually seconds. */
+const CLOCK_MS = 5 * 60_000;
+
+function clockWarning({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>): string[] {
+  const starts = [...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt);
+  const last = starts.sort().at(-1) ?? '';
+  if (!(Date.parse(last) > now.getTime() + CLOCK_MS)) return [];
+  return [`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`];
 }
 
 /** The exports that failed or are in progress. */

@@ -71,21 +71,10 @@ async function statusOf(target: Target, place: TargetOptions, date: string | und
     grantOf(target, warn, now),
     raisedAlarms(target, warn),
   ]);
-  clockWarning(facts).forEach(warn);
   const judged = judge(facts, place, date);
   const dead =
     judged.ok && grant?.trouble ? { ok: false, headline: `${judged.headline}; the grant cannot be used` } : {};
   return { deployment, ...judged, ...dead, alarms, grant, warnings };
-}
-
-/** Allowance for the difference between two clocks, which is usually seconds. */
-const CLOCK_MS = 5 * 60_000;
-
-function clockWarning({ newest, attempts, now }: Facts): string[] {
-  const starts = [...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt);
-  const last = starts.sort().at(-1) ?? '';
-  if (!(Date.parse(last) > now.getTime() + CLOCK_MS)) return [];
-  return [`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`];
 }
 
 type Judged = Pick<Status, 'madeAt' | 'ok' | 'headline' | 'entities' | 'nextStart' | 'night'>;

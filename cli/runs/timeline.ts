@@ -145,9 +145,10 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
     const ready = after?.outcome === 'READY' ? ': the export is ready' : '';
     return `Status: ${manyText(visits, 'check')} over ${durationText(seconds)}${ready}`;
   },
-  download: ({ after, visits, workSeconds }) => {
+  download: ({ after, visits, workSeconds }, { error }) => {
     const invocations = manyText(visits, 'invocation');
     if (!after?.file) {
+      if (error === 'FileRejected') return `What came was rejected, in ${invocations}`;
       const why = after?.outcome === 'NOT_READY' ? ': it was not there yet' : '';
       return `The file could not be fetched in ${invocations}${why}`;
     }

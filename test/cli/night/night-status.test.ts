@@ -255,9 +255,9 @@ describe('after a complete night', () => {
     vi.setSystemTime('2026-11-19T07:00:00Z');
     const { cli } = await deployed(published, ...parts);
 
-    expect((await cli('status')).stdout).toContain(
-      '! The clock of this machine is behind: here it is 2026-11-19T07:00',
-    );
+    const warning = 'The clock of this machine is behind: here it is 2026-11-19T07:00';
+    expect((await cli('status')).stdout).toContain(`! ${warning}`);
+    expect((await cli('report', '-o', '-')).stdout).toContain(`<p class="warning">${warning}`);
   });
 });
 

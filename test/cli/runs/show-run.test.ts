@@ -169,6 +169,18 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     /: the export is ready\.$/,
   ],
   [
+    'that the file came, if the run rejected it',
+    'download',
+    {
+      ...{ status: 'FAILED', output: '', error: 'FileRejected', cause: 'What came is not the export.' },
+      entered: [
+        ['DownloadFile', at('01:00:50'), ready],
+        ['RunFailed', at('01:00:54'), ready],
+      ],
+    },
+    /^What came was rejected, in 1 invocation\.$/,
+  ],
+  [
     'a nightly run that a person started again',
     'begin',
     { entered: [['CreateExport', at('01:00:00'), { ...begun, input: { ...input, date: '2026-11-20' }, run: null }]] },
