@@ -245,7 +245,7 @@ describe('a final error', () => {
   });
 });
 
-test('stops waiting for an abort that never answers before the invocation ends', async () => {
+test('stops waiting for an abort that never answers', async () => {
   const file = servers.origin.file({ size: SIZE });
   const silent: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? 'stall' : undefined);
   servers.store.settings.faults = atThirdPart(TROUBLE.accessDenied, silent);
