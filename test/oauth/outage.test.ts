@@ -46,8 +46,8 @@ async function outage(seconds: number, every = 15, world = new Simulation().stor
 
 describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (rotation: %s)', (rotation) => {
   test.each([
-    ['40 minutes', 40 * MINUTE, 15],
-    ['6 hours', 6 * HOUR, 120],
+    ['40 minutes', 40 * MINUTE, 30],
+    ['6 hours', 6 * HOUR, 300],
     ['3 days', 72 * HOUR, 1200],
   ])('for %s does not end the grant, and all runs are served after it recovers', async (_, length, every) => {
     const world = new Simulation().stored(-1);
@@ -85,8 +85,8 @@ test('an outage of 20 seconds delays runs by less than 90 seconds', async () => 
 });
 
 test('counts TokenEndpointUnanswered after four hours without an answer, but not after three', async () => {
-  const before = await outage(3 * HOUR, 60);
-  const { world } = await outage(4.2 * HOUR, 60);
+  const before = await outage(3 * HOUR, 300);
+  const { world } = await outage(4.2 * HOUR, 300);
 
   expect(before.world.counted).toEqual(['TokenRefreshes']);
   expect(world.counted).toContain('TokenEndpointUnanswered');

@@ -16,7 +16,9 @@ describe.each([
     return world;
   }
 
-  test.each([50, 1000])('%i clients on an expired token cost one call, one version and two writes', async (count) => {
+  // A thousand take seconds, for each server in the same way.
+  const counts = rotation === 'strict' ? [50, 1000] : [50];
+  test.each(counts)('%i clients on an expired token cost one call, one version and two writes', async (count) => {
     const world = expired();
 
     await world.serves(count, 1);

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
 import { chunksText, validateUpdates } from '../../../core/batch/validate-updates.ts';
 import type { UpdateReader } from '../../../core/updates/read-updates.ts';
+import { runs } from '../../support/runs.ts';
 import { idOf } from '../updates/support/lines.ts';
 
 /** Records on every `gap`-th line, 10 bytes each, then `tail` lines without a record. */
@@ -51,7 +52,7 @@ test('puts every line in exactly one of at most 1,000 chunks, for any number of 
       expect(cut.chunks.length).toBeLessThanOrEqual(1000);
       for (const chunk of cut.chunks.slice(0, -1)) expect(chunk.records).toBeGreaterThanOrEqual(100);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(200) },
   );
 });
 

@@ -43,7 +43,7 @@ test.each<[UpdateFormat, string, string, string]>([
   '%s: reports the first line that is not UTF-8, even within a long cell, and ends there',
   async (format, before, start, next) => {
     // The next record is read in another block.
-    const after = `${'\n'.repeat(200_000)}${next}\n`;
+    const after = `${'\n'.repeat(70_000)}${next}\n`;
     const file = Buffer.concat([Buffer.from(before + start), Buffer.from([0xf9, 0xec]), Buffer.from(`"\n${after}`)]);
 
     const entries = await entriesOf(format, file);
@@ -57,7 +57,7 @@ test.each<[UpdateFormat, string, string]>([
   ['jsonl', `${good}{"id":"${idOf(2)}","notes":"`, '"}\n'],
   ['csv', `id,notes\n${idOf(1)},x\n${idOf(2)},"a`, '"\n'],
 ])('%s: reports the first line with a NUL character, wherever it is in the file', async (format, before, after) => {
-  const start = before.replace(/\n/, `\n${'\n'.repeat(100_000)}`);
+  const start = before.replace(/\n/, `\n${'\n'.repeat(70_000)}`);
   for (const text of [before, start]) {
     const line = text.split('\n').length;
     const problem = { line, field: null, sentence: 'has a NUL character: save the file as UTF-8' };
