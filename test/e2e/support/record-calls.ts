@@ -1,6 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 
 /**
@@ -98,6 +99,10 @@ function note(request: ClientRequest, status: number): void {
 }
 
 if (functionName) {
+  delete process.env.NODE_COMPILE_CACHE;
+  delete process.env.NODE_COMPILE_CACHE_PORTABLE;
+  // Processes are killed, so none would write its compiled code at its end.
+  setTimeout(flushCompileCache, 2_000).unref();
   subscribe('http.client.request.created', (message) => {
     const { request } = message as { request: ClientRequest };
     if (request.path === '/' && isOurs(request)) keepBody(request);

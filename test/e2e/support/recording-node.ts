@@ -3,9 +3,25 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ALL_FUNCTIONS } from '../../../core/step/steps.ts';
+import { COMPILE_CACHE } from '../../../local/compile-cache.ts';
 
 /** The folder in which this test run records the functions' calls, the same for all files. */
 const CALLS_DIR = process.env.RECORDED_CALLS ?? join(import.meta.dirname, '../../../.cache/calls', String(process.pid));
+/** The compiled code of each function, in a folder of its name. */
+const COMPILED = join(COMPILE_CACHE, 'functions');
+
+/**
+ * The script of that `node`. MiniStack starts it with DIRECTORY-FUNCTION-RANDOM/_worker.js. Node keeps compiled code by
+ * the path from its cache, so a link beside the code makes all processes of a function find the same.
+ */
+const script = (recorder: string) => `#!/bin/sh
+dir=\${1%/*}
+name=\${dir%-*}
+ln -s '${COMPILED}/'"\${name##*-}" "$dir/compiled" 2>/dev/null
+export NODE_COMPILE_CACHE="$dir/compiled" NODE_COMPILE_CACHE_PORTABLE=1
+exec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"
+`;
 
 /**
  * Creates a directory with a `node` that loads record-calls.ts before a function's code. So the functions' variables,
@@ -15,11 +31,12 @@ export async function recordingNode(): Promise<string> {
   await forgetEarlierRuns();
   const dir = join(CALLS_DIR, randomUUID());
   await mkdir(dir, { recursive: true });
+  for (const name of ALL_FUNCTIONS) await mkdir(join(COMPILED, name), { recursive: true });
   const source = await readFile(join(import.meta.dirname, 'record-calls.ts'), 'utf8');
   const recorder = join(dir, 'record-calls.mjs');
   await writeFile(recorder, stripTypeScriptTypes(source));
   const node = join(dir, 'node');
-  await writeFile(node, `#!/bin/sh\nexec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"\n`);
+  await writeFile(node, script(recorder));
   await chmod(node, 0o755);
   return dir;
 }
