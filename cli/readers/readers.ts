@@ -167,13 +167,18 @@ async function tagDerived(target: Place, deployment: Sharing, warn: Warn): Promi
   const objects = all.filter(({ entity, kind }) => shared.includes(entity) && kind !== 'copy');
   const found = await eachOf(objects, async (object) => {
     const { entity, then, key } = object;
-    const value = tableValue(entity, settingsDigest(deployment.entities[entity]));
-    const exists = await tag(bucket, keysOf(object), then === 'keep' ? value : NOT_PUBLISHED);
-    if (!exists) warn(`${key} is gone: it is not tagged.`);
-    else if (then !== 'keep') warn(`${key} is not tagged: it was written under other column settings.`);
-    return exists ? [object] : [];
+    const digest = settingsDigest(deployment.entities[entity]);
+    const isTagged = then === 'keep' && (await tag(bucket, keysOf(object), tableValue(entity, digest)));
+    // A run that began under other settings may have replaced the object after it was listed.
+    if (isTagged && (await bucket.head(key))?.metadata.settings === digest) return [object];
+    if (await tag(bucket, keysOf(object), NOT_PUBLISHED)) {
+      warn(`${key} is not tagged: it was written under other column settings.`);
+      return ['refused' as const];
+    }
+    warn(`${key} is gone: it is not tagged.`);
+    return [];
   });
-  const tagged = found.flat().filter(({ then }) => then === 'keep');
+  const tagged = found.flat().filter((object) => object !== 'refused');
   return { tagged: countsText(tagged), refused: found.flat().length - tagged.length };
 }
 

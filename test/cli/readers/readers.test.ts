@@ -286,6 +286,22 @@ test.each([
   expect(tagged).toHaveLength(2);
 });
 
+test('--tag removes the tag of a table that a run of earlier settings replaced meanwhile', async () => {
+  const key = 'tables/entity=leads/date=2026-11-20/leads.parquet';
+  const digest = settingsDigest(deployment({ entities: { leads: { tables: {} } } }).entities.leads);
+  const values: (string | undefined)[] = [];
+  const { cli, objects, metadata } = await sharing([ACCOUNT], ({ body }) => {
+    values.push(/<Value>(.*)<\/Value>/.exec(body.toString())?.[1]);
+    metadata.set(key, { settings: '0'.repeat(16) });
+    return xml('');
+  });
+  objects.set(key, Buffer.from('PAR1'));
+  metadata.set(key, { settings: digest });
+
+  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: 'Nothing tagged, 1 not.\n' });
+  expect(values).toEqual([tableValue('leads', digest), 'false']);
+});
+
 test('--tag does not count a table that is gone', async () => {
   const { cli, objects } = await sharing([ACCOUNT], refused('NoSuchKey', 'no', { status: 404 }));
   objects.set('tables/entity=leads/date=2026-11-20/leads.parquet', Buffer.from('PAR1'));
