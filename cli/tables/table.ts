@@ -3,7 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
-import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
+import { notConfiguredText, whyNoTable } from '../../core/table/table-run.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
 import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
 import { startRun } from '../runs/executions.ts';

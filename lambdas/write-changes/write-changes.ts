@@ -11,7 +11,7 @@ import type { UploadBucket } from '../../core/storage/upload.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
-import { tableRunOf } from '../../core/table/table-input.ts';
+import { tableRunOf } from '../../core/table/table-run.ts';
 import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {

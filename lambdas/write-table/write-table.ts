@@ -23,9 +23,8 @@ import { tableMetadata, tableOfRun } from '../../core/table/standing-table.ts';
 import { type Covered, NOTHING } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
-import { parseTableInput, tableRunOf } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
-import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
+import { notConfiguredText, parseTableInput, tableRunOf, whyNoTable } from '../../core/table/table-run.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 
 export interface WriteTableDeps extends Invocation {

@@ -4,7 +4,7 @@ import { ENTITIES } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import { isOfRule, parseInput } from '../../../core/export/input.ts';
 import { parseReleaseInput } from '../../../core/export/release.ts';
-import { parseTableInput } from '../../../core/table/table-input.ts';
+import { parseTableInput } from '../../../core/table/table-run.ts';
 import { CANARY } from '../../support/builders.ts';
 
 /** The error that refuses an input. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TableError } from '../../../core/table/table-error.ts';
-import { readHashKey } from '../../../lambdas/write-table/hash-key.ts';
+import { readHashKey } from '../../../lambdas/write-table/handler.ts';
 import { failureOf } from '../../support/failures.ts';
 import { secretsManager } from '../../support/secrets-manager.ts';
 
