@@ -15,7 +15,6 @@ interface StartOptions extends FollowCommandOptions {
   all?: boolean;
   date?: string;
   sameData?: boolean;
-  acceptSchema?: boolean;
   wait?: boolean;
 }
 
@@ -61,9 +60,9 @@ function runsOf(started: Execution[]) {
 }
 
 async function startNext(target: Target, entity: Entity, started: Execution[], options: StartOptions) {
-  const { date, acceptSchema, json } = options;
+  const { date, json } = options;
   try {
-    const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
+    const input = { ...(date && { date }) };
     return await startNamed(target, entity, input, options);
   } catch (error) {
     if (started.length === 0) throw error;
