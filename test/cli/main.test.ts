@@ -29,6 +29,11 @@ const wrong: [string, string[], RegExp][] = [
     ['authorize', ...local, '--port', '8400', '--redirect-uri', 'http://localhost:8400/x'],
     /'--redirect-uri <uri>' cannot be used with option '--port <number>'/,
   ],
+  [
+    'all deployments and one',
+    ['status', '--all-deployments', ...local],
+    /'--all-deployments' cannot be used with option/,
+  ],
   ['an invalid port', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
   [
     'a deployment without a configuration',

@@ -125,13 +125,6 @@ test('exits with 3 if the account has no deployment', async () => {
   );
 });
 
-test('refuses --all-deployments together with --deployment', async () => {
-  const { code, stderr } = await runCli('status', '--all-deployments', '--deployment', 'prod');
-
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/'--all-deployments' cannot be used with option/);
-});
-
 test('--call-timeout limits the calls for one deployment too', async () => {
   const cloud = await aws(...fleet([{ name: 'silent', published: all(NIGHT), trouble: 'silent' }]));
 

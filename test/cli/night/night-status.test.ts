@@ -14,7 +14,6 @@ import { LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, OUTPUTS } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
-import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
 clockAt(`${NIGHT}T07:00:00Z`);
@@ -160,15 +159,6 @@ test.each([
   const status: Status = JSON.parse(stdout);
   expect({ code, ok: status.ok, [part]: status[part] }).toEqual({ code: 0, ok: true, [part]: null });
   expect(status.warnings).toEqual([expect.stringMatching(warning)]);
-});
-
-test('reports a stack that does not exist in one sentence', async () => {
-  const { endpoint } = await aws({ DescribeStacks: refused('ValidationError', 'Stack s does not exist') });
-
-  const { code, stderr } = await runCli('status', '--deployment', 'test', '--endpoint-url', endpoint);
-
-  expect(code).toBe(3);
-  expect(stderr).toMatch(/^There is no stack crm-export-test here: .*\n$/);
 });
 
 describe('--date', () => {

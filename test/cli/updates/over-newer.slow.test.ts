@@ -83,11 +83,3 @@ test('if Step Functions has forgotten the batch, no line is sent, because later 
   expect(stderr).toContain(`Step Functions no longer has the execution of ${first}`);
   expect(sent()).toBeUndefined();
 });
-
-test('--over-newer is refused without --resume', async () => {
-  const { cli } = await updatingCloud();
-
-  const { code, stderr } = await cli('update', await fileOf(jsonl(people(1))), '--over-newer');
-
-  expect([code, stderr]).toEqual([2, '--over-newer belongs to --resume.\n']);
-});

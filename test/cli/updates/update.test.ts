@@ -108,23 +108,24 @@ test('--dry-run shows the requests of three lines without values and ids, and do
 });
 
 const usage: [string, string[], RegExp][] = [
-  ['neither a file nor a batch', [], /^Name a file, or a batch with --resume\.$/],
-  ['a file and a batch', ['a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
-  ['a dry run as a document', ['a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
-  ['a rate of 0', ['a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
-  ['too large a number of failures', ['a.csv', '--stop-after-failures', '1001'], /a whole number from 1 to 1000/],
-  ['an invalid batch name', ['--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
+  ['neither a file nor a batch', ['update'], /^Name a file, or a batch with --resume\.$/],
+  ['a file and a batch', ['update', 'a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
+  ['a dry run as a document', ['update', 'a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
+  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
+  [
+    'too large a number of failures',
+    ['update', 'a.csv', '--stop-after-failures', '1001'],
+    /a whole number from 1 to 1000/,
+  ],
+  ['an invalid batch name', ['update', '--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
+  ['--over-newer without a batch', ['update', 'a.csv', '--over-newer'], /^--over-newer belongs to --resume\.$/],
+  ['--failed-to without a batch', ['update-status', '--failed-to', 'a.jsonl'], /^Name the batch for --failed-to\.$/],
 ];
 
 test.for(usage)('%s is a usage error', async ([, args, sentence]) => {
-  const { code, stderr } = await alone('update', ...args);
+  const { code, stderr } = await alone(...args);
   expect(code).toBe(2);
   expect(stderr.trimEnd()).toMatch(sentence);
-});
-
-test('update-status --failed-to needs the name of a batch', async () => {
-  const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
-  expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch for --failed-to.\n' });
 });
 
 test('without a terminal, updates of several customers need --yes', async () => {
