@@ -37,10 +37,18 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (rest.length > 0) yield { bytes: rest, from, tooLong: false };
 }
 
-/** The lines of one block as text, without line breaks and without a byte order mark. */
-export function linesIn({ bytes, from }: LineBlock): string[] {
-  const text = bytes.toString('utf8');
-  const lines = (from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Where the text of a block begins: programs that add a byte order mark to a file may add another. */
+export function textStart({ bytes, from }: LineBlock): number {
+  let at = 0;
+  while (from === 0 && bytes.subarray(at, at + 3).equals(BYTE_ORDER_MARK)) at += 3;
+  return at;
+}
+
+/** The lines of one block as text, without line breaks and without byte order marks. */
+export function linesIn(block: LineBlock): string[] {
+  const lines = block.bytes.toString('utf8', textStart(block)).split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }

@@ -2,7 +2,7 @@ import { finished } from 'node:stream/promises';
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { RunError } from '../errors.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
-import { type LineBlock, LONGEST_LINE } from './line-blocks.ts';
+import { type LineBlock, LONGEST_LINE, textStart } from './line-blocks.ts';
 import {
   createRecordCheck,
   isProblem,
@@ -57,7 +57,6 @@ class CsvReader {
   constructor(check: RecordCheck) {
     this.#check = check;
     this.#parser = parse({
-      bom: true,
       relax_column_count: true,
       record_delimiter: ['\n', '\r\n'],
       max_record_size: LONGEST_LINE,
@@ -75,10 +74,11 @@ class CsvReader {
     this.#parser.on('error', () => undefined);
   }
 
-  async read({ bytes, tooLong }: LineBlock): Promise<UpdateEntry[]> {
-    const error = await new Promise((resolve) => this.#parser.write(bytes, resolve));
+  async read(block: LineBlock): Promise<UpdateEntry[]> {
+    const text = block.bytes.subarray(textStart(block));
+    const error = await new Promise((resolve) => this.#parser.write(text, resolve));
     if (error) this.#failed(error);
-    else if (tooLong) this.#stop(TOO_LONG);
+    else if (block.tooLong) this.#stop(TOO_LONG);
     return this.#entries.splice(0);
   }
 

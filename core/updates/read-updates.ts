@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { jsonOrUndefined } from '../json.ts';
-import { type LineBlock, LONGEST_LINE, lineBlocks, lineCount } from './line-blocks.ts';
+import { type LineBlock, LONGEST_LINE, lineBlocks, lineCount, textStart } from './line-blocks.ts';
 import {
   hasId,
   type LineRules,
@@ -108,12 +108,12 @@ function unreadableIn({ bytes, tooLong }: LineBlock, before: number): UpdateBloc
 }
 
 const LF = 0x0a;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Reads the lines of a block, which begins at `first`. A blank line is not a record. */
-export function readJsonLines({ bytes, from, tooLong }: LineBlock, first: number, check: RecordCheck): UpdateEntry[] {
+export function readJsonLines(block: LineBlock, first: number, check: RecordCheck): UpdateEntry[] {
+  const { bytes, from, tooLong } = block;
   const entries: UpdateEntry[] = [];
-  let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+  let at = textStart(block);
   for (let line = first; at < bytes.length; line += 1) {
     const found = bytes.indexOf(LF, at);
     const end = found === -1 ? bytes.length : found;

@@ -53,6 +53,16 @@ test.each<[UpdateFormat, string, string, string]>([
   },
 );
 
+test.each<[UpdateFormat, string]>([
+  ['csv', `"id",notes\n${idOf(1)},x\n`],
+  ['jsonl', good],
+])('%s: reads a file after any number of byte order marks', async (format, text) => {
+  for (const marks of ['', '\uFEFF', '\uFEFF\uFEFF', '\uFEFF'.repeat(7)]) {
+    const record = { id: idOf(1), notes: 'x' };
+    expect(await entriesOf(format, marks + text)).toMatchObject([{ line: text.split('\n').length - 1, record }]);
+  }
+});
+
 test.each<[UpdateFormat, string, string]>([
   ['jsonl', `${good}{"id":"${idOf(2)}","notes":"`, '"}\n'],
   ['csv', `id,notes\n${idOf(1)},x\n${idOf(2)},"a`, '"\n'],
