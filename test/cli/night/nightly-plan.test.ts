@@ -91,15 +91,11 @@ test('prints one line for each entity, all for the same date', async () => {
   expect(new Set(lines.map(({ date }) => date)).size).toBe(1);
 });
 
-test('prints kind, request, starts and guards for a person', async () => {
-  const { code, stdout } = await plan({ entities: { leads: { filters } } }, 'leads', '--date', '2026-03-05');
+test('prints a start once if the local time is UTC', async () => {
+  const { stdout } = await plan({ entities: { leads: { filters } } }, 'leads', '--date', '2026-03-05');
 
-  expect(code).toBe(0);
-  expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n {2}POST \/leads\/exports\n {4}\{\n/);
-  expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
-  // The time appears once: local time is UTC here.
+  expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n/);
   expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
-  expect(stdout).toMatch(/\n {2}Checks\n {4}maxShrink: 0\.5\n/);
 });
 
 describe('with the deployed rules', () => {
@@ -108,13 +104,6 @@ describe('with the deployed rules', () => {
     const { endpoint } = await aws(...parts);
     return runCli('plan', 'leads', '--deployment', 'example', '--endpoint-url', endpoint);
   };
-
-  test('shows each start once, in local time and UTC, if the rule is on', async () => {
-    const { code, stdout, stderr } = await planned(rules({}, 'example'));
-
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.match(/^ {4}\S+ 00:30 Asia\/Jerusalem \(\S+ 2[12]:30 UTC\)$/gm)).toHaveLength(5);
-  });
 
   test.each([
     ['paused', rules({ paused: ['leads'] }, 'example'), 'resume leads'],

@@ -79,13 +79,9 @@ test('--dry-run lists published dates and runs under way, from any start, and st
   cloud.publish({ date: '2026-03-02' });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-04', '--same-data', '--dry-run'];
 
-  const [text, json] = await Promise.all([cloud.cli('backfill', ...args), cloud.cli('backfill', ...args, '--json')]);
+  const { stdout } = await cloud.cli('backfill', ...args, '--json');
 
-  expect(text).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^2026-03-01: to do\n.*\n4 dates: 1 published, 2 under way, 0 failed, 1 to do\n$/s),
-  });
-  expect(JSON.parse(json.stdout)).toMatchObject({
+  expect(JSON.parse(stdout)).toMatchObject({
     ok: true,
     entity: 'leads',
     dryRun: true,
