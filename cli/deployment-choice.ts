@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { CRM_EXPORT } from '../core/commands.ts';
 import { configurationFolder, deploymentNames, isLoopback } from '../core/config/configuration.ts';
 import { printErr } from './support/print.ts';
 
@@ -31,9 +32,11 @@ export function setDeployment(command: Command): void {
   const configured = deploymentNames();
   const chosen = chooseDeployment(endpoint, process.env, configured);
   if (!chosen) {
-    command.error(
-      `error: required option '--deployment <name>' not specified, nor CRM_EXPORT_DEPLOYMENT; ${configurationFolder()}/ has ${configured.join(', ')}`,
-    );
+    const own = configured.filter((each) => !NOT_DEPLOYED.includes(each)).join(', ');
+    const there = own
+      ? `${configurationFolder()}/ has ${own}`
+      : `to write the configuration of one: ${CRM_EXPORT} init`;
+    command.error(`error: name the deployment with --deployment or CRM_EXPORT_DEPLOYMENT; ${there}`);
   }
   printErr(`Deployment ${chosen.name} (${chosen.from}).`);
   command.setOptionValueWithSource('deployment', chosen.name, 'implied');

@@ -36,10 +36,10 @@ test('a chosen deployment is printed on standard error, and --deployment overrid
   expect((await runCli('list', '--deployment', 'other', ...place)).stderr).not.toContain('CRM_EXPORT_DEPLOYMENT');
 });
 
-test('without a deployment, the error lists the deployments that exist', async () => {
+test('without a deployment, the error names the ways to name one, and init if there is none', async () => {
   const { code, stderr } = await runCli('list');
   expect(code).toBe(2);
-  expect(stderr).toMatch(/required option '--deployment <name>' not specified.*CRM_EXPORT_DEPLOYMENT.*example, local/);
+  expect(stderr).toMatch(/with --deployment or CRM_EXPORT_DEPLOYMENT; to write the configuration of one: \S.* init\n/);
 });
 
 test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
