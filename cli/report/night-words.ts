@@ -51,8 +51,9 @@ function firstNight(rows: EntityNights[], exported: Entity[], known: boolean): O
   if (!known) return { tone: 'open', text: NOTHING_YET };
   const first = next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC`;
   const isAll = rows.every(({ entity, rule }) => rule === 'off' || exported.includes(entity));
+  const tone = exported.length === 0 || rows.some(({ last }) => isOpen(last)) ? 'open' : 'good';
   return {
-    tone: 'open',
+    tone,
     text: `${first}; exported so far: ${isAll ? 'all entities' : exported.join(', ') || 'nothing'}`,
   };
 }

@@ -180,6 +180,7 @@ test('reports no incomplete night before the first night', () => {
   expect(headline({ ...young, published: month.published })).toBe(
     'First night at 01:00 UTC; exported so far: all entities',
   );
+  expect(pageOf(young).querySelector('h1')?.className).toBe('good');
   expect(pageOf(young).querySelector('h2')?.textContent).toBe('So far');
   expect(headlineOf(nightsOf(young)).notes.join()).not.toContain('complete');
   expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
