@@ -198,10 +198,10 @@ const DOT = '.'.charCodeAt(0);
 /** Bytes that may begin a note after a name. */
 const NOTES = Buffer.from('([{</|*?:=');
 /**
- * More than the sum of other weights in a usual cell: the weight of a byte that may begin a note. A dot, and a byte that
- * only decoding can fold, weigh one more.
+ * More than the sum of other weights in a usual cell: the weight of a dot, of a byte that may begin a note, and of a byte
+ * that is folded together with others.
  */
-export const UNSURE = 1 << 20;
+export const UNSURE = 1 << 21;
 export const MASK = 0xffff;
 const LAST_OF_ASCII = 0x7f;
 /** A path has at most 80 characters. */
@@ -211,6 +211,18 @@ export const NAMED = 2;
 export const EMPTY = 1;
 /** A cell that may name a column counts twice, an empty one once: a header has at least as many points as cells. */
 export const POINTS = NAMED | EMPTY;
+/** The weight of a byte of a folded text. Bytes that may begin a note have none. */
+const weightOf = (byte: number) => (NOTES.includes(byte) ? 0 : Math.imul(byte + 1, 0x9e3779b1) >>> 16);
+/** By its code, 1 + the weight of a folded character outside ASCII, once it is computed; -1 if only decoding shows it. */
+const WEIGHTS = new Int32Array(1 << 16);
+/** What is folded with the characters beside it: marks, Korean syllables, the sigma, surrogates. A dot separates parts. */
+const TOGETHER = /[.\p{M}\p{Cs}\u1100-\u11ff\uac00-\ud7ff\u03c3]/u;
+/** The first bytes of characters of two, three and four bytes in UTF-8. */
+const FIRST_OF_TWO = 0xc2;
+const FIRST_OF_THREE = 0xe0;
+const FIRST_OF_FOUR = 0xf0;
+/** The first code that takes three bytes. */
+const SHORTEST_OF_THREE = 0x800;
 /** Encodes texts of a sheet. A text that does not fit may name any column. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
@@ -230,13 +242,12 @@ export class NameFilter {
   /** @param notes a name may be followed by a note */
   constructor(decoder: Decoder, named: readonly string[], notes: boolean) {
     this.#decoder = decoder;
-    const weightOf = (byte: number) => Math.imul(byte + 1, 0x9e3779b1) >>> 16;
     for (let byte = 0; byte < 256; byte += 1) {
       const letter = folded(String.fromCharCode(byte)).charCodeAt(0);
       if (byte < 0x80) this.weights[byte] = letter > 0 ? weightOf(letter) : 0;
-      else this.weights[byte] = this.#isHebrew(byte) ? weightOf(byte) : UNSURE + 1;
+      else this.weights[byte] = this.#isHebrew(byte) ? weightOf(byte) : UNSURE;
     }
-    this.weights[DOT] = UNSURE + 1;
+    this.weights[DOT] = UNSURE;
     if (notes) for (const byte of NOTES) this.weights[byte] = UNSURE;
     this.known[0] = EMPTY;
     for (const text of named) this.#add(text);
@@ -244,22 +255,43 @@ export class NameFilter {
 
   /** What a cell may name, by its bytes. */
   bitsOf(bytes: Uint8Array, from: number, to: number): number {
+    const { weights } = this;
     let total = 0;
     let bits = 0;
     let parts = 0;
     for (let at = from; at < to; at += 1) {
       const byte = bytes[at] as number;
-      const weight = this.weights[byte] as number;
+      const weight = weights[byte] as number;
       if (weight < UNSURE) total = (total + weight) | 0;
-      else if (byte > LAST_OF_ASCII) return NAMED;
-      else if (parts < MOST_PARTS) {
+      else if (byte > LAST_OF_ASCII) {
+        const other = this.#weightAt(bytes, at, to);
+        if (other === -1) return NAMED;
+        total = (total + other - 1) | 0;
+        at += byte < FIRST_OF_THREE ? 1 : 2;
+      } else if (parts < MOST_PARTS) {
         bits |= this.#bitsOfRuns(parts, total);
         parts += 1;
         this.#sums[parts] = total;
       }
     }
-    if (parts > 0) bits |= this.#bitsOfRuns(parts, total);
-    return bits | this.#bitsOfSum(total);
+    return bits | this.#bitsOfRuns(parts, total) | this.#bitsOfSum(total);
+  }
+
+  /** The entry of `WEIGHTS` for a character of two or three bytes; -1 for any other bytes. */
+  #weightAt(bytes: Uint8Array, at: number, to: number): number {
+    const first = bytes[at] as number;
+    const isLong = first >= FIRST_OF_THREE;
+    if (this.#decoder !== 'utf-8' || first < FIRST_OF_TWO || first >= FIRST_OF_FOUR || at + (isLong ? 2 : 1) >= to)
+      return -1;
+    const second = bytes[at + 1] as number;
+    if (second >> 6 !== 2) return -1;
+    let code = ((first & 31) << 6) | (second & 63);
+    if (isLong) {
+      const third = bytes[at + 2] as number;
+      code = ((code << 6) | (third & 63)) & (WEIGHTS.length - 1);
+      if (third >> 6 !== 2 || code < SHORTEST_OF_THREE) return -1;
+    }
+    return (WEIGHTS[code] as number) || weigh(code);
   }
 
   countsOf(texts: readonly string[]): CellCounts {
@@ -279,8 +311,10 @@ export class NameFilter {
 
   /** What the last part of a path may name, also together with parts before it. */
   #bitsOfRuns(parts: number, total: number): number {
+    const { known } = this;
+    const sums = this.#sums;
     let bits = 0;
-    for (let part = 0; part <= parts; part += 1) bits |= this.#bitsOfSum(total - (this.#sums[part] as number));
+    for (let part = 0; part <= parts; part += 1) bits |= known[(total - (sums[part] as number)) & MASK] as number;
     return bits & ~EMPTY;
   }
 
@@ -288,7 +322,7 @@ export class NameFilter {
     const letters = folded(text);
     if (letters === '') return;
     const bytes = this.#decoder === 'windows-1255' ? windows1255(letters) : Buffer.from(letters);
-    const sum = bytes.reduce((total, byte) => total + ((this.weights[byte] as number) % UNSURE), 0);
+    const sum = bytes.reduce((total, byte) => total + weightOf(byte), 0);
     this.known[sum & MASK] = (this.known[sum & MASK] as number) | NAMED;
   }
 
@@ -297,6 +331,16 @@ export class NameFilter {
     if (this.#decoder === 'utf-8') return byte === 0xd7 || (byte >= 0x90 && byte <= 0xaa);
     return this.#decoder === 'windows-1255' && byte >= 0xe0 && byte <= 0xfa;
   }
+}
+
+function weigh(code: number): number {
+  const character = String.fromCharCode(code);
+  const text = folded(character);
+  const weight = TOGETHER.test(character.normalize('NFKC') + text)
+    ? -1
+    : 1 + Buffer.from(text).reduce((total, byte) => total + weightOf(byte), 0);
+  WEIGHTS[code] = weight;
+  return weight;
 }
 
 /** Encodes Hebrew letters and ASCII. Cells with other characters are decoded in any case. */

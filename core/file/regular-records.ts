@@ -23,12 +23,11 @@ export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 const PLAIN = new Int32Array(256);
 const QUOTED = new Int32Array(256);
 const KNOWN = new Uint8Array(MASK + 1);
-/** Whose tables these are. */
+/** Whose tables these are, and its filter. */
 let loaded: RegularRecords | undefined;
+let filter: NameFilter;
 /** The sum of the weights of the current cell. */
 let sum = 0;
-/** The last record has a cell that may name a column, but whose sum does not tell it. */
-let unsure = false;
 
 /** The sum of a longer cell could be too large. */
 const LONGEST_SUMMED = 1000;
@@ -68,8 +67,7 @@ export class RegularRecords {
     let from = start;
     this.records = 0;
     while (from < end && !mayBeginError(block, from)) {
-      let to = endOf(block, from, end, width, false);
-      if (to === end && unsure) to = endOf(block, from, end, width, true);
+      const to = endOf(block, from, end, width);
       const kind = to === end ? 0 : breakAt(block, to, end, breaksAtCr);
       if (kind === 0) break;
       this.lineBreaks |= kind;
@@ -86,6 +84,7 @@ export class RegularRecords {
     PLAIN.set(names.weights);
     QUOTED.set(names.weights);
     KNOWN.set(names.known);
+    filter = names;
     QUOTED[QUOTE] = CLOSES;
     PLAIN[LF] = ENDS_LF;
     PLAIN[CR] = ENDS_CR;
@@ -94,38 +93,20 @@ export class RegularRecords {
   }
 }
 
-/**
- * @param looks at unsure cells. Without it, each of them may name a column, and `unsure` tells whether there is one
- * @returns the end of a record; the end of the block if the record is not regular
- */
-function endOf(block: Buffer, from: number, end: number, width: number, looks: boolean): number {
+/** @returns the end of a record; the end of the block if the record is not regular */
+function endOf(block: Buffer, from: number, end: number, width: number): number {
   let at = from - 1;
   let cells = 0;
   let points = 0;
-  unsure = false;
   do {
     const begin = at + 1;
     at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipPlain(block, begin);
     if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (KNOWN[sum & MASK] as number) & POINTS;
-    else {
-      points += looks ? pointsOf(block, begin, at) : NAMED;
-      unsure = true;
-    }
+    // A quarter of the cells may count as names without a look.
+    else points += 2 * (points + NAMED) <= width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
     cells += 1;
   } while (PLAIN[block[at] as number] === SEPARATES);
   return cells === width && points < cells ? at : end;
-}
-
-/** The points of a cell with unsure bytes: if they only begin notes, it may have as many as the text before any of them. */
-function pointsOf(block: Buffer, from: number, to: number): number {
-  if (to - from > LONGEST_SUMMED) return NAMED;
-  let total = 0;
-  for (let at = from; at < to; at += 1) {
-    const weight = QUOTED[block[at] as number] as number;
-    if (weight < UNSURE) total = (total + Math.max(0, weight)) | 0;
-    else if (weight > UNSURE || ((KNOWN[total & MASK] as number) & NAMED) > 0) return NAMED;
-  }
-  return (KNOWN[total & MASK] as number) & POINTS;
 }
 
 /** The kind of the line break that ends a record; 0 if it is not the usual one. */

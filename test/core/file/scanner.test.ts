@@ -3,9 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fieldIndex } from '../../../core/columns/header.ts';
 import { mayBeginError } from '../../../core/file/error-text.ts';
-import { LaterHeaders } from '../../../core/file/later-headers.ts';
+import { LaterHeaders, NAMED, NameFilter } from '../../../core/file/later-headers.ts';
 import { RegularRecords } from '../../../core/file/regular-records.ts';
 import { cellsOf, Scanner, type Separator } from '../../../core/file/scanner.ts';
+import { folded } from '../../../core/folded.ts';
 import { reading } from '../../support/reading.ts';
 import { referenceCsv } from '../../support/reference-csv.ts';
 import { runs } from '../../support/runs.ts';
@@ -277,5 +278,46 @@ test('counts regular records as it counts others, and reports each record that a
       expect(some.reported.filter(({ special }) => special)).toEqual(all.reported.filter(({ special }) => special));
     }),
     { numRuns: runs(1000) },
+  );
+});
+
+test.each([
+  ['decimals', '1.25,.5\n'],
+  ['web addresses', 'www.example.com,a.b@example.com\n'],
+  ['accents', 'Zürich,Łódź é.è\n'],
+  ['Arabic', 'شركة,محمد\n'],
+  ['currencies', '₪12.50,15 €\n'],
+])('only counts records of %s', (_, row) => {
+  expect(countsOf(`id,name\n${row.repeat(9)}`, true, []).reported).toHaveLength(1);
+});
+
+test('finds a name in a path with a wide dot', () => {
+  const bytes = Buffer.from('owner．secret');
+
+  expect(headers.filter.bitsOf(bytes, 0, bytes.length) & NAMED).toBe(NAMED);
+});
+
+test('passes over no cell that is another spelling of a name', () => {
+  const letter = fc.oneof(
+    fc.constantFrom(...'aéÉß(（:：ıİſΣσςﬁＡ℡²½ä\u0308\u0301\u00adאךﬠ״가ㄱガﾞй'),
+    fc.string({ unit: 'grapheme', maxLength: 2 }),
+  );
+  const name = fc.array(letter, { minLength: 1, maxLength: 6 }).map((letters) => letters.join(''));
+  const spellings = (text: string) => [
+    text,
+    text.toUpperCase(),
+    text.toLowerCase(),
+    text.normalize('NFD'),
+    text.normalize('NFKC'),
+  ];
+  fc.assert(
+    fc.property(name, (text) => {
+      const filter = new NameFilter('utf-8', [text], true);
+      for (const spelling of spellings(text).filter((other) => folded(other) === folded(text) && folded(text) !== '')) {
+        const bytes = Buffer.from(spelling.toWellFormed());
+        expect(filter.bitsOf(bytes, 0, bytes.length) & NAMED, spelling).toBe(NAMED);
+      }
+    }),
+    { numRuns: runs(500) },
   );
 });
