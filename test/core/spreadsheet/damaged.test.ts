@@ -26,7 +26,7 @@ const factsOf = async (source: ByteSource, limits = AMPLE) =>
 
 describe('a workbook', () => {
   test('that is cut off anywhere is refused', async () => {
-    for (let length = 0; length < WHOLE.length; length += 7) {
+    for (let length = 0; length < WHOLE.length; length += 29) {
       await expect(readWorkbook(WHOLE.subarray(0, length), COLUMNS)).rejects.toThrow(
         expect.objectContaining({ name: 'UnreadableFile' }),
       );
@@ -126,11 +126,8 @@ test('shared texts of any length can be read in any order', async () => {
   }
   const strings = await readSharedStrings(part(), 20_000_000);
 
-  for (let asked = 0; asked < 20_000; asked += 1) {
-    const number = (asked * 7919) % 200_000;
-    expect(strings.get(number) === textOf(number)).toBe(true);
-    expect(strings.get(asked) === textOf(asked)).toBe(true);
-  }
+  const asked = Array.from({ length: 20_000 }, (_, place) => [(place * 7919) % 200_000, place]).flat();
+  expect(asked.filter((number) => strings.get(number) !== textOf(number))).toEqual([]);
   expect(strings.get(199_999)).toBe(textOf(199_999));
 });
 
