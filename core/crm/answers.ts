@@ -271,7 +271,7 @@ export async function readAnswer(
 
 /** The media type of an answer, for messages. */
 export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
-  const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
+  const type = headers.get('content-type')?.match(/^[a-z]{1,127}\/[a-z+.-]{1,127}(?![a-z+.-])/i)?.[0];
   return type ? ` (${type})` : '';
 }
 

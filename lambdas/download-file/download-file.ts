@@ -194,9 +194,12 @@ function extensionOf(judged: Judgement): string {
   return judged.result === 'opaque' ? judged.format : 'csv';
 }
 
-/** `text/csv; charset=utf-8` without its parameters, in lower case; '' if it is not a media type. */
+/**
+ * `text/csv; charset=utf-8` without its parameters, in lower case; '' if it is not a media type, whose names have at
+ * most 127 characters (RFC 6838, 4.2).
+ */
 function mediaType(contentType: string): string {
-  return /^[a-z]+\/[a-z0-9.+-]+/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
+  return /^[a-z]{1,127}\/[a-z0-9.+-]{1,127}(?![a-z0-9.+-])/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
 }
 
 const NAMES: Record<TransferReason, RunErrorName> = {

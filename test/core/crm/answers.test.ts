@@ -202,6 +202,12 @@ test('does not quote an invalid content type', async () => {
   expect((await meaningFor(response, create)).error?.message).toBe('POST /leads/exports was answered 400.');
 });
 
+test('does not quote a content type that is too long for one', async () => {
+  const response = new Response(CANARY, { status: 400, headers: { 'content-type': `text/${'x'.repeat(8000)}` } });
+
+  expect((await meaningFor(response, create)).error?.message).toBe('POST /leads/exports was answered 400.');
+});
+
 test('describes an unexpected shape by its keys and wrong paths, never by its values', async () => {
   const call = { method: 'get', path: 'x/7', template: '/x/{id}' } as const;
 

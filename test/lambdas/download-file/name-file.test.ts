@@ -64,6 +64,11 @@ describe('rejects content that the first kilobyte proves wrong, under any name o
   });
 });
 
+test('stores no media type that is too long for one', () => {
+  const contentType = `text/${'x'.repeat(8000)}; charset=utf-8`;
+  expect(named('id,name\n1,a\n', { contentType })).toMatchObject({ contentType: 'application/octet-stream' });
+});
+
 describe('stores content that the first kilobyte does not prove wrong, under its real extension', () => {
   test.each<[string, string | Uint8Array, File, string]>([
     ['CSV with a wrong type and name', 'id,name\n1,a\n', { contentType: 'text/html' }, 'csv'],
