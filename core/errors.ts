@@ -79,7 +79,7 @@ export const ERRORS = {
     'File and table are published. Correct what is named here, and deploy if it is a setting. The feed of the next night includes these changes.',
   ),
   SchemaChanged: final(
-    'Ask the operator of the CRM about these columns. If the change is right, change columns in the configuration and deploy.',
+    'Ask the operator of the CRM about these columns. If the change is right, accept it once, or change columns or drift in the configuration and deploy.',
   ),
   StorageUnavailable: transient('Check the health of Amazon S3, then start the run again.'),
   StorageDenied: final(

@@ -50,6 +50,7 @@ export const NIGHT_COMMANDS = {
           '--same-data',
           'with a past date, even if the plan does not depend on it: the date gets the data of today',
         )
+        .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
         .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
         .option('--json', JSON_ALONE),
     examples: {
@@ -57,6 +58,7 @@ export const NIGHT_COMMANDS = {
       'start --all --deployment prod': 'the whole night, now',
       'start leads contacts --date 2026-11-20 --deployment prod --wait':
         'a past date, if the filters of these entities depend on the date',
+      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and the change is right',
     },
     action: async () => (await import('../runs/start-run.ts')).start,
   },

@@ -15,6 +15,7 @@ interface StartOptions extends FollowCommandOptions {
   all?: boolean;
   date?: string;
   sameData?: boolean;
+  acceptSchema?: boolean;
   wait?: boolean;
 }
 
@@ -60,9 +61,9 @@ function runsOf(started: Execution[]) {
 }
 
 async function startNext(target: Target, entity: Entity, started: Execution[], options: StartOptions) {
-  const { date, json } = options;
+  const { date, acceptSchema, json } = options;
   try {
-    const input = { ...(date && { date }) };
+    const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
     return await startNamed(target, entity, input, options);
   } catch (error) {
     if (started.length === 0) throw error;

@@ -1,4 +1,8 @@
 import * as z from 'zod/mini';
+import { CRM_EXPORT } from '../commands.ts';
+import type { DriftPolicy } from '../config/entity-settings.ts';
+import { RunError } from '../errors.ts';
+import type { ExportInput } from '../export/input.ts';
 import type { Drift, ExportRequest, Run, Since } from '../step/states.ts';
 import { isSafeName, quotedName } from '../suggestion.ts';
 
@@ -100,15 +104,36 @@ export function driftOf(changes: Changes, since: Since): Drift {
 /** The kinds of changes, in the order of the sentences. */
 const KINDS = ['removed', 'added', 'retyped'] as const;
 
-/** The warnings of a run about changed columns. @param since date of the export that the columns were compared with */
-export function changeWarnings(changes: Changes, since: string): string[] {
+/**
+ * The warnings of a run about changed columns.
+ * @param since date of the export that the columns were compared with
+ * @throws RunError `SchemaChanged` if the configuration stops runs at a change that no person has accepted
+ */
+export function judgeChanges(
+  changes: Changes,
+  since: string,
+  policy: DriftPolicy,
+  { entity, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'>,
+): { warnings: string[]; schemaChanges: number } {
+  const found = KINDS.filter((kind) => changes[kind].length > 0);
   const texts = changeTexts(changes, since);
-  return KINDS.filter((kind) => changes[kind].length > 0).map((kind) => texts[kind]);
+  const stopping = found.filter((kind) => policy[kind] === 'stop');
+  if (stopping.length > 0 && !acceptSchema) {
+    const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
+    const accept = `${CRM_EXPORT} start ${entity} --accept-schema`;
+    throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
+  }
+  const warned = found.filter((kind) => policy[kind] !== 'accept');
+  return {
+    warnings: warned.map((kind) => texts[kind]),
+    schemaChanges: warned.reduce((sum, kind) => sum + changes[kind].length, 0),
+  };
 }
 
 /** One sentence for each kind of change that the manifest names. */
 export function driftTexts(drift: Drift): string[] {
-  const named = changeWarnings(drift, drift.since.date);
+  const texts = changeTexts(drift, drift.since.date);
+  const named = KINDS.filter((kind) => drift[kind].length > 0).map((kind) => texts[kind]);
   return drift.unnamed > 0 ? [...named, `Further changes of columns that are not named: ${drift.unnamed}.`] : named;
 }
 

@@ -10,10 +10,9 @@ import type { Drift, Since } from '../step/states.ts';
 import { isSafeName, quotedName, quotedNames, suggestion } from '../suggestion.ts';
 import {
   changesBetween,
-  changeWarnings,
-  countChanges,
   driftOf,
   fieldsOf,
+  judgeChanges,
   type ListedField,
   withLastTypes,
   without,
@@ -37,7 +36,7 @@ export interface ChosenColumns {
 export interface Columns extends ChosenColumns {
   /** How the columns of the CRM differ from those of the last published export; `null` = they were not compared. */
   drift: Drift | null;
-  /** Number of changed columns. */
+  /** Changed columns that `warnings` name or count. */
   schemaChanges: number;
   /** All columns that the CRM lists now. A type that it does not give is that of the last published export. */
   fields: ListedField[];
@@ -62,8 +61,8 @@ export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | '
 
 /**
  * @param fields all columns that the CRM lists now
- * @throws RunError `ConfigInvalid` or `InvalidInput` if no column can be requested; `SchemaChanged` if the CRM does not
- *   list a required column
+ * @throws RunError `ConfigInvalid` or `InvalidInput` if no column can be requested; `SchemaChanged` if the
+ *   configuration stops runs at a change that no person has accepted
  */
 export function columnsFor(plan: Plan, fields: readonly ListedField[], last: LastColumns): Columns {
   const chosen = chooseColumns(plan, fields, last);
@@ -95,7 +94,7 @@ const NOT_COMPARED =
 
 /** Compares the columns of the CRM with those of the last published export, without those that are left out today. */
 export function compareColumns(
-  { configured }: Plan,
+  { configured, input }: Plan,
   fields: readonly ListedField[],
   { leftOut }: Pick<ChosenColumns, 'leftOut'>,
   last: LastColumns,
@@ -108,8 +107,7 @@ export function compareColumns(
   const changes = changesBetween(without(before, left), without(fields, left));
   return {
     drift: driftOf(changes, last.since),
-    schemaChanges: countChanges({ ...changes, unnamed: 0 }),
-    warnings: changeWarnings(changes, last.since.date),
+    ...judgeChanges(changes, last.since.date, configured.drift, input),
   };
 }
 

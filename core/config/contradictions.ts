@@ -161,6 +161,9 @@ const ENTITY: EntityRow[] = [
   ['at', ({ at, schedule }) => at !== undefined && schedule !== undefined, 'excludes `schedule`: give one of them'],
   opaque('columns.except', (plan) => exceptedOf(plan).length > 0, UNKNOWN_COLUMNS),
   opaque('columns.required', (plan) => requiredOf(plan).length > 0, UNKNOWN_COLUMNS),
+  opaque('drift.added: "stop"', ({ drift }) => drift.added === 'stop', UNKNOWN_COLUMNS),
+  opaque('drift.removed: "stop"', ({ drift }) => drift.removed === 'stop', UNKNOWN_COLUMNS),
+  opaque('drift.retyped: "stop"', ({ drift }) => drift.retyped === 'stop', UNKNOWN_COLUMNS),
   opaque('guards.minRows', ({ guards }) => guards.minRows !== undefined, 'the rows of such a file are not counted'),
   opaque('tables', ({ tables }) => tables !== undefined, 'no table can be made of such a file'),
   [

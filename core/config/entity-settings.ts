@@ -33,12 +33,26 @@ const guardsSchema = z.strictObject({
 });
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
+const policy = (ofWhat: string) =>
+  z
+    .enum(['accept', 'warn', 'stop'])
+    .default('warn')
+    .describe(`${ofWhat}: \`accept\`, \`warn\` (in the manifest, with an alarm) or \`stop\` (exports nothing).`);
+
+/** What to do when the CRM lists other columns than at the last published export. */
+const driftSettingsSchema = z.strictObject({
+  added: policy('The CRM adds a column'),
+  removed: policy('The CRM removes a column'),
+  retyped: policy('A column has another type'),
+});
+export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
+
 const opaqueSchema = z
   .array(z.enum(OPAQUE_KINDS))
   .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
   .default([])
   .describe(
-    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip but that of one CSV file or spreadsheet). Not beside `columns.except`, `columns.required`, `guards.minRows` or `tables`.',
+    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip but that of one CSV file or spreadsheet). Not beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
   );
 
 /** The settings of an entity's feed, which WriteChanges makes from two tables. */
@@ -231,6 +245,7 @@ export const entitySettingsSchema = z.strictObject({
   at: localTime,
   polling: ownPollingSchema,
   guards: guardsSchema.prefault({}),
+  drift: driftSettingsSchema.prefault({}),
   opaque: opaqueSchema,
   tables: tableSettingsSchema
     .optional()

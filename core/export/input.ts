@@ -27,6 +27,8 @@ const inputSchema = z.strictObject({
   publish: z.optional(z.boolean()),
   /** A failed run. Its export is used if request and date are the same and the CRM still has it. */
   adopt: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
+  /** Continues the run despite changed columns at which the configuration stops. */
+  acceptSchema: z.optional(z.boolean()),
   ...ignoredKeys,
 });
 export type ExportInput = z.infer<typeof inputSchema>;

@@ -1,7 +1,7 @@
 import { isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import { type Ending, type Facts, isEmptyFile } from './facts.ts';
 import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
-import { columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
 
 /** The measurement of a check: `null` = not known. Exactly one of the bounds is set. */
 interface Measure {
@@ -164,6 +164,23 @@ export const CHECKS: GateCheck[] = [
       measured === null
         ? 'has no header that shows its required columns (columns.required)'
         : `lacks ${columnsText(measured)} of columns.required`,
+  },
+  {
+    id: 'header',
+    setting: 'drift.added or drift.removed is stop (warn)',
+    stops: 'whose header lacks a requested column (`removed`), has another one (`added`), or is unknown',
+    promised: true,
+    measure: ({ facts, settings: { drift }, run: { request } }) => {
+      if ((drift.added !== 'stop' && drift.removed !== 'stop') || isEmptyFile(facts)) return undefined;
+      const changes = columnChanges(facts, request.columns);
+      const counted =
+        changes && (drift.added === 'stop' ? changes.added : 0) + (drift.removed === 'stop' ? changes.removed : 0);
+      return { measured: counted, atMost: 0 };
+    },
+    words: ({ measured }) =>
+      measured === null
+        ? 'does not show whether it has the requested columns (drift)'
+        : `has ${columnsText(measured)} more or fewer than were requested (drift)`,
   },
   {
     id: UNKNOWN_HEADER,

@@ -1,7 +1,7 @@
 import { CHECKS, type GateCheck } from './checks.ts';
 import { type Facts, isEmptyFile } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
-import { columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 export interface Verdict {
   /** `null`: readers do not get the file, and no final check has stopped it. */
@@ -85,11 +85,14 @@ function remarksOf(subject: Subject): string[] {
   ];
 }
 
-/** How the columns differ from the requested ones. */
-function columnRemarks({ facts, run: { request } }: Subject): [holds: boolean, remark: string][] {
+/** How the columns differ from the requested ones, unless the configuration accepts the change. */
+function columnRemarks({ facts, run: { request }, settings: { drift } }: Subject): [holds: boolean, remark: string][] {
   const { columns } = request;
   const named = columnsOf(facts);
-  if (!named || isEmptyFile(facts)) return [];
+  const { added, removed } = columnChanges(facts, columns) ?? { added: 0, removed: 0 };
+  const isAccepted =
+    added + removed > 0 && (added === 0 || drift.added === 'accept') && (removed === 0 || drift.removed === 'accept');
+  if (!named || isEmptyFile(facts) || isAccepted) return [];
   const isAsMany = named.length === columns.length;
   return [
     [!isAsMany, `The header has ${named.length} columns; ${columns.length} were requested.`],

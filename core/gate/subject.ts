@@ -74,6 +74,22 @@ export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
   return header?.filter((name) => name !== '') ?? null;
 }
 
+/** Counts the requested columns that a file lacks, and the other columns that it has; `null` if they are not known. */
+export function columnChanges(
+  { header, content }: Pick<Facts, 'header' | 'content'>,
+  requested: readonly string[],
+): { added: number; removed: number } | null {
+  const named = columnsOf({ header });
+  if (named) {
+    const [present, wanted] = [new Set(named), new Set(requested)];
+    const added = named.filter((name) => !wanted.has(name)).length + (content?.unnamed ?? 0);
+    return { added, removed: requested.filter((name) => !present.has(name)).length };
+  }
+  if (content?.headed !== false || content.width === null) return null;
+  const wider = content.width - requested.length;
+  return { added: Math.max(0, wider), removed: Math.max(0, -wider) };
+}
+
 /**
  * The facts with the header that a person has released: if a released file had the same first record, the columns of
  * that release are the columns of this file.

@@ -173,6 +173,13 @@ test('if a start of several entities fails, start reports which runs it has star
   });
 });
 
+test('start --accept-schema sets acceptSchema in the input of the run', async () => {
+  const { cli, started } = await aws();
+  await cli('start', 'leads', '--accept-schema');
+  await cli('start', 'leads');
+  expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
+});
+
 test('start --all skips entities that are disabled, and start ENTITY starts them', async () => {
   const off = { meetings: { enabled: false }, contacts: { enabled: false } };
   const { cli, started } = await aws(configured({ entities: off }));

@@ -34,7 +34,7 @@ beforeAll(async () => {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
       entities: {
-        employers: { columns: { except: ['notes'] } },
+        employers: { columns: { except: ['notes'] }, drift: { added: 'stop' } },
       },
       dashboard: true,
     },
@@ -275,6 +275,8 @@ describe('secrets and records', () => {
 });
 
 describe('changed columns of the CRM', () => {
+  const requested = () => system.sandbox.ledger.count({ kind: 'create', entity: 'employers' });
+
   it('are requested as listed, and reported in the manifest', async () => {
     const { usual, report, names } = await columnGone();
 
@@ -283,6 +285,21 @@ describe('changed columns of the CRM', () => {
     expect(manifest.run.drift).toMatchObject({ since: { execution }, removed: [names.at(-1)], added: [] });
     expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.run.date}: "`);
     expect(manifest.run.request.columns).toEqual(names.slice(0, -1));
+  });
+
+  it('stop the run before the POST if the configuration says so, until a person accepts them', async () => {
+    const name = (await columnGone()).names.at(-1);
+    const before = requested();
+
+    const stopped = await system.run('employers');
+
+    expect(stopped).toMatchObject({ status: 'FAILED', error: 'SchemaChanged' });
+    expect(stopped.cause).toContain(`: "${name}". (drift.added)`);
+    expect(requested()).toBe(before);
+    const { run } = await manifestOf(await system.run('employers', { acceptSchema: true }));
+    expect(run.drift?.added).toEqual([name]);
+    const next = await manifestOf(await system.run('employers'));
+    expect(next.run.drift?.added).toEqual([]);
   });
 
   it('quarantine the file for good if it has a left-out column', async () => {

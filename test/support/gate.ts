@@ -41,12 +41,13 @@ export const historyOf = (...nights: Facts[]): History => ({
 });
 
 /** Settings and facts of the run that differ from the usual ones. */
-interface Promised {
+export interface Promised {
   columns?: string[];
   excepting?: boolean;
   required?: string[];
   headerless?: boolean;
   guards?: object;
+  drift?: object;
 }
 
 interface Given extends Partial<Omit<Subject, 'run' | 'settings' | 'facts'>> {
@@ -56,8 +57,8 @@ interface Given extends Partial<Omit<Subject, 'run' | 'settings' | 'facts'>> {
 
 /** The file of 2026-11-20. */
 export function subjectOf(facts: Facts, { promised = {}, run: overrides, history = NO_HISTORY }: Given = {}): Subject {
-  const { columns = ['id', 'name'], excepting, required, headerless, guards = {} } = promised;
-  const leads = { columns: { ...(required && { required }), ...(headerless && { header: 'none' }) }, guards };
+  const { columns = ['id', 'name'], excepting, required, headerless, guards = {}, drift = {} } = promised;
+  const leads = { columns: { ...(required && { required }), ...(headerless && { header: 'none' }) }, guards, drift };
   const excepted = excepting ? [{ entry: 'idNumber', name: 'idNumber', label: null }] : [];
   return {
     run: run({ exportId: 'export-0', request: { columns }, excepted, ...overrides }),

@@ -310,29 +310,50 @@ describe('the listed columns, compared with those of the last published export',
     expect(requested).toEqual(fields.map((field) => field.name));
   });
 
-  test('count a renamed column as removed and added', () => {
+  test('count a renamed column as removed and added, without a warning if drift accepts both', () => {
+    const renamed = [id, name, typed('mobile')];
     const drift = { added: ['mobile'], removed: ['phone'] };
 
-    expect(compare([id, name, typed('mobile')])).toMatchObject({ drift, schemaChanges: 2 });
+    expect(compare(renamed)).toMatchObject({ drift, schemaChanges: 2 });
+    const accepting = { drift: { added: 'accept', removed: 'accept' } };
+    expect(compare(renamed, accepting)).toMatchObject({ drift, warnings: [], schemaChanges: 0 });
   });
 
-  test('stop the run if a required column is missing', async () => {
-    const step = async () => compare([id, name], { columns: { required: ['phone'] } });
+  test.each([
+    ['added', [id, name, phone, email], '"email"'],
+    ['removed', [id, name], '"phone"'],
+    ['retyped', [id, typed('name', 'html', 'שם'), phone], '"name" (html, was text)'],
+  ])(
+    'stop the run if a column is %s and drift says "stop"; the cause names it and how to accept it',
+    async (kind, fields, named) => {
+      const stopping = { drift: { [kind]: 'stop' } };
+
+      const { message } = await failureOf((async () => compare(fields, stopping))(), 'SchemaChanged');
+
+      expect(message).toContain(`${named}. (drift.${kind})`);
+      expect(message).toContain('npx --no -- crm-export start leads --accept-schema');
+      expect(compare(fields, stopping, { acceptSchema: true })).toMatchObject({ schemaChanges: 1 });
+    },
+  );
+
+  test('stop the run if a required column is missing, even if the change is accepted', async () => {
+    const required = { columns: { required: ['phone'] } };
+    const step = async () => compare([id, name], required, { acceptSchema: true });
 
     expect((await failureOf(step(), 'SchemaChanged')).message).toContain('leads must have "phone"');
   });
 
   test('do not count a column that is newly left out, or no longer left out', () => {
-    const excepting = { columns: { except: ['nationalId', 'PHONE'] } };
+    const stopping = { drift: { added: 'stop', removed: 'stop' } };
+    const excepting = { ...stopping, columns: { except: ['nationalId', 'PHONE'] } };
     const withoutNational = { ...before, leftOut: [nationalLeftOut] };
 
     expect(compare([id, name, phone, national], excepting)).toMatchObject({
       drift: NOTHING,
-      warnings: [],
       leftOut: [nationalLeftOut, { entry: 'PHONE', name: 'phone', label: null }],
       requested: ['id', 'name'],
     });
-    expect(compare([id, name, phone, national], {}, {}, withoutNational)).toMatchObject({
+    expect(compare([id, name, phone, national], stopping, {}, withoutNational)).toMatchObject({
       drift: NOTHING,
       warnings: [],
       requested: ['id', 'name', 'phone', 'nationalId'],

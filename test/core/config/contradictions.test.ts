@@ -171,6 +171,7 @@ test.each<[line: string, content: unknown]>([
 
   ['entities.leads.opaque: must be empty beside `columns.except`: ', opaque({ columns: { except: ['id'] } })],
   ['entities.leads.opaque: must be empty beside `columns.required`: ', opaque({ columns: { required: ['id'] } })],
+  ['entities.leads.opaque: must be empty beside `drift.retyped: "stop"`: ', opaque({ drift: { retyped: 'stop' } })],
   ['entities.leads.opaque: must be empty beside `guards.minRows`: ', opaque({ guards: { minRows: 0 } })],
   ['entities.leads.opaque: must be empty beside `tables`: ', opaque({ tables: {} })],
 

@@ -21,6 +21,7 @@ test('an entity has a complete plan even if the configuration names only a part 
     extra: {},
     enabled: true,
     guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
+    drift: { added: 'warn', removed: 'warn', retyped: 'warn' },
     opaque: [],
   };
   expect(Object.keys(entities).sort()).toEqual([...ENTITIES].sort());

@@ -3,7 +3,7 @@ import type { Content, Facts } from '../../../core/gate/facts.ts';
 import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
 import type { History } from '../../../core/gate/subject.ts';
-import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
+import { factsOf, historyOf, night, type Promised, subjectOf } from '../../support/gate.ts';
 
 type Given = Parameters<typeof subjectOf>[1];
 
@@ -17,6 +17,7 @@ function judged(facts: Facts, given?: Given) {
 
 const stoppedBy = (facts: Facts, given?: Given) => judged(facts, given).stoppedBy;
 const ofContent = (content: Partial<Content>, overrides: Partial<Facts> = {}) => factsOf(10, content, overrides);
+const STRICT = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 const released = (guard: string, kind = '', nights: Facts[] = [], columns: string[] | null = null): History => ({
   ...historyOf(...nights),
   releasedBefore: [{ guard, kind, columns }],
@@ -99,13 +100,28 @@ test('required stops a file whose header is unknown or does not contain a requir
   expect(stoppedBy(ofContent({ headed: null }, { header: null }), { promised })).toEqual(['required', 'unknownHeader']);
 });
 
-test.each<[width: number, stopped: string[]]>([
-  [2, []],
-  [1, ['required']],
-])('a file without a header by its setting is judged by its number of columns: %d', (width, stopped) => {
+test.each<[string, Partial<Facts>, Partial<Content>, string[]]>([
+  ['the requested ones', {}, {}, []],
+  ['in another order', { header: ['name', 'id'] }, {}, []],
+  ['one is missing', { header: ['id'] }, {}, ['header']],
+  ['one more', { header: ['id', 'name', 'phone'] }, {}, ['header']],
+  ['one has another name', { header: ['id', 'title'] }, {}, ['header']],
+  ['one without a name has values', { header: ['id', 'name', ''] }, { unnamed: 1 }, ['header']],
+  ['one without a name is empty', { header: ['id', 'name', ''] }, {}, []],
+  ['an unknown header', { header: null }, { headed: null }, ['header', 'unknownHeader']],
+])('with drift "stop", the columns of the file are checked: %s', (_, facts, content, stopped) => {
+  expect(stoppedBy(ofContent(content, facts), { promised: { drift: STRICT } })).toEqual(stopped);
+});
+
+test.each<[width: number, promised: Promised, stopped: string[]]>([
+  [2, { drift: STRICT }, []],
+  [3, { drift: STRICT }, ['header']],
+  [2, { required: ['name'] }, []],
+  [1, { required: ['name'] }, ['required']],
+])('a file without a header by its setting is judged by its number of columns: %d, %j', (width, promised, stopped) => {
   const rows = ofContent({ headed: false, width, ...ending(width) }, { header: null });
 
-  expect(stoppedBy(rows, { promised: { headerless: true, required: ['name'] } })).toEqual(stopped);
+  expect(stoppedBy(rows, { promised: { headerless: true, ...promised } })).toEqual(stopped);
 });
 
 const firstRecord = 'f'.repeat(64);
@@ -114,7 +130,7 @@ const afterHeader = (columns = ['id', 'name'], of = firstRecord) => released('un
 
 test('an unknown header stops a file until a release, and then means the columns of that release', () => {
   expect(judged(unknown)).toMatchObject({ stoppedBy: ['unknownHeader'], releasable: true });
-  const promised = { required: ['id'] };
+  const promised = { drift: STRICT, required: ['id'] };
   const known = judged(unknown, { history: afterHeader(), promised });
   expect(known).toMatchObject({ stoppedBy: [], facts: { header: ['id', 'name'], rows: 9, content: { headed: true } } });
   const others = { history: afterHeader(['id', 'phone']), promised: { required: ['name'] } };
@@ -218,7 +234,7 @@ test('an unread file cannot be released with left-out columns, and counted stops
 test('a file without content is judged by the check empty, not by its header', () => {
   const empty = factsOf(null, {}, { bytes: 0, format: null, header: null, content: null });
 
-  expect(judged(empty, { promised: { excepting: true, required: ['id'] } })).toMatchObject({
+  expect(judged(empty, { promised: { excepting: true, required: ['id'], drift: STRICT } })).toMatchObject({
     stoppedBy: ['empty'],
     releasable: true,
   });
@@ -279,6 +295,16 @@ test.each<[string, Partial<Facts>, Partial<Content>, string]>([
   ['irregular rows', {}, { irregular: 3 }, '3 rows have another number of fields than the first record.'],
 ])('a file is published with a warning: %s', (_, facts, content, warning) => {
   expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).remarks).toEqual([warning]);
+});
+
+test.each<[header: string[], warnings: number]>([
+  [['id'], 0],
+  [['id', 'x'], 0],
+  [['name', 'id'], 1],
+])('added or removed columns cause no warning if drift accepts them: %j', (header, warnings) => {
+  const drift = { added: 'accept', removed: 'accept', retyped: 'warn' } as const;
+
+  expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).remarks).toHaveLength(warnings);
 });
 
 test.each<[released: string, content: Partial<Content>, stopped: string[]]>([

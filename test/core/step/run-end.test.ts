@@ -42,7 +42,7 @@ test.each<[string, Partial<RunState>, object | undefined]>([
     counted('PUBLISHED', { ...COUNTED, FileWarnings: 2, SchemaChanges: 3 }),
   ],
   ['a failed run', { outcome: 'FAILED', failure }, counted('ExportFailed')],
-  ['a run that stops for a missing column', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
+  ['a run that stops at changed columns', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
   [
     'a stopped file with changed columns',
     stopped('FileQuarantined', 3),

@@ -66,8 +66,8 @@ const runOf = async (listed: ReturnType<typeof field>[], given: Case = {}) => {
 
 const NOTHING = { added: [], removed: [], retyped: [], unnamed: 0 };
 
-test('ends in SchemaChanged and requests no export if a required column is missing', async () => {
-  const { crm, answer } = compare(BEFORE, { plan: { columns: { required: ['email'] } } });
+test('ends in SchemaChanged and requests no export if the configuration stops at the change', async () => {
+  const { crm, answer } = compare([...BEFORE, field('email')], { plan: { drift: { added: 'stop' } } });
 
   expect(await answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'SchemaChanged' } });
   expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
@@ -120,8 +120,8 @@ describe('if there is nothing to compare with', () => {
     ],
     ['its manifest is broken', publishedWith({ schemaVersion: LAYOUT })],
     ['its manifest has too many columns to list', published(null)],
-  ])('%s: continues with a warning', async (_, bucket) => {
-    const run = await runOf(BEFORE, { bucket });
+  ])('%s: continues with a warning, even if the configuration stops at changes', async (_, bucket) => {
+    const run = await runOf(BEFORE, { bucket, plan: { drift: { added: 'stop', removed: 'stop', retyped: 'stop' } } });
 
     expect(run).toMatchObject({ drift: null, schemaChanges: 0 });
     expect(run?.remarks).toEqual([expect.stringContaining('The columns are not compared')]);

@@ -255,28 +255,28 @@ describe('incomplete files', () => {
   });
 });
 
-describe('required columns', () => {
-  const strict = { columns: { required: ['phone'] } };
+describe('required columns and drift settings', () => {
+  const strict = { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } };
   testCases([
-    ['are missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'required', { leads: strict }],
-    ['have another name', csv(240).replace('phone', 'email'), 'required', { leads: strict }],
+    ['are missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'required, header', { leads: strict }],
+    ['have another name', csv(240).replace('phone', 'email'), 'required, header', { leads: strict }],
     ['arrive in another order', csv(240).replace(HEADER, 'phone,name,id\n'), 'PUBLISHED', { leads: strict }],
     ['arrive under their labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', { leads: strict }],
   ]);
 
   test('quarantines an unlisted header until one release, then publishes that header only', async () => {
-    const nights = await behindNights();
+    const nights = await behindNights({ drift: { removed: 'stop' } });
     const bytes = csv(240).replace(HEADER, 'Nummer,Wer,Telefon\n');
 
     const first = await nights.night({ date: '2026-11-20', bytes, run: RUN });
-    expect(outcomeOf(first), first.cause).toBe('unknownHeader');
+    expect(outcomeOf(first), first.cause).toBe('header, unknownHeader');
     expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
     const second = await nights.night({ date: '2026-11-21', bytes, run: RUN });
     const other = await nights.night({ date: '2026-11-22', bytes: bytes.replace('Wer', 'Wen'), run: RUN });
 
     expect(outcomeOf(second), second.cause).toBe('PUBLISHED');
     expect(second.manifest?.file).toMatchObject({ header: COLUMNS, rows: 240 });
-    expect(outcomeOf(other), other.cause).toBe('unknownHeader');
+    expect(outcomeOf(other), other.cause).toBe('header, unknownHeader');
   });
 });
 

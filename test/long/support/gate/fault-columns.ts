@@ -153,6 +153,49 @@ const OTHER_FAULTS: Fault[] = [
     table: (table, draw, { required: [name] }) =>
       withColumn(table, 'extra', 'Zusatz', table.columns.indexOf(name ?? 'id'), draw),
   },
+  {
+    name: 'column missing',
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
+    table: (table) => withoutColumn(table, table.columns[1] ?? 'id'),
+  },
+  {
+    name: 'column instead of another, with a listed name',
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
+    table: (table, draw) => withColumn(table, 'email', 'email', 1, draw),
+  },
+  {
+    name: 'column instead of another, with an unlisted name',
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
+    table: (table, draw) => withColumn(table, 'extra', 'Zusatz', 1, draw),
+  },
+  {
+    name: 'extra column, listed',
+    wish: { named: true, drift: { added: 'stop' } },
+    table: (table, draw) => withColumn(table, 'email', 'email', further(table), draw),
+  },
+  {
+    name: 'extra column, unlisted',
+    wish: { named: true, drift: { added: 'stop' } },
+    table: (table, draw) => withColumn(table, 'extra', 'Zusatz', further(table), draw),
+  },
+  {
+    name: 'extra column, without a name',
+    wish: { named: true, drift: { added: 'stop' } },
+    table: (table, draw) => withColumn(table, 'extra', '', further(table), draw),
+  },
+  {
+    name: 'no header, after nights with one',
+    wish: { header: 'plain', drift: { removed: 'stop' }, width: 3 },
+    table: (table, draw) => {
+      withColumn(table, 'extra', '', 1, draw);
+      table.header = null;
+    },
+  },
+  {
+    name: 'another header than the released one',
+    wish: { header: 'unknown', drift: { removed: 'stop' } },
+    table: (table, draw) => withColumn(table, 'extra', 'Zusatz', 1, draw),
+  },
 ];
 
 function lacksRequired(table: Table, _draw: Draw, { required }: Service): void {

@@ -5,6 +5,7 @@ Reads cases from standard input, one JSON object a line:
   columns             requested, in order
   except              whether idNumber is left out
   required            columns that must be there
+  added, removed      whether drift stops a column too many, or a missing one
   minRows, leastRows  fewer rows than these are too few (null: not promised)
   oldExport           the id of the export is that of another night
   endsWithBreak       the file of the night before ended with a line break
@@ -176,6 +177,14 @@ def judge_values(case, records, whole):
     for name in case["required"]:
         if rows and not found[name]:
             yield f"no values of the required column {name}"
+    if rows and case["removed"]:
+        for name in case["columns"]:
+            if not found[name] and len(rows) > 20:
+                yield f"no values of the requested column {name}"
+    if case["added"]:
+        for name in FORMS:
+            if found[name] and name not in case["columns"]:
+                yield f"values of {name}, which was not requested"
     for key in ("minRows", "leastRows"):
         if case[key] is not None and case["seen"] < case[key]:
             yield f"{case['seen']} rows, {key} {case[key]}"

@@ -45,7 +45,7 @@ export async function judgeFiles(python: string, cases: readonly Case[]): Promis
 
 /** The settings in the script's format, with the facts of the earlier nights. */
 function promisesOf({ number, service, before, exportId, seenIds, end }: Case): object {
-  const { columns, required, header, dialect, total, kind, minRows = null, except } = service;
+  const { columns, required, drift, header, dialect, total, kind, minRows = null, except } = service;
   const { rows = null, header: named = null } = end.manifest?.file ?? {};
   return {
     number,
@@ -55,6 +55,8 @@ function promisesOf({ number, service, before, exportId, seenIds, end }: Case): 
     required,
     total,
     minRows,
+    added: drift.added === 'stop',
+    removed: drift.removed === 'stop',
     leastRows: leastRows(service, before),
     oldExport: seenIds.includes(exportId),
     trailing: dialect.trailing !== 'none',

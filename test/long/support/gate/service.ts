@@ -19,6 +19,7 @@ export interface Service {
   total: boolean;
   except: boolean;
   required: ColumnName[];
+  drift: { added?: 'stop'; removed?: 'stop' };
   minRows: number | undefined;
   maxShrink: number | undefined;
 }
@@ -54,7 +55,7 @@ export interface SheetStyle {
 }
 
 /** The properties of a service for which a bad file breaks a promise. */
-export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'header'>> & {
+export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'drift' | 'header'>> & {
   required?: true;
   minRows?: true;
   /** Whether the row counts of earlier nights must exist. */
@@ -102,15 +103,24 @@ const MANY = 120;
 const ENCODINGS = ['utf-8', 'utf-8', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1255'] as const;
 /** The minimum number of columns for recognising such files. */
 const NARROWEST: Partial<Record<HeaderStyle, number>> = { unknown: 3, none: 2 };
+const DRIFTS: List<Service['drift']> = [
+  {},
+  {},
+  { added: 'stop' },
+  { removed: 'stop' },
+  { added: 'stop', removed: 'stop' },
+];
+
 function drawPromises(
   draw: Draw,
   wish: Wish,
   last: ColumnName,
-): Pick<Service, 'rows' | 'required' | 'minRows' | 'maxShrink'> {
+): Pick<Service, 'rows' | 'drift' | 'required' | 'minRows' | 'maxShrink'> {
   const many = wish.usual || wish.minRows;
   const rows = many ? draw.int(30, 200) : draw.chance(0.15) ? draw.int(1, 5) : draw.int(6, 300);
   return {
     rows,
+    drift: wish.drift ?? draw.pick(DRIFTS),
     required: wish.required || draw.chance(0.25) ? [last] : [],
     minRows: wish.minRows || draw.chance(0.2) ? Math.floor(rows / 2) : undefined,
     maxShrink: draw.pick([undefined, undefined, 0.3, 0.8]),
@@ -202,7 +212,7 @@ const TOLD: Partial<Record<ColumnName, string>> = {
 };
 
 /** The settings of the entity in the configuration. */
-export function settingsOf({ header, except, required, minRows, maxShrink, columns }: Service): object {
+export function settingsOf({ header, except, required, drift, minRows, maxShrink, columns }: Service): object {
   const told = Object.fromEntries(columns.flatMap((name) => (TOLD[name] ? [[TOLD[name], name]] : [])));
   const chosen = {
     ...(except && { except: [entryFor(columns)] }),
@@ -211,7 +221,7 @@ export function settingsOf({ header, except, required, minRows, maxShrink, colum
     ...(header === 'none' && { header: 'none' }),
   };
   const guards = { ...(minRows !== undefined && { minRows }), ...(maxShrink !== undefined && { maxShrink }) };
-  return { ...(Object.keys(chosen).length > 0 && { columns: chosen }), guards };
+  return { ...(Object.keys(chosen).length > 0 && { columns: chosen }), drift, guards };
 }
 
 /** A column setting in any form that a person may write. */
