@@ -32,7 +32,7 @@ async function publish(): Promise<number | null> {
   const fields = names.map((name, place) => ({ name, label: `שדה ${place}` }));
   const { bavail, bsize } = statfsSync(tmpdir());
   const { facts } = await readContent(fileSource(file, statSync(file).size), {
-    ...{ what: 'The file', contentType: '', secondsLeft: () => 900 },
+    ...{ what: 'The file', contentType: '', undeclaredEnd: false, secondsLeft: () => 900 },
     ...{ maxBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize },
     expected: {
       ...{ columns: names.slice(0, -1), fields, excepted: fields.slice(-1), covered: names.slice(1, 2) },

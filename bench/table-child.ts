@@ -44,7 +44,7 @@ answer({ ...cost, rows, bytes: statSync(path).size } satisfies Made);
 function table({ path, bytes, crc32, header, settings, table }: TableJob) {
   const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
   const stored = { key: path, bytes, crc32, contentType: 'text/csv', storedAt: '2026-11-22T01:00:00Z', restarts: 0 };
-  const file = { ...stored, format: 'csv', compression: null, content: null, rows: null };
+  const file = { ...stored, undeclaredEnd: false, format: 'csv', compression: null, content: null, rows: null };
   const run = { entity: 'leads' as const, date: '2026-11-22', request: { columns: header } };
   const input = {
     manifest: { execution: 'leads-1', run, file: { ...file, dialect, header } },

@@ -15,7 +15,7 @@ import { type Comparison, compareFiles } from './compare-files.ts';
  */
 
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
-const READING = { what: 'It', contentType: '', maxBytes: 2e9, secondsLeft: () => 900 };
+const READING = { what: 'It', contentType: '', maxBytes: 2e9, secondsLeft: () => 900, undeclaredEnd: false };
 
 const readSchema = z.object({
   file: z.string(),

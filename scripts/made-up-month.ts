@@ -110,6 +110,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
         contentType: 'text/csv',
         storedAt: after(seconds),
         restarts: 0,
+        undeclaredEnd: false,
         format: 'csv',
         compression: null,
         dialect: null,

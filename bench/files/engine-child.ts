@@ -22,6 +22,7 @@ const options = {
   },
   connections: job.connections,
   maxBytes: 2 ** 46,
+  allowUndeclaredEnd: false,
   secondsLeft: () => 900,
 };
 

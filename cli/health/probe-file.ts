@@ -63,7 +63,7 @@ function settingFor(rejected: string): string | null {
 }
 
 async function factsOf(
-  { head, bytes }: FileSample,
+  { head, bytes, undeclaredEnd }: FileSample,
   { entities, files }: Deployment,
   { entity, fields, column }: Requested,
 ): Promise<Facts> {
@@ -81,6 +81,7 @@ async function factsOf(
       contentType: /^[a-z]+\/[a-z0-9+.-]+/i.exec(head.contentType)?.[0] ?? '',
       maxBytes: MOST_CONTENT_BYTES,
       secondsLeft: () => Number.POSITIVE_INFINITY,
+      undeclaredEnd,
     },
   );
   return facts;

@@ -47,6 +47,12 @@ export const filesSchema = z.strictObject({
     .describe(
       'Formats that a file may have, also with gzip or alone in a zip. Any other ends the run with `FileRejected`, unless `entities.ENTITY.opaque` names it.',
     ),
+  allowUndeclaredEnd: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Accepts a file without a declared length, which ends with the connection, if the check of the stored file proves that it is complete.',
+    ),
   connections: z
     .strictObject({
       most: z.int().min(1).max(16).default(8).describe('Most connections to the file server.'),

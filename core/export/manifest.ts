@@ -63,7 +63,7 @@ function upgraded(stored: unknown): unknown {
     ...former,
     ...made,
     run: { ...former, ...made, ...found, listed: fields ? listedOf(fields, request) : NOT_LISTED },
-    file: { ...file, ...made, content },
+    file: { ...file, ...made, undeclaredEnd: false, content },
   };
 }
 

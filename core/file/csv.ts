@@ -12,9 +12,14 @@ export type CsvFacts = Pick<Facts, 'header' | 'rows'> & { content: Content; dial
 /**
  * Reads a CSV file to its end.
  * @param chunks the first one contains all bytes above the first record
+ * @param reading `undeclaredEnd`: the content must prove that it is complete
  * @throws UnreadableFile if the file is, or may be, cut off; any error from reading the bytes
  */
-export async function readCsv(chunks: AsyncIterable<Uint8Array>, csv: Csv, expected: Expected): Promise<CsvFacts> {
+export async function readCsv(
+  chunks: AsyncIterable<Uint8Array>,
+  csv: Csv,
+  { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
+): Promise<CsvFacts> {
   const count = new CsvCount(csv, expected);
   let { skip } = csv;
   for await (const chunk of chunks) {
@@ -26,11 +31,28 @@ export async function readCsv(chunks: AsyncIterable<Uint8Array>, csv: Csv, expec
     const where = cut ? 'in the middle of a character' : 'inside a quoted field';
     throw new UnreadableFile(`is CSV that ends ${where}: the CRM cut it off`);
   }
+  const doubt = undeclaredEnd && doubtOf(count);
+  if (doubt) throw doubtfulEnd(doubt);
   const { content } = count;
   const dialect = dialectOf(csv, count);
   const rows = rowsIn(content, content.headed);
   const remarks = remarksOf(csv, count, { content, dialect }, expected);
   return { header: csv.header.names, rows, content, dialect, remarks };
+}
+
+/**
+ * The error for a file that may be cut off: only the closing of its connection marked its end, and its content does not
+ * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
+ */
+export function doubtfulEnd(doubt: string): UnreadableFile {
+  return new UnreadableFile(`came without a declared length, and the check cannot prove that it is complete: ${doubt}`);
+}
+
+function doubtOf({ scanner, content }: CsvCount): string | undefined {
+  if (scanner.strayBreaks > 0 || scanner.endMarkInside) return 'not all of its line breaks are of one kind';
+  if (!scanner.endsWithBreak) return 'its last row does not end with a line break';
+  if (content.irregular > 0) return 'not all of its rows have as many fields as its first';
+  return undefined;
 }
 
 function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {

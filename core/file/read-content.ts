@@ -5,7 +5,7 @@ import { isKnownName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, putAside, type Start, type StoredBytes, startOf } from './byte-source.ts';
-import { readCsv } from './csv.ts';
+import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
@@ -24,6 +24,8 @@ export interface Reading {
   maxBytes: number;
   /** Seconds until reading must end. */
   secondsLeft: () => number;
+  /** Only the closing of the connection marked the end of the file: its content must prove it complete. */
+  undeclaredEnd: boolean;
 }
 
 /** The facts about a stored file, and warnings for its readers, in sentences. */
@@ -132,10 +134,10 @@ async function readStream(start: Start, packed: Packed, context: Context, known?
     const judged = known ?? judgeStart(start, context);
     if ('looks' in judged) throw refused(`${judged.looks}${packed}`, context);
     if (judged.result === 'csv')
-      return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context.expected)) };
+      return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
     if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
     for await (const _ of start.chunks);
-    return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format);
+    return judged.result === 'empty' ? NO_CONTENT : unjudged(judged.format, context);
   } finally {
     await start.close();
   }
@@ -173,7 +175,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
       return withArchive(await readStream(start, ZIPPED, inside), archive, kind);
     await start.close();
   }
-  if (opaque.includes('archive')) return unjudged('archive');
+  if (opaque.includes('archive')) return unjudged('archive', context);
   throw refused(`a zip archive${packed === '' ? ' of several files' : packed}`, context);
 }
 
@@ -219,7 +221,8 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
 }
 
 /** The facts about a file that the configuration publishes without checks. */
-function unjudged(format: string): Content {
+function unjudged(format: string, { undeclaredEnd }: Reading): Content {
+  if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
   const remark = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
   return { ...NO_CONTENT, format, rows: null, remarks: [remark] };
 }

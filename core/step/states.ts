@@ -104,6 +104,7 @@ export const storedFileSchema = z.looseObject({
         'How often the download was restarted, because the file had changed at its origin or a stored part was missing.',
       ),
     ),
+  undeclaredEnd: z.boolean().check(z.describe('The end of the connection was the only mark of the end of the file.')),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 

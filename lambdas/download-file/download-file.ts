@@ -63,6 +63,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
     resume: moving.upload,
     inOnePiece: moving.restarts >= RESTARTS_BY_RANGES,
     maxBytes: files.maxBytes,
+    allowUndeclaredEnd: files.allowUndeclaredEnd,
     connections: { ...files.connections, initial: FIRST_CONNECTIONS },
     secondsLeft: deps.secondsLeft,
     random: deps.random,
@@ -89,7 +90,7 @@ async function timed(state: RunState, moving: DownloadProgress, deps: DownloadFi
 }
 
 function stored(
-  { key, bytes, crc32, contentType }: Stored,
+  { key, bytes, crc32, contentType, undeclaredEnd }: Stored,
   moving: DownloadProgress,
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
@@ -98,7 +99,7 @@ function stored(
   // A clock may have been set back.
   if (bytes > 0 && milliseconds > 0) deps.log.measure({ TransferRate: bytes / (milliseconds / 1000) });
   const storedAt = deps.now().toISOString();
-  const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts };
+  const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts, undeclaredEnd };
   return { outcome: 'STORED', file, moving: null };
 }
 

@@ -30,10 +30,10 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
   return manifestSchema.parse(manifest);
 }
 
-type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts'>;
+type Transferred = Pick<RunState, 'unansweredCreates'> & Pick<StoredFile, 'restarts' | 'undeclaredEnd'>;
 
 /** Warnings for readers about the transfer of the file, in sentences. They do not stop a publication. */
-function warningsOf({ unansweredCreates, restarts }: Transferred): string[] {
+function warningsOf({ unansweredCreates, restarts, undeclaredEnd }: Transferred): string[] {
   const many = restarts === 1 ? 'once' : `${restarts} times`;
   const warnings: [holds: boolean, warning: string][] = [
     [
@@ -43,6 +43,10 @@ function warningsOf({ unansweredCreates, restarts }: Transferred): string[] {
     [
       restarts > 0,
       `The download was restarted ${many}: the file had changed at its origin, or a stored part was missing.`,
+    ],
+    [
+      undeclaredEnd,
+      'The end of the connection was the only mark of the end of the file: the last rows may be missing.',
     ],
   ];
   return warnings.flatMap(([holds, warning]) => (holds ? [warning] : []));

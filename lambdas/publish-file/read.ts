@@ -32,6 +32,7 @@ export async function readStored(
       contentType: file.contentType,
       maxBytes: deployment.files.maxBytes,
       secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
+      undeclaredEnd: file.undeclaredEnd,
     },
     proofOf(file),
   );

@@ -93,6 +93,7 @@ export function storedFile(overrides: Partial<StoredFile> = {}): StoredFile {
     contentType: 'text/csv',
     storedAt: '2026-11-20T01:10:00.000Z',
     restarts: 0,
+    undeclaredEnd: false,
     ...overrides,
   };
 }

@@ -57,8 +57,10 @@ export async function startDownloads() {
   };
 }
 
-function oneConnection() {
-  return deployment({ files: { ...deployment().files, connections: { most: 1 } } });
+export function oneConnection(files: object = {}) {
+  return deployment({
+    files: { ...deployment().files, connections: { most: 1 }, ...files },
+  });
 }
 
 /** The state of the next invocation. States pass on JSON, not objects. */

@@ -11,7 +11,7 @@ export function fakeTransfer(content: Uint8Array = Buffer.alloc(0)): DownloadFil
     const object = nameObject(head, content);
     if ('refuse' in object) throw new Error(object.refuse);
     const measured = { bytes: content.length, crc32: crc32(content) };
-    return { ...object, ...measured };
+    return { ...object, ...measured, undeclaredEnd: false };
   };
 }
 

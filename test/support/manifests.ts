@@ -59,6 +59,7 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
       contentType: 'text/csv',
       storedAt: `${date}T01:00:04.000Z`,
       restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       dialect: null,

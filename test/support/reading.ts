@@ -38,6 +38,7 @@ export function reading({
     contentType: '',
     maxBytes: 100_000_000,
     secondsLeft: () => 900,
+    undeclaredEnd: false,
     ...others,
   };
 }

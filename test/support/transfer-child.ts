@@ -21,6 +21,7 @@ const result = await transfer({
   store: { ...job.store, credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }) },
   resume: job.resume,
   maxBytes: 1024 ** 4,
+  allowUndeclaredEnd: false,
   connections: { initial: job.connections, most: job.connections },
   secondsLeft: () => 900,
   limits: LIMITS,

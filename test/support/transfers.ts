@@ -78,6 +78,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
       policy: { hosts: [], local: true },
       nameObject: (_head, first) => (isPage(first) ? { refuse: 'A page came.' } : { key, contentType: 'text/csv' }),
       maxBytes: 1024 ** 4,
+      allowUndeclaredEnd: false,
       connections: { initial: 4, most: 4 },
       secondsLeft: () => 900,
       ...rest,

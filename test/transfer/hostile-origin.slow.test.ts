@@ -190,6 +190,19 @@ describe('a body that contradicts its headers', () => {
     expectStored(await transfers.transferOf(file, changes));
   });
 
+  test('stores a file with an undeclared end if the configuration allows it, and reports undeclaredEnd', async () => {
+    const file = { size: SIZE, script: always({ ...WHOLE, framing: 'close' as const }) };
+
+    const [large, small, declared] = await Promise.all([
+      transfers.transferOf(file, { allowUndeclaredEnd: true }),
+      transfers.transferOf({ ...file, size: 1000 }, { allowUndeclaredEnd: true }),
+      transfers.transferOf({ size: SIZE, script: always(CHUNKED) }, { allowUndeclaredEnd: true }),
+    ]);
+
+    for (const ran of [large, small, declared]) expectStored(ran);
+    expect([large, small, declared].map(({ stored }) => stored?.undeclaredEnd)).toEqual([true, true, false]);
+  });
+
   test('stores unrequested gzip unchanged', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: always({ gzip: true }) });
 

@@ -161,6 +161,7 @@ describe('the strategy', () => {
       bytes: size,
       key: ran.key,
       contentType: 'text/csv',
+      undeclaredEnd: false,
     });
     expect([ran.strategy, ran.contentType]).toEqual([strategy, 'text/csv']);
     const operations =

@@ -72,6 +72,8 @@ export interface TransferOptions {
   inOnePiece?: boolean;
   /** The engine refuses a larger file. */
   maxBytes: number;
+  /** Accepts a body whose end is marked only by the closing of its connection. */
+  allowUndeclaredEnd: boolean;
   /** Connections to the origin. */
   connections: { initial: number; most: number };
   /** Seconds until this process ends. The transfer returns earlier. */
@@ -86,4 +88,6 @@ export interface Stored extends NamedObject {
   bytes: number;
   /** The CRC-32 of all bytes. */
   crc32: number;
+  /** Whether only the closing of the connection marked the end of the file. */
+  undeclaredEnd: boolean;
 }

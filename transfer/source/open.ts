@@ -18,13 +18,19 @@ export interface Source extends RequestContext {
   policy: SourcePolicy;
   agents: { https: Agent; http: Agent };
   blocks: Blocks;
+  /** Whether only the closing of its connection may mark the end of a body. */
+  allowUndeclaredEnd: boolean;
 }
 
 /** The origin behind a link, with connections that end with their bodies. Destroy its agents at the end. */
-export function sourceOf(link: Link, policy: SourcePolicy, context: RequestContext): Source {
+export function sourceOf(
+  link: Link,
+  { policy, allowUndeclaredEnd }: Pick<Source, 'policy' | 'allowUndeclaredEnd'>,
+  context: RequestContext,
+): Source {
   const ends = { lookup: guardedLookup(policy), keepAlive: false };
   const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
-  return { ...context, link, policy, agents, blocks: new Blocks() };
+  return { ...context, link, policy, allowUndeclaredEnd, agents, blocks: new Blocks() };
 }
 
 /** The response to a GET, before its body is read. */
@@ -38,6 +44,8 @@ export interface Opened {
   to: number | null;
   /** The response holds less than was requested and less than the file has. */
   short: boolean;
+  /** The response has neither a length nor chunks: the end of the connection is the end of the body. */
+  undeclaredEnd: boolean;
 }
 
 /**
@@ -56,7 +64,7 @@ export async function openSource(source: Source, range: Range | undefined, etag:
   }
   try {
     if (meaning === 'file' || meaning === 'empty') {
-      const described = describe(response, range, etag, meaning === 'empty');
+      const described = describe(source, response, range, etag, meaning === 'empty');
       body.begin(described.to === null ? null : described.to - described.from);
       return { ...described, body };
     }
@@ -100,6 +108,7 @@ async function follow(source: Source, address: string, headers: Record<string, s
 }
 
 function describe(
+  source: Source,
   { headers, statusCode }: IncomingMessage,
   range: Range | undefined,
   etag: string | null,
@@ -117,10 +126,11 @@ function describe(
     contentType: headers['content-type'] ?? '',
   };
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
-  if (statusCode === 200 && declared === null && !chunked) {
+  const undeclaredEnd = statusCode === 200 && declared === null && !chunked;
+  if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
   }
-  return { head, etag: ranged ? found : null, ...place };
+  return { head, etag: ranged ? found : null, ...place, undeclaredEnd };
 }
 
 type ReceivedRange = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };

@@ -21,6 +21,8 @@ interface Kind {
 export class Reader {
   /** Position of the next byte in the file. */
   offset: number;
+  /** Whether only the closing of its connection ended a body that was read. */
+  undeclaredEnd = false;
   readonly #kind: Kind;
   readonly #budget: RetryBudget;
   #current: Opened | undefined;
@@ -29,7 +31,7 @@ export class Reader {
     this.offset = offset;
     this.#kind = kind;
     this.#budget = new RetryBudget(source);
-    this.#current = first;
+    if (first) this.#adopt(first);
   }
 
   /**
@@ -71,6 +73,11 @@ export class Reader {
     return this.#kind.end === null || this.offset >= this.#kind.end;
   }
 
+  #adopt(next: Opened): void {
+    this.undeclaredEnd ||= next.undeclaredEnd;
+    this.#current = next;
+  }
+
   async #next(): Promise<Buffer | null> {
     for (;;) {
       if (!this.#kind.readsEnd && this.#isAtEnd) return null;
@@ -88,8 +95,8 @@ export class Reader {
 
   /** Returns `undefined` if another connection has to continue. */
   async #chunk(): Promise<Buffer | null | undefined> {
-    this.#current ??= await this.#kind.open(this.offset);
-    const chunk = await this.#current.body.next();
+    if (!this.#current) this.#adopt(await this.#kind.open(this.offset));
+    const chunk = await this.#current?.body.next();
     if (!chunk) return this.#ended() ? null : undefined;
     this.#budget.moved(chunk.length);
     return chunk;

@@ -13,6 +13,8 @@ interface SampleOptions {
 /** The beginning of a file, or all of it. */
 export interface FileSample {
   head: FileHead;
+  /** Whether only the closing of the connection marks the end of the file. */
+  undeclaredEnd: boolean;
   bytes: Buffer;
   /** Whether `bytes` holds the whole response. */
   whole: boolean;
@@ -26,12 +28,12 @@ export interface FileSample {
 export async function sampleFile(address: string, options: SampleOptions): Promise<FileSample> {
   const { policy, signal } = options;
   const context = { limits: { ...LIMITS, ...options.limits }, random: Math.random, signal };
-  const source = sourceOf(new Link(async () => address), policy, context);
+  const source = sourceOf(new Link(async () => address), { policy, allowUndeclaredEnd: true }, context);
   try {
-    const { head, body } = await openSource(source, undefined, null);
+    const { head, undeclaredEnd, body } = await openSource(source, undefined, null);
     const read = await readUpTo(body, options.mostBytes);
     body.close();
-    return { head, ...read };
+    return { head, undeclaredEnd, ...read };
   } finally {
     for (const agent of Object.values(source.agents)) agent.destroy();
   }

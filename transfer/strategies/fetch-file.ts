@@ -51,11 +51,12 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | nu
 }
 
 /** Finds the object of a process that died after Complete. Only one transfer writes to its key. */
-async function completedBefore({ store }: Attempt, upload: Resume): Promise<Stored | undefined> {
+async function completedBefore({ store, options }: Attempt, upload: Resume): Promise<Stored | undefined> {
   const { key, contentType, size } = upload;
   const found = await store.measure(key);
   if (!found || (size !== null && found.bytes !== size)) return undefined;
-  return { key, contentType, ...found };
+  const undeclaredEnd = size === null && options.allowUndeclaredEnd;
+  return { key, contentType, ...found, undeclaredEnd };
 }
 
 /** Stores a file that the origin gives in ranges. */
@@ -69,7 +70,7 @@ async function storeRanges(
   if (etag === null || size === null) throw new Error('An upload by ranges has an ETag and a size.');
   const stored = await fetchRanged(attempt, { ...upload, etag, size }, before, first);
   if (bytesOf(stored) < size) return null;
-  return commitParts(attempt, upload, stored);
+  return commitParts(attempt, upload, stored, false);
 }
 
 /** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
@@ -134,10 +135,10 @@ async function storeWhole(
     let open = upload;
     while (attempt.mayBegin()) {
       const { body, last } = await parts.read(reader);
-      if (!open && last) return await commitSmall(attempt, object, body, parts.crc32);
+      if (!open && last) return await commitSmall(attempt, object, body, parts.crc32, reader.undeclaredEnd);
       open ??= await attempt.createUpload({ ...object, etag: null, size, partBytes });
       await parts.send(open, body);
-      if (last) return await commitParts(attempt, open, await parts.stored());
+      if (last) return await commitParts(attempt, open, await parts.stored(), reader.undeclaredEnd);
     }
     await parts.stored();
     return null;
@@ -262,15 +263,21 @@ async function commitSmall(
   { key, contentType }: NamedObject,
   body: Buffer,
   crc32: number,
+  undeclaredEnd: boolean,
 ): Promise<Stored> {
   const measured = { bytes: body.length, crc32 };
   await commit(attempt, key, measured, () => attempt.store.put(key, contentType, body, crc32));
   attempt.stored(body.length, body.length);
-  return { key, contentType, ...measured };
+  return { key, contentType, ...measured, undeclaredEnd };
 }
 
 /** Makes the object from the parts of an upload. All parts must be stored. */
-async function commitParts(attempt: Attempt, upload: Resume, parts: readonly StoredPart[]): Promise<Stored | null> {
+async function commitParts(
+  attempt: Attempt,
+  upload: Resume,
+  parts: readonly StoredPart[],
+  undeclaredEnd: boolean,
+): Promise<Stored | null> {
   // An interrupted Complete has an unknown result. The next process has enough time for it.
   if (!attempt.mayFinish()) return null;
   const { key, contentType } = upload;
@@ -280,5 +287,5 @@ async function commitParts(attempt: Attempt, upload: Resume, parts: readonly Sto
   // Another upload may have made the object that was found: this upload may still be open.
   if (how === 'found') await attempt.store.abort(upload);
   attempt.setUpload(null);
-  return { key, contentType, ...measured };
+  return { key, contentType, ...measured, undeclaredEnd };
 }

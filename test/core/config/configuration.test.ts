@@ -47,7 +47,7 @@ describe('a valid configuration', () => {
       polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600, createAgainSeconds: 300 },
       retentionDays: 90,
       tableMemoryMB: 1769,
-      files: { maxBytes: 21_474_836_480, connections: { most: 8 } },
+      files: { maxBytes: 21_474_836_480, allowUndeclaredEnd: false, connections: { most: 8 } },
       customerUpdates: false,
       updates: { concurrency: 8, maxRate: 20, retentionDays: 30, allowNull: false },
       logRetentionDays: 365,

@@ -105,7 +105,7 @@ test('reports EarlierRelease for a manifest of an earlier release, and StorageCo
 test('reads a manifest of the previous layout, with the columns that were left out', async () => {
   const { run, file, checks, unansweredCreates, releasedBefore: _, ...others } = manifest();
   const { exportId, createdAt, adopted, listed: __, excepted: ___, ...asked } = run;
-  const { storedAt, restarts, ...stored } = file;
+  const { storedAt, restarts, undeclaredEnd: ____, ...stored } = file;
   const fields = ['id', 'name', 'phone'].map((name) => ({ name, type: null, label: `the ${name}` }));
   const leftOut = [{ entry: 'ID number', name: 'idNumber', label: null }];
   const former = (rows: object | null) => ({

@@ -60,6 +60,7 @@ export function inputOf({
       contentType: 'text/csv',
       storedAt: '2026-11-22T01:00:00.000Z',
       restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       rows: null,

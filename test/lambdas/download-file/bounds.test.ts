@@ -123,7 +123,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
   });
   const settings = { fileHosts: ['files.test', 'inside.test'], privateHosts: ['inside.test'] };
   const { crm, files } = deps.deployment;
-  const chosen = { ...files, maxBytes: 1234, connections: { most: 7 } };
+  const chosen = { ...files, maxBytes: 1234, allowUndeclaredEnd: true, connections: { most: 7 } };
 
   await downloadFile(runState({ moving: moved }), {
     ...deps,
@@ -135,6 +135,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
     resume: UPLOAD,
     inOnePiece: false,
     maxBytes: 1234,
+    allowUndeclaredEnd: true,
     connections: { initial: 4, most: 7 },
   });
   expect(await given?.address()).toBe('https://files.test/x');

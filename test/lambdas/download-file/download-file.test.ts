@@ -6,7 +6,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { CANARY, run, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
-import { asked, startDownloads } from '../../support/downloads.ts';
+import { asked, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE } from '../../support/origin/origin.ts';
@@ -49,6 +49,7 @@ test.each(SIZES)('STORED reports %s: key, size, checksum, type and time', async 
       contentType: 'text/csv',
       storedAt: NOW,
       restarts: 0,
+      undeclaredEnd: false,
     },
     moving: null,
   });
@@ -194,10 +195,13 @@ test('requests again if a web page arrives, then ends in FileRejected and stores
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });
 
-test('rejects a file whose end only the end of its connection marks', async () => {
+test('rejects a file with an undeclared end unless the configuration allows it', async () => {
   const file = servers.origin.file({ size: 100, script: always({ framing: 'close', ignoreRange: true }) });
+  const allowing = servers.depsFor(file, { deployment: oneConnection({ allowUndeclaredEnd: true }) });
 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
+  const answer = await downloadFile(runState(), allowing);
 
   expect(error.message).toContain('without a length');
+  expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
 });

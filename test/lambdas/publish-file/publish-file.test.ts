@@ -38,6 +38,7 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
       contentType: 'text/csv',
       storedAt: '2026-11-20T01:10:00.000Z',
       restarts: 0,
+      undeclaredEnd: false,
       format: 'csv',
       compression: null,
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },

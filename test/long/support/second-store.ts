@@ -45,6 +45,7 @@ export async function startSecondStore(program: string) {
       nameObject: () => ({ key, contentType: 'text/csv' }),
       store,
       maxBytes: 1024 ** 4,
+      allowUndeclaredEnd: false,
       connections: { initial: 4, most: 4 },
       secondsLeft: () => 900,
       limits: LIMITS,

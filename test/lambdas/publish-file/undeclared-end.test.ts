@@ -1,0 +1,79 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { deployment } from '../../support/builders.ts';
+import { failureOf } from '../../support/failures.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { zipWith } from '../../support/zip.ts';
+
+/** A run whose file arrived without a length and without chunks. */
+const openEnded = (text: string | Uint8Array) => storedRun(text, { undeclaredEnd: true, chunkBytes: 7 });
+
+test.each([
+  ['Unix line breaks', SMALL_CSV],
+  ['Windows line breaks', 'id,name\r\n1,a\r\n'],
+  ['only a header', 'id,name\n'],
+  ['empty lines after its rows', 'id,name\n1,a\n\r\n\n'],
+  ['a single column with commas in its values', 'name\nCohen, Avi\n'],
+])('publishes a CSV file with a whole shape, with a warning: %s', async (_, text) => {
+  const { bucket, state } = openEnded(text);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
+
+  const { warnings } = JSON.parse(bucket.text(MANIFEST_KEY) ?? '{}');
+  expect(warnings).toContainEqual(expect.stringContaining('The end of the connection was the only mark'));
+});
+
+test.each([
+  ['ends within its header', 'id,name', 'its last row does not end with a line break'],
+  ['ends within its last row', 'id,name\n1,a\n2,b', 'its last row does not end with a line break'],
+  ['ends between the two characters of a line break', 'id,name\r\n1,a\r', 'its last row does not end'],
+  ['ends after a quoted field', 'id,name\n1,"a"', 'its last row does not end with a line break'],
+  ['has a row that is too short', 'id,name\n1\n2,b\n', 'not all of its rows'],
+  ['has a row that is too long', 'id,name\n1,a,x\n', 'not all of its rows'],
+])('rejects a CSV file that %s, because it may be cut', async (_, text, doubt) => {
+  const { bucket, state } = openEnded(text);
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain(`The file at ${FILE_KEY} came without a declared length`);
+  expect(error.message).toContain(doubt);
+  expect(bucket.keys()).toEqual([FILE_KEY]);
+});
+
+test('rejects a CSV file that ends inside quotation marks', async () => {
+  const { bucket, state } = openEnded('id,name\n1,"cut\n');
+
+  expect((await failureOf(publish(bucket, state), 'FileRejected')).message).toContain('inside a quoted field');
+});
+
+test.each([
+  ['gzip', gzipSync(SMALL_CSV)],
+  ['a zip archive', zipWith('leads.csv', SMALL_CSV)],
+])('publishes %s, whose format marks its own end', async (_, bytes) => {
+  const { bucket, state } = openEnded(bytes);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
+});
+
+test('rejects gzip of a CSV file that ends within its last row', async () => {
+  const { bucket, state } = openEnded(gzipSync(SMALL_CSV.trimEnd()));
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain('its last row does not end with a line break');
+});
+
+test('rejects an opaque file, because its shape cannot show its end', async () => {
+  const { bucket, state } = openEnded('{"leads":[]}');
+  const opaque = deployment({ entities: { leads: { opaque: ['json'] } } });
+
+  const error = await failureOf(publish(bucket, state, { deployment: opaque }), 'FileRejected');
+
+  expect(error.message).toContain('it is neither a CSV file nor a spreadsheet');
+});
+
+test('publishes a file with a declared length and without a final line break', async () => {
+  const { bucket, state } = storedRun('id,name\n1,a');
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 1 });
+});
