@@ -1,7 +1,7 @@
 import { ReadingUnfinished } from '../file/reading-limits.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { unescaped } from './cell-text.ts';
-import { readXml, type XmlHandler } from './xml.ts';
+import { PLAIN_TEXT, readXml, type XmlHandler } from './xml.ts';
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
@@ -13,6 +13,9 @@ const MOST_GROWTH = 3;
 export const MOST_SHARED_BYTES = 256_000_000;
 /** Excel's own limit is 32,767 characters. Other writers have no limit. */
 export const LONGEST_TEXT = 8 * 1024 * 1024;
+
+/** A shared text without formatting. */
+const ITEM = new RegExp(`<si><t(?: xml:space="preserve")?>(${PLAIN_TEXT})</t></si>`, 'y');
 
 /**
  * Reads the shared texts of a workbook, without their formatting.
@@ -44,6 +47,11 @@ export async function readSharedStrings(
     close: (name, depth) => {
       inText = false;
       if (depth === 2 && name === 'si') strings.add(unescaped(text));
+    },
+    regular: {
+      pattern: ITEM,
+      mayFollow: (depth) => depth === 1,
+      take: ([, plain = '']) => strings.add(unescaped(plain)),
     },
   };
   await readXml(chunks, handler, others);

@@ -2,7 +2,7 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { AllowedText } from './allowed-text.ts';
 import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-text.ts';
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
-import { type Attributes, type XmlHandler, XmlReader } from './xml.ts';
+import { type Attributes, PLAIN_TEXT, type RegularElements, type XmlHandler, XmlReader } from './xml.ts';
 
 /** The limits of a sheet in Excel. */
 export const LAST_ROW = 1_048_576;
@@ -71,6 +71,12 @@ export async function* sheetRows(
   yield* reader.takeRows();
 }
 
+/** A cell with nothing but a value or a text. `allowed-text.ts` allows all of it. */
+const CELL = new RegExp(
+  `<c r="([A-Z]{1,3}\\d{1,7})"(?: s="(\\d{1,6})")?(?: t="([snbe]|str|inlineStr)")?>(?:<v>(${PLAIN_TEXT})</v>|<is><t>(${PLAIN_TEXT})</t></is>)</c>`,
+  'y',
+);
+
 const GENERAL: NumberFormat = { shown: 'number', mask: null };
 
 class SheetReader implements XmlHandler {
@@ -79,6 +85,7 @@ class SheetReader implements XmlHandler {
   private rows: SheetRow[] = [];
   private shared = 0;
   private inData = false;
+  private inRow = false;
   private row: SheetRow = { number: 0, columns: [], texts: [] };
   private size = 0;
   private column = -1;
@@ -95,6 +102,16 @@ class SheetReader implements XmlHandler {
     this.seen = seen;
   }
 
+  readonly regular: RegularElements = {
+    pattern: CELL,
+    mayFollow: (depth) => depth === 3 && this.inRow,
+    take: ([, place, style, type, value = '', text]) => {
+      this.beginCell(place, text === undefined ? type : 'inlineStr', style);
+      this.value = text ?? value;
+      this.endCell();
+    },
+  };
+
   takeRows(): SheetRow[] {
     const { rows } = this;
     this.rows = [];
@@ -106,9 +123,10 @@ class SheetReader implements XmlHandler {
     this.collects = false;
     if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet that is something else');
     if (depth === 2) this.inData = name === 'sheetData';
+    if (depth === 3) this.inRow = this.inData && name === 'row';
     if (!this.inData) return;
     if (depth === 3 && name === 'row') this.beginRow(attributes.r);
-    else if (depth === 4 && name === 'c') this.beginCell(attributes);
+    else if (depth === 4 && name === 'c') this.beginCell(attributes.r, attributes.t, attributes.s);
     else if (depth === 5) this.beginPart(name);
     // The text of a cell is direct or in formatted runs. Phonetic runs (`rPh`) are left out.
     else if (depth === 6) {
@@ -132,13 +150,12 @@ class SheetReader implements XmlHandler {
     this.column = -1;
   }
 
-  private beginCell(attributes: Attributes): void {
-    const place = attributes.r;
+  private beginCell(place: string | undefined, type = 'n', style = '0'): void {
     const column = place === undefined ? this.column + 1 : columnOf(place, this.row.number);
     if (!(column > this.column && column < LAST_COLUMN)) throw new UnreadableFile('has cells that are out of order');
     this.column = column;
-    this.type = attributes.t ?? 'n';
-    this.style = Number(attributes.s ?? '0');
+    this.type = type;
+    this.style = Number(style);
     this.value = '';
     this.hasFormula = false;
     this.hasInline = false;

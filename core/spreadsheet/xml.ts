@@ -11,7 +11,20 @@ export interface XmlHandler {
   text?(text: string): boolean;
   /** A comment, a processing instruction, or an unusual prefix, which are not part of the content. */
   aside?(): void;
+  regular?: RegularElements;
 }
+
+/** The kind of element that fills a large document. A regular expression reads it several times as fast as the parser. */
+export interface RegularElements {
+  /** Sticky. It matches whole elements that the parser accepts and that hold nothing but their value. */
+  pattern: RegExp;
+  /** Whether such an element may follow a tag. @param depth of the element that is open */
+  mayFollow(depth: number): boolean;
+  take(match: RegExpExecArray): void;
+}
+
+/** The source of a pattern for a text that XML writes as it is. */
+export const PLAIN_TEXT = String.raw`[^<>&\0-\x08\x0b-\x1f\x7f-\x9f\u2028\ud800-\uffff]*`;
 
 /** The most characters of a tag or text, which the parser holds in memory. */
 const LONGEST_PIECE = 8 * 1024 * 1024;
@@ -29,13 +42,18 @@ export class XmlReader {
   private depth = 0;
   /** Characters since the last tag, which the parser holds in memory. */
   private held = 0;
+  /** Number of tags that the parser has read. */
+  private tags = 0;
+  private readonly regular: RegularElements | undefined;
   private readonly parser = new SaxesParser({ xmlns: false, position: false });
 
   /** @param others receives the same events, but only the texts that do not belong to `handler` */
   constructor(handler: XmlHandler, others?: XmlHandler) {
+    this.regular = handler.regular;
     const onAside = () => (others ?? handler).aside?.();
     this.parser.on('opentag', ({ name, attributes }) => {
       this.depth += 1;
+      this.tags += 1;
       this.held = 0;
       if (this.depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
       const local = localName(name);
@@ -48,6 +66,7 @@ export class XmlReader {
       handler.close?.(local, this.depth);
       others?.close?.(local, this.depth);
       this.depth -= 1;
+      this.tags += 1;
       this.held = 0;
     });
     this.parser.on('doctype', () => {
@@ -79,8 +98,26 @@ export class XmlReader {
     this.decoder ??= decoderOf(encodingOf(this.start));
     const text = decode(this.decoder, bytes);
     this.held += text.length;
-    this.guarded(() => this.parser.write(text));
+    this.guarded(() => this.parser.write(text.slice(this.regular ? this.readTags(text, this.regular) : 0)));
     if (this.held > LONGEST_PIECE) throw new UnreadableFile('has a part with a text of several megabytes');
+  }
+
+  /** Reads all whole tags of a text. @returns the position after them */
+  private readTags(text: string, { pattern, mayFollow, take }: RegularElements): number {
+    let at = 0;
+    for (let end = text.indexOf('>') + 1; end > 0; end = text.indexOf('>', at) + 1) {
+      const { tags } = this;
+      this.parser.write(text.slice(at, end));
+      at = end;
+      // Only if the parser has just read a tag, the next character begins a text or a tag.
+      if (this.tags === tags || !mayFollow(this.depth)) continue;
+      pattern.lastIndex = at;
+      for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+        take(match);
+        at = pattern.lastIndex;
+      }
+    }
+    return at;
   }
 
   /** Replaces errors of the parser: their messages may quote the document. */

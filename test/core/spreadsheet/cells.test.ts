@@ -1,5 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
+import { AllowedText, NO_NAMES } from '../../../core/spreadsheet/allowed-text.ts';
+import { sheetRows } from '../../../core/spreadsheet/sheet-rows.ts';
+import { runs } from '../../support/runs.ts';
+import { all, escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
 
 /** The cells under a header with the same number of columns. */
 async function cellsOf(cells: string[], draft: Partial<WorkbookDraft> = {}): Promise<string[] | undefined> {
@@ -107,4 +111,73 @@ describe('a cell', () => {
       await expect(read).rejects.toThrow('refers to a shared text that it does not have');
     }
   });
+});
+
+/** The rows of a sheet that arrives in pieces, and what is found besides, or the error. */
+async function read(xml: string, cuts: readonly number[]): Promise<unknown> {
+  const bytes = Buffer.from(xml);
+  const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).toSorted((a, b) => a - b), bytes.length];
+  async function* pieces() {
+    for (const [index, end] of places.slice(1).entries()) yield bytes.subarray(places[index], end);
+  }
+  const found: string[] = [];
+  const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => found.push(what)) };
+  const context = { calendar: 1900, formats: [], strings: null } as const;
+  const rows = await all(sheetRows(pieces(), context, seen)).catch(String);
+  return { rows, found, unknownResults: seen.unknownResults };
+}
+
+test('a cell of the usual form is read as the same cell in another form', async () => {
+  const text = fc.constantFrom(
+    '1',
+    'a b',
+    ' ',
+    '',
+    '_x0041_',
+    '-0',
+    'x>y',
+    'א',
+    '😀',
+    '&lt;',
+    ']]>',
+    '\x01',
+    '\r\n',
+    '\x85',
+    '\n',
+  );
+  const cell = fc
+    .tuple(fc.constantFrom('', ' t="str"', ' s="0"', ' s="0" t="b"', ' t="inlineStr"', ' t="x"'), text)
+    .chain(([more, value]) =>
+      fc.constantFrom(
+        `<c~ r="#"${more}><v>${value}</v></c>`,
+        `<c~ r="#"${more}><is><t>${value}</t></is></c>`,
+        `<c~ r="#"${more}><f>1</f><v>${value}</v></c>`,
+        `<c~ r="#"${more}><is><t><![CDATA[<c r="B9"><v>${value}</v></c>]]></t></is></c>`,
+      ),
+    );
+  const other = fc.constantFrom(
+    '<!--<row><c~ r="#"><v>1</v></c>-->',
+    '<x><c~ r="#"><v>1</v></c></x>',
+    '<?x <row> <c~ r="#"><v>1</v></c>?>',
+    '<c~ r="A1"><v>1</v></c>',
+    '\n',
+    '<c~ r="#"><v>1</c>',
+  );
+  const row = fc.array(fc.oneof({ weight: 9, arbitrary: cell }, other), { maxLength: 5 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(row, { maxLength: 4 }),
+      fc.constantFrom('1.0', '1.1'),
+      fc.array(fc.nat(600)),
+      async (rows, version, cuts) => {
+        const named = rows.map((cells, at) =>
+          cells.map((xml, column) => xml.replace('#', `${'ABCDEF'[column]}${at + 1}`)).join(''),
+        );
+        const xml = `<?xml version="${version}"?><worksheet><sheetData>${named.map((cells, at) => `<row r="${at + 1}">${cells}</row>`).join('')}</sheetData></worksheet>`;
+
+        expect(await read(xml.replaceAll('~', ''), cuts)).toEqual(await read(xml.replaceAll('~', ' '), []));
+      },
+    ),
+    { numRuns: runs(500) },
+  );
 });
