@@ -9,7 +9,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { spansMidnight } from '../core/night/expected.ts';
-import { nextStarts, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
+import { longestGapDays, nextStarts, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 import type { StepFunction } from './workflow/step-function.ts';
 
@@ -44,6 +44,7 @@ export class NightlySchedules extends Construct {
       const timing = timingOf(deployment, entity);
       const { enabled } = deployment.entities[entity];
       this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
+      if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
       // EventBridge accepts a schedule for 30 February, or for a year in the past.
       if (enabled && nextStarts(timing, new Date(), 1)?.length === 0) this.warnOfNever(entity, timing.expression);
     }
@@ -64,6 +65,13 @@ export class NightlySchedules extends Construct {
   private warnOfNever(entity: Entity, expression: string): void {
     const text = `The schedule of ${entity}, ${expression}, starts no run in the next eight years. Correct entities.${entity}.schedule, or set enabled to false.`;
     Annotations.of(this).addWarningV2(`crm-export:never-starts-${entity}`, text);
+  }
+
+  private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {
+    if (retentionDays > gapDays) return;
+    const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
+    const text = `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(retentionDays)} (retentionDays), and from one start to the next it may be ${days(gapDays)}. Keep them for longer.`;
+    Annotations.of(this).addWarningV2(`crm-export:history-${entity}`, text);
   }
 
   private rule(entity: Entity, schedule: Schedule, enabled: boolean, machine: IStateMachine): void {

@@ -109,7 +109,26 @@ function distance(one: Date, other: Date): number {
   return Math.abs(one.getTime() - other.getTime());
 }
 
+/** More than a year of starts, so that every change of clocks is included. */
+const STARTS_LOOKED_AT = 400;
 const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
+
+/** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count in such days. */
+export function longestGapDays(timing: Timing, from: Date): number {
+  const days = startDays(timing, from);
+  const gaps = days.map((day, index) => day - (days[index - 1] ?? day));
+  return Math.max(1, ...gaps, Math.ceil(rateDays(timing.expression)));
+}
+
+/** The dates of the starts, as days since 1970. */
+function startDays(timing: Timing, from: Date): number[] {
+  const { expression, at } = timing;
+  const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
+  if (at !== null) return (nextStarts(timing, from, STARTS_LOOKED_AT) ?? []).map((start) => dayOf(start.at));
+  const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
+  // One start on each day is enough: further starts on a day do not change the gaps between days.
+  return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
+}
 
 /** The interval of `rate(…)` in days, as a fraction if it is shorter; 0 for another expression. */
 export function rateDays(expression: string): number {
