@@ -66,7 +66,7 @@ interface Meaning {
 /** Matches each cell exactly first, then in other spellings. Large: build one for each header, and pass it on. */
 export function fieldIndex(listed: ListedFields): FieldIndex {
   const { columns, excepted } = listed;
-  const find = fieldTexts(listed);
+  const find = remembered(fieldTexts(listed));
   const left = new Set(excepted.map(({ name }) => name));
   const isLeft = (name: string) => left.has(name);
   const requested = new Set(columns.filter((name) => !isLeft(name)).map(normalised));
@@ -156,6 +156,20 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
       near: [namesNear(folded(text)), ...ofEnd],
       parts: path?.all.flatMap(namesNear) ?? [],
     };
+  };
+}
+
+/** The most texts that are remembered, each with at most so many characters: labels occur in many records. */
+const MOST_REMEMBERED = 1000;
+const LONGEST_REMEMBERED = 100;
+
+function remembered(find: (text: string) => Found): (text: string) => Found {
+  const known = new Map<string, Found>();
+  return (text) => {
+    const found = known.get(text) ?? find(text);
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    if (text.length <= LONGEST_REMEMBERED) known.set(text, found);
+    return found;
   };
 }
 

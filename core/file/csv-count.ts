@@ -155,7 +155,10 @@ export class CsvCount {
   #look(record: Scanner): void {
     const { from, to, cells, block } = record;
     if (this.#headers.mayBe(record))
-      this.#headers.look(block.toString('latin1', from, to), () => ({ record: this.#textsOf(record), column: 0 }));
+      this.#headers.look(record, block.toString('latin1', from, to), () => ({
+        record: this.#textsOf(record),
+        column: 0,
+      }));
     if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#lookInside(record);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);

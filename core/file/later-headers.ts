@@ -1,5 +1,5 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
-import { folded, mentions, visible } from '../folded.ts';
+import { containsLetters, folded, mentions, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 
@@ -18,8 +18,9 @@ type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/** The most records whose verdict is cached. */
+/** The most records whose verdict is cached, and the most cells, each with at most so many characters. */
 const MOST_KEPT = 1000;
+const LONGEST_KEPT = 100;
 
 /**
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
@@ -49,11 +50,15 @@ export class LaterHeaders {
   readonly #leavesOut: boolean;
   /** A text that contains the name or label of a left-out or hashed column as whole words. */
   readonly #mentions: (text: string) => boolean;
+  /** A quick test before it: the letters are in the text. */
+  readonly #mayMention: (text: string) => boolean;
   readonly #header: string;
   /** The most cells of a header: half of them name different fields, or it repeats the first record. */
   readonly #widest: number;
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
+  /** Whether a cell names a field, and the field, or the cell, folded: the same labels may occur in many records. */
+  readonly #readings = new Map<string, { isListed: boolean; field: string }>();
 
   /**
    * @param header the cells of the first record; empty if it is not a header, so that no record can repeat it
@@ -75,7 +80,10 @@ export class LaterHeaders {
     const hashed = fields.filter((field) => textsOf([field]).some((text) => this.#covered.has(folded(text))));
     const texts = Object.keys(labels);
     this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
-    this.#mentions = mentions([...textsOf([...excepted, ...hashed]), ...covered]);
+    const isCovered = (text: string) => index.readHeader([text]).excepted > 0 || this.#covered.has(this.#fieldOf(text));
+    const secret = [...textsOf([...excepted, ...hashed]), ...covered, ...texts.filter(isCovered)];
+    this.#mentions = mentions(secret);
+    this.#mayMention = containsLetters(secret);
     const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
     this.filter = new NameFilter(decoder, names, this.covers);
   }
@@ -88,12 +96,15 @@ export class LaterHeaders {
 
   /**
    * Checks a record.
+   * @param counts of the record
    * @param key equal for equal records
    * @param read returns the cells of the record, and the column of the header that its first cell belongs to
    */
-  look(key: string, read: () => { record: string[]; column: number }): void {
+  look(counts: CellCounts, key: string, read: () => { record: string[]; column: number }): void {
     const { record, column } = this.#judged.has(key) ? { record: [], column: 0 } : read();
-    const found = this.#judged.get(key) ?? this.#judge(record, column);
+    const isNamed = counts.named >= counts.cells - counts.empty;
+    const judged = () => (isNamed ? this.#judge(record, column) : this.#judgePart(record, column));
+    const found = this.#judged.get(key) ?? judged();
     if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
     if (found === 'repeated') this.counts.repeatedHeaders += 1;
     else if (found !== 'none') this.counts.otherHeaders += 1;
@@ -106,9 +117,14 @@ export class LaterHeaders {
    * them in such a record.
    */
   lookInside(parts: readonly string[]): void {
-    const found = this.#judge(parts, 0);
+    const found = this.#judgePart(parts, 0);
     if (found !== 'none') this.counts.otherHeaders += 1;
     if (found === 'leftOut') this.counts.leftOutHeaders += 1;
+  }
+
+  /** Checks a record of which not every cell may name a column: only left-out and hashed columns matter. */
+  #judgePart(record: readonly string[], column: number): Verdict {
+    return this.#mayMention(record.join(' ')) ? this.#judge(record, column) : 'none';
   }
 
   #judge(record: readonly string[], column: number): Verdict {
@@ -130,7 +146,7 @@ export class LaterHeaders {
   /** @param known each cell names exactly one field, or no field by configuration */
   #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
     if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#isName(cell));
-    const named = cells.filter(this.#index.isListed);
+    const named = cells.filter((cell) => this.#reading(cell).isListed);
     const fields = this.#fieldsOf(named);
     if (known && fields.size === named.length) return true;
     const covers = leftOut || [...fields].some((field) => this.#covered.has(field));
@@ -143,13 +159,13 @@ export class LaterHeaders {
    */
   #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
     if (!this.covers) return false;
-    const others = cells.filter((cell) => !this.#mentions(cell));
+    const others = cells.filter((cell) => !this.#isMention(cell));
     if (others.length === cells.length) return false;
-    const named = others.map(withoutNote).filter(this.#index.isListed);
+    const named = others.map(withoutNote).filter((cell) => this.#reading(cell).isListed);
     if (this.#fieldsOf(named).size * 2 < cells.length) return false;
     const isInPlace = (cell: string, at: number) => {
       const above = this.#cells[column + at] ?? '';
-      return isFilled(cell) && !this.#mentions(cell) && this.#fieldOf(withoutNote(cell)) === this.#fieldOf(above);
+      return isFilled(cell) && !this.#isMention(cell) && this.#fieldOf(withoutNote(cell)) === this.#fieldOf(above);
     };
     return record.some(isInPlace) || (others.length >= EXACT_NAMES && others.every((cell) => this.#isName(cell)));
   }
@@ -162,9 +178,22 @@ export class LaterHeaders {
     return new Set(named.map((cell) => this.#fieldOf(cell)));
   }
 
-  /** The field that a cell names, or the cell, folded. */
+  #isMention(cell: string): boolean {
+    return this.#mayMention(cell) && this.#mentions(cell);
+  }
+
   #fieldOf(cell: string): string {
-    return folded(this.#index.readHeader([cell]).names?.[0] || cell);
+    return this.#reading(cell).field;
+  }
+
+  #reading(cell: string): { isListed: boolean; field: string } {
+    const known = this.#readings.get(cell);
+    if (known) return known;
+    const isListed = this.#index.isListed(cell);
+    const reading = { isListed, field: folded((isListed && this.#index.readHeader([cell]).names?.[0]) || cell) };
+    if (this.#readings.size >= MOST_KEPT) this.#readings.clear();
+    if (cell.length <= LONGEST_KEPT) this.#readings.set(cell, reading);
+    return reading;
   }
 
   /** An exact name without the note after it; any other cell as it is. */

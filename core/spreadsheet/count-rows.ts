@@ -74,10 +74,11 @@ export class RowCounter {
 
   private lookForHeader(row: SheetRow, begin: number, last: number): void {
     const { first } = this.header;
-    if (!this.later.mayBe(this.later.filter.countsOf(row.texts))) return;
+    const counts = this.later.filter.countsOf(row.texts);
+    if (!this.later.mayBe(counts)) return;
     const column = Math.min(0, begin - first);
     const record = cellsOf(row, first + column, last - first - column + 1);
-    this.later.look(JSON.stringify([column, record]), () => ({ record, column }));
+    this.later.look(counts, JSON.stringify([column, record]), () => ({ record, column }));
   }
 
   private isUnderHeader(column: number): boolean {
