@@ -102,8 +102,8 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
     const begin = at + 1;
     at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipPlain(block, begin);
     if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (KNOWN[sum & MASK] as number) & POINTS;
-    // A quarter of the cells may count as names without a look.
-    else points += 2 * (points + NAMED) <= width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
+    // Three in eight cells may count as names without a look.
+    else points += 4 * (points + NAMED) <= 3 * width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
     cells += 1;
   } while (PLAIN[block[at] as number] === SEPARATES);
   return cells === width && points < cells ? at : end;
