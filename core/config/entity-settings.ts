@@ -225,6 +225,9 @@ export type ConfiguredColumns = z.infer<typeof configuredColumns>;
 
 /** The settings of one entity. */
 
+// CloudWatch looks back seven days at most.
+export const freshnessHours = z.int().min(1).max(168);
+
 export const entitySettingsSchema = z.strictObject({
   columns: configuredColumns.default('all'),
   sorts: z.optional(requestKeys.sorts),
@@ -244,6 +247,9 @@ export const entitySettingsSchema = z.strictObject({
     .describe('EventBridge expression instead of the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
   at: localTime,
   polling: ownPollingSchema,
+  freshnessHours: freshnessHours
+    .optional()
+    .describe('Hours without a published export after which this entity raises an alarm of its own.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
   opaque: opaqueSchema,

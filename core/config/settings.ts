@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
 import { ENTITIES } from './entities.ts';
 import { entitySchema } from './entity-schema.ts';
-import { entitySettingsSchema, nightlySchema, pollingSchema, timeZone } from './entity-settings.ts';
+import { entitySettingsSchema, freshnessHours, nightlySchema, pollingSchema, timeZone } from './entity-settings.ts';
 import { fileHostsSchema, filesSchema } from './file-settings.ts';
 import { EXPORT_SCOPE } from './scopes.ts';
 import { tableMemorySchema } from './table-settings.ts';
@@ -162,6 +162,11 @@ const alarmsSchema = z.strictObject({
     .refine((addresses) => new Set(addresses).size === addresses.length, { error: 'names an address twice' })
     .default([])
     .describe('Addresses that get a mail for every alarm and failed run. Each must confirm a first mail from AWS.'),
+  freshnessHours: freshnessHours
+    .optional()
+    .describe(
+      'Hours without a published export after which an entity with `rate(…)` or several starts a day raises its own alarm. Default: 26, or its deadline in hours plus 25 if that is more; an hour more with local time.',
+    ),
   runbookUrl: z
     .string()
     .regex(/^[^\s#]+$/, 'an address or a path without blanks and without #')

@@ -23,6 +23,18 @@ export function offsetsNow(timeZone: string): number[] {
   return offsetsFrom(new Date().getUTCFullYear(), timeZone);
 }
 
+/**
+ * The hours without a published export after which an entity raises its alarm. `needed` is the minimum for its
+ * deadline: the longest night after the shortest, plus an hour.
+ */
+export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
+  const { polling, freshnessHours } = deployment.entities[entity];
+  // A local day may have 25 hours.
+  const longest = timingOf(deployment, entity).at === null ? 24 : 25;
+  const needed = Math.max(longest + 2, longest + 1 + Math.ceil(polling.deadlineSeconds / 3600));
+  return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
+}
+
 /** The start of an entity in the nightly order, `spreadMinutes` after the entity before it. */
 function inTheNight({ nightly }: Deployment, entity: Entity, first: string): string {
   return timeOf(minuteOf(first) + ENTITIES.indexOf(entity) * nightly.spreadMinutes);

@@ -31,6 +31,12 @@ export function isOfNights(deployment: Deployment, entity: Entity, from: Date): 
   return alone.length * 2 >= dates.length;
 }
 
+/** Whether an entity has its own alarm: it belongs to no night, or the configuration sets its own `freshnessHours`. */
+export function isWatchedAlone(deployment: Deployment, entity: Entity, from: Date): boolean {
+  const { enabled, freshnessHours } = deployment.entities[entity];
+  return enabled && (freshnessHours !== undefined || !isOfNights(deployment, entity, from));
+}
+
 /** When a night begins, and when it must be complete. */
 export interface NightTimes {
   begins: Date;

@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, Stack } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmProps,
@@ -16,8 +16,9 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { freshnessOf } from '../../core/config/timing.ts';
 import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
-import { isOfNights } from '../../core/night/expected.ts';
+import { isWatchedAlone } from '../../core/night/expected.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 
@@ -88,19 +89,19 @@ export class Monitoring extends Construct {
     const metric = this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: Stats.MAXIMUM });
     this.nights.push(this.alarm('NightIncomplete', metric, { treatMissingData: TreatMissingData.BREACHING }));
     const now = new Date();
-    const enabled = ENTITIES.filter((entity) => deployment.entities[entity].enabled);
-    const alone = enabled.filter((entity) => !isOfNights(deployment, entity, now));
-    for (const entity of alone) this.watchAlone(entity, deployment.entities[entity].polling.deadlineSeconds);
+    const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
+    for (const entity of alone) this.watchAlone(deployment, entity);
+    if (alone.length === 0 && this.settings.freshnessHours !== undefined) this.warnOfNoEntity();
   }
 
   /**
-   * Watches an entity that belongs to no night. The alarm waits a day, the deadline of a run and an hour more. An hour
-   * without data counts as an hour without an export, so a disabled rule raises the alarm too. Only periods of an hour
-   * or more may cover more than a day, up to seven
+   * An hour without data counts as an hour without an export, so a disabled rule raises the alarm too. Only periods of
+   * an hour or more may cover more than a day, up to seven
    * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, "Period").
    */
-  private watchAlone(entity: Entity, deadlineSeconds: number): void {
-    const hours = 24 + Math.ceil(deadlineSeconds / 3600) + 1;
+  private watchAlone(deployment: Deployment, entity: Entity): void {
+    const { hours, needed } = freshnessOf(deployment, entity);
+    if (hours < needed) this.warnOf(entity, hours, needed);
     const alarm = this.alarm(
       'NoPublishedExport',
       this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
@@ -114,6 +115,17 @@ export class Monitoring extends Construct {
       },
     );
     this.nights.push(alarm);
+  }
+
+  private warnOfNoEntity(): void {
+    const text =
+      'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
+    Annotations.of(this).addWarningV2('crm-export:freshness', text);
+  }
+
+  private warnOf(entity: Entity, hours: number, needed: number): void {
+    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: set at least ${needed} hours, so that a good night does not raise it (freshnessHours).`;
+    Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
   /** @param tables whether an entity has tables */
@@ -230,7 +242,7 @@ export const ALARMS = {
   ExecutionsThrottled: 'AWS Step Functions delays runs because the account has reached its limit of state transitions.',
   NightIncomplete:
     'A file or table of the night is missing after its deadline, or RecordNight could not check the night.',
-  NoPublishedExport: 'No export was published for a day, the deadline of a run and an hour more.',
+  NoPublishedExport: 'No export was published for longer than the configuration allows.',
   PublishedWithWarnings: 'A file was published with a warning: it may not hold what readers expect.',
   FileQuarantined: 'The gate stopped a file until a person releases it.',
   TableNotWritten: 'A table could not be written; its file is published.',

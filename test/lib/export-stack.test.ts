@@ -158,6 +158,7 @@ describe('the stack', () => {
     ['updates.allowNull', { updates: { allowNull: true } }],
     ['a plan', { entities: { leads: { columns: ['id'] } } }],
     ['filters', { entities: { leads: { filters: [{ field: 'a' }] } } }],
+    ['hours of freshness', { alarms: { ...alarms, freshnessHours: 168 } }],
     ['another mail address for alarms', { alarms: { ...alarms, email: ['other@example.com'] } }],
     ['another address of the runbook', { alarms: { ...alarms, runbookUrl: 'https://runbook.example.com' } }],
   ])('changes a resource with %s, because CloudFormation ignores changes of metadata alone', (_, changes) => {

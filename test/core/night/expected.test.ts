@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { isOfNights, spansMidnight, startsOfNight, timesOfNight } from '../../../core/night/expected.ts';
+import {
+  isOfNights,
+  isWatchedAlone,
+  spansMidnight,
+  startsOfNight,
+  timesOfNight,
+} from '../../../core/night/expected.ts';
 import { deployment } from '../../support/builders.ts';
 
 const DATE = '2026-11-20';
@@ -38,6 +44,7 @@ test.each<[string, boolean]>([
   const settings = { timeZone: 'Asia/Jerusalem', entities: { leads: { schedule } } };
 
   expect(isOfNights(deployment(settings), 'leads', FROM)).toBe(waits);
+  expect(isWatchedAlone(deployment(settings), 'leads', FROM)).toBe(!waits);
 });
 
 test('a UTC schedule with two starts on the date when clocks are set back still belongs to nights', () => {
@@ -45,6 +52,13 @@ test('a UTC schedule with two starts on the date when clocks are set back still 
 
   for (const from of ['2026-10-22', '2026-10-23', '2026-10-24', '2026-10-25'])
     expect(isOfNights(deployment(settings), 'leads', new Date(from))).toBe(true);
+});
+
+test('an entity with freshnessHours is watched alone, unless it is disabled', () => {
+  const watched = (leads: object) => isWatchedAlone(deployment({ entities: { leads } }), 'leads', FROM);
+
+  expect([watched({}), watched({ freshnessHours: 30 })]).toEqual([false, true]);
+  expect([watched({ enabled: false, freshnessHours: 30 }), watched({ enabled: false })]).toEqual([false, false]);
 });
 
 test('a night begins with its first start, and ends with the latest deadline', () => {

@@ -9,6 +9,7 @@ import { synthesise } from '../../../scripts/synthesise.ts';
 import { resolved } from '../../../scripts/template.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { allOf, oneOf } from '../support/template.ts';
+import { warningsOf } from '../support/warnings.ts';
 
 const SCREEN = join(import.meta.dirname, '../../screens/alarms.txt');
 const full = fullDeployment();
@@ -107,27 +108,77 @@ describe('the alarm NightIncomplete', () => {
   });
 });
 
-test('NoPublishedExport watches enabled entities that belong to no night, for a day, their deadline and an hour', () => {
+describe('the alarm NoPublishedExport of an entity with rate(…) or with its own hours', () => {
   const RATE = { schedule: 'rate(1 day)' };
-  const entities = {
-    leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
-    workflows: { ...RATE, polling: { deadlineSeconds: 36_001 } },
-    contacts: { schedule: 'cron(0 1,13 * * ? *)' },
-    customers: { schedule: 'cron(0 1 ? * SUN *)' },
-    employers: { ...RATE, enabled: false },
-  };
+  const hours = (values: Record<string, unknown>) =>
+    Object.fromEntries(
+      [...alarmsOf(synthesise(updatingDeployment(values)))].flatMap(([name, { EvaluationPeriods }]) =>
+        name.startsWith('NoPublishedExport-') ? [[name.slice('NoPublishedExport-'.length), EvaluationPeriods]] : [],
+      ),
+    );
   const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
-  const found = [...alarmsOf(synthesise(updatingDeployment({ entities, polling })))].flatMap(([name, alarm]) => {
-    const [id, entity] = name.split('-');
-    return id === 'NoPublishedExport' ? [[entity, alarm.EvaluationPeriods, alarm.DatapointsToAlarm, alarm.Period]] : [];
+
+  test('exists only for those entities, and not for disabled ones', () => {
+    const entities = {
+      leads: RATE,
+      contacts: { schedule: 'cron(0 1,13 * * ? *)' },
+      customers: { schedule: 'cron(0 1 ? * SUN *)' },
+      meetings: { freshnessHours: 40 },
+      employers: { ...RATE, enabled: false },
+      workflows: { enabled: false, freshnessHours: 40 },
+    };
+
+    expect(Object.keys(hours({ entities, polling })).toSorted()).toEqual(['contacts', 'leads', 'meetings']);
   });
 
-  expect(found.toSorted()).toEqual([
-    ['contacts', 26, 26, 3600],
-    ['leads', 49, 49, 3600],
-    ['workflows', 36, 36, 3600],
-  ]);
+  test.each([1, 168])(
+    'alarms after the configured %i hours, within the seven days that CloudWatch evaluates',
+    (freshnessHours) => {
+      const values = { alarms: { freshnessHours }, entities: { leads: RATE } };
+      const alarm = alarmWith(values, 'NoPublishedExport-leads');
+
+      expect(alarm).toMatchObject({ EvaluationPeriods: freshnessHours, DatapointsToAlarm: freshnessHours });
+      expect(alarm?.EvaluationPeriods * alarm?.Period).toBeLessThanOrEqual(7 * 86_400);
+    },
+  );
+
+  test('depends on the deadline of each entity if no hours are configured', () => {
+    const entities = {
+      leads: { ...RATE, polling: { deadlineSeconds: 86_400 } },
+      contacts: { ...RATE, polling: { deadlineSeconds: 36_001 } },
+      meetings: RATE,
+    };
+
+    expect(hours({ polling, entities, alarms: {} })).toEqual({ leads: 49, contacts: 36, meetings: 26 });
+  });
+
+  test('uses the hours of the entity before those of the deployment', () => {
+    const entities = { leads: { freshnessHours: 100 }, contacts: RATE };
+
+    expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toEqual({ leads: 100, contacts: 40 });
+  });
+
+  test('warns at synthesis if the hours are shorter than a good night may take', () => {
+    const values = { polling: { ...polling, deadlineSeconds: 21_600 }, alarms: { freshnessHours: 30 } };
+    const warned = (entities: Record<string, unknown>) =>
+      warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
+
+    expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual([
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* at least 31 hours/),
+    ]);
+    expect(warned({ leads: { freshnessHours: 32 }, contacts: {} })).toEqual([]);
+    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual([
+      expect.stringMatching(/^alarms\.freshnessHours has no effect/),
+    ]);
+  });
 });
+
+/** Switches off the nights of all entities except these. */
+function off(...but: string[]) {
+  return Object.fromEntries(
+    ENTITIES.filter((entity) => !but.includes(entity)).map((entity) => [entity, { enabled: false }]),
+  );
+}
 
 describe('the alarm topic', () => {
   const [policyId] = oneOf(json, 'AWS::SNS::TopicPolicy');
