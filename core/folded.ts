@@ -87,11 +87,11 @@ export function containsLetters(names: readonly string[]): (text: string) => boo
   const known = names.filter((name) => folded(name) !== '').map((name) => wordsOf(name).join(''));
   if (known.includes('')) return () => true;
   const pattern = new RegExp(known.map((name) => [...name].join('[^\\p{L}\\p{M}\\p{N}]*')).join('|') || '(?!)', 'u');
-  return (text) => pattern.test(PLAIN.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, '')));
+  return (text) => pattern.test(LATIN_OR_HEBREW.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, '')));
 }
 
 /** Only characters that another form does not change, except for the case. */
-const PLAIN = /^[ -~א-ת]*$/;
+const LATIN_OR_HEBREW = /^[ -~א-ת]*$/;
 
 /** Places inside a text where a word begins although no other character separates it: `nationalId`, `address2`. */
 const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;

@@ -54,8 +54,8 @@ export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
   // Warnings quote types. Another program can have written a text that is none.
-  const plain = (type: string | null) => (type !== null && isSafeName(type) ? type : null);
-  const fields = fieldsOf(run)?.map((field) => ({ ...field, type: plain(field.type) }));
+  const safeType = (type: string | null) => (type !== null && isSafeName(type) ? type : null);
+  const fields = fieldsOf(run)?.map((field) => ({ ...field, type: safeType(field.type) }));
   return fields ? { since: { date: run.date, execution }, fields, leftOut: run.excepted } : 'unknown';
 }
 

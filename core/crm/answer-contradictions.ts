@@ -183,10 +183,10 @@ function comparableText(text: string): string {
 function isCut(ours: string, theirs: string): boolean {
   if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
   // In a short number a separator counts: house `12/3` is not house `123`.
-  const plain = (text: string) =>
+  const comparable = (text: string) =>
     text.replace(/^[\d./-]{8,}$/, (long) => long.replace(/[./-]/g, '')).replace(/^0+(?=\d)/, '');
-  const sent = plain(ours);
-  return /^\d+$/.test(sent) && (sent === plain(theirs) || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
+  const sent = comparable(ours);
+  return /^\d+$/.test(sent) && (sent === comparable(theirs) || (/^\d{4}$/.test(theirs) && ours.endsWith(theirs)));
 }
 
 /** Whether the CRM added a title or a number: `Ms. Dana`, `ID-12345`, `Haifa (4000)`, `Dana <dana@example.com>`. */

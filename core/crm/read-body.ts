@@ -28,7 +28,7 @@ export function statusOf(word: string): ExportStatus | undefined {
   return STATUSES.find((known) => known === plain);
 }
 
-const plainRecord = z.looseObject({ status: z.string() });
+const statusRecord = z.looseObject({ status: z.string() });
 
 /**
  * Stage 2: the record is the body itself or under `data`. Both levels may have a `status` and an id. The body itself
@@ -36,11 +36,11 @@ const plainRecord = z.looseObject({ status: z.string() });
  */
 export function recordSchema(exportId: string) {
   const recordIn = (body: unknown): unknown => {
-    const [bare, wrapped] = levelsOf(body).map((level) => plainRecord.safeParse(level).data);
+    const [bare, wrapped] = levelsOf(body).map((level) => statusRecord.safeParse(level).data);
     const isRecord = bare && (statusOf(bare.status) || idsOf(bare).some((id) => isSameId(id, exportId)));
     return isRecord ? bare : (wrapped ?? body);
   };
-  return z.pipe(z.transform(recordIn), plainRecord);
+  return z.pipe(z.transform(recordIn), statusRecord);
 }
 
 /** Whether a body has a status, listed in the interface document or not. */

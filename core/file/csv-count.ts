@@ -147,19 +147,19 @@ export class CsvCount {
     const { from, to, cells, quoted } = record;
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
-    if (records > 1) this.#look(record);
+    if (records > 1) this.#judge(record);
     if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regular = this.#regular;
   }
 
   /** Looks at a record below the first one. */
-  #look(record: Scanner): void {
+  #judge(record: Scanner): void {
     const { from, to, cells, block } = record;
     if (this.#headers.mayBe(record))
-      this.#headers.look(record, block.toString('latin1', from, to), () => ({
+      this.#headers.judge(record, block.toString('latin1', from, to), () => ({
         record: this.#textsOf(record),
         column: 0,
       }));
-    if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#lookInside(record);
+    if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#judgeParts(record);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
@@ -169,7 +169,7 @@ export class CsvCount {
     return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
   }
 
-  #lookInside(record: Scanner): void {
+  #judgeParts(record: Scanner): void {
     const { from, to, cells, block } = record;
     if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
     // A record in quotation marks is a single cell.
@@ -177,7 +177,7 @@ export class CsvCount {
     const text = whole ?? '';
     const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
     for (const separator of others)
-      if (text.includes(separator)) this.#headers.lookInside(cellsOf(text, separator, true));
+      if (text.includes(separator)) this.#headers.judgeParts(cellsOf(text, separator, true));
   }
 
   /** @returns the width that the record is counted with */

@@ -88,7 +88,7 @@ export class LaterHeaders {
     this.filter = new NameFilter(decoder, names, this.covers);
   }
 
-  /** A quick test before `look`. */
+  /** A quick test before `judge`. */
   mayBe({ cells, named, empty }: CellCounts): boolean {
     const filled = cells - empty;
     return named > 0 && filled <= this.#widest && named * (this.covers ? 2 : 1) >= filled;
@@ -100,7 +100,7 @@ export class LaterHeaders {
    * @param key equal for equal records
    * @param read returns the cells of the record, and the column of the header that its first cell belongs to
    */
-  look(counts: CellCounts, key: string, read: () => { record: string[]; column: number }): void {
+  judge(counts: CellCounts, key: string, read: () => { record: string[]; column: number }): void {
     const { record, column } = this.#judged.has(key) ? { record: [], column: 0 } : read();
     const isNamed = counts.named >= counts.cells - counts.empty;
     const judged = () => (isNamed ? this.#judge(record, column) : this.#judgePart(record, column));
@@ -116,7 +116,7 @@ export class LaterHeaders {
    * or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other check sees
    * them in such a record.
    */
-  lookInside(parts: readonly string[]): void {
+  judgeParts(parts: readonly string[]): void {
     const found = this.#judgePart(parts, 0);
     if (found !== 'none') this.counts.otherHeaders += 1;
     if (found === 'leftOut') this.counts.leftOutHeaders += 1;
@@ -187,8 +187,8 @@ export class LaterHeaders {
   }
 
   #reading(cell: string): { isListed: boolean; field: string } {
-    const known = this.#readings.get(cell);
-    if (known) return known;
+    const earlier = this.#readings.get(cell);
+    if (earlier) return earlier;
     const isListed = this.#index.isListed(cell);
     const reading = { isListed, field: folded((isListed && this.#index.readHeader([cell]).names?.[0]) || cell) };
     if (this.#readings.size >= MOST_KEPT) this.#readings.clear();
@@ -263,7 +263,7 @@ export class NameFilter {
   /** The weight of each byte. */
   readonly weights = new Int32Array(256);
   /** What a cell without unsure bytes may name, by the sum of its weights. */
-  readonly known = new Uint8Array(MASK + 1);
+  readonly bitsBySum = new Uint8Array(MASK + 1);
   readonly #decoder: Decoder;
   /** The sums before the parts of a path. */
   readonly #sums = new Int32Array(MOST_PARTS + 1);
@@ -278,7 +278,7 @@ export class NameFilter {
     }
     this.weights[DOT] = UNSURE;
     if (notes) for (const byte of NOTES) this.weights[byte] = UNSURE;
-    this.known[0] = EMPTY;
+    this.bitsBySum[0] = EMPTY;
     for (const text of named) this.#add(text);
   }
 
@@ -335,15 +335,15 @@ export class NameFilter {
   }
 
   #bitsOfSum(sum: number): number {
-    return this.known[sum & MASK] as number;
+    return this.bitsBySum[sum & MASK] as number;
   }
 
   /** What the last part of a path may name, also together with parts before it. */
   #bitsOfRuns(parts: number, total: number): number {
-    const { known } = this;
+    const { bitsBySum } = this;
     const sums = this.#sums;
     let bits = 0;
-    for (let part = 0; part <= parts; part += 1) bits |= known[(total - (sums[part] as number)) & MASK] as number;
+    for (let part = 0; part <= parts; part += 1) bits |= bitsBySum[(total - (sums[part] as number)) & MASK] as number;
     return bits & ~EMPTY;
   }
 
@@ -352,7 +352,7 @@ export class NameFilter {
     if (letters === '') return;
     const bytes = this.#decoder === 'windows-1255' ? windows1255(letters) : Buffer.from(letters);
     const sum = bytes.reduce((total, byte) => total + weightOf(byte), 0);
-    this.known[sum & MASK] = (this.known[sum & MASK] as number) | NAMED;
+    this.bitsBySum[sum & MASK] = (this.bitsBySum[sum & MASK] as number) | NAMED;
   }
 
   /** Whether folding keeps the byte: a Hebrew letter, or in UTF-8 one of its two bytes. */

@@ -1,7 +1,7 @@
 import { RunError } from '../errors.ts';
 import type { Facts } from '../gate/facts.ts';
 import { countText } from '../gate/report.ts';
-import { isKnownName } from '../spreadsheet/allowed-text.ts';
+import { isAllowedName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, putAside, type Start, type StoredBytes, startOf } from './byte-source.ts';
@@ -205,7 +205,7 @@ async function withArchive(
 /** The places of an archive or of gzip that hold text, besides the content of the file. */
 function containerTexts({ name, others }: { name: string; others: boolean }): string[] {
   return [
-    ...(isKnownName(name) ? [] : ['the name of the file in the archive']),
+    ...(isAllowedName(name) ? [] : ['the name of the file in the archive']),
     ...(others ? ['comments or extra fields of the archive'] : []),
   ];
 }

@@ -20,9 +20,9 @@ export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
  * The codes of the bytes outside and inside quotation marks, and what a cell may name by the sum of its codes. V8 reads
  * a table that is a constant of its module half again as fast as a member of an object.
  */
-const PLAIN = new Int32Array(256);
+const CODES = new Int32Array(256);
 const QUOTED = new Int32Array(256);
-const KNOWN = new Uint8Array(MASK + 1);
+const BITS_BY_SUM = new Uint8Array(MASK + 1);
 /** Whose tables these are, and its filter. */
 let loaded: RegularRecords | undefined;
 let filter: NameFilter;
@@ -81,14 +81,14 @@ export class RegularRecords {
 
   #load(): void {
     const { separator, names } = this.#options;
-    PLAIN.set(names.weights);
+    CODES.set(names.weights);
     QUOTED.set(names.weights);
-    KNOWN.set(names.known);
+    BITS_BY_SUM.set(names.bitsBySum);
     filter = names;
     QUOTED[QUOTE] = CLOSES;
-    PLAIN[LF] = ENDS_LF;
-    PLAIN[CR] = ENDS_CR;
-    PLAIN[separator.charCodeAt(0)] = SEPARATES;
+    CODES[LF] = ENDS_LF;
+    CODES[CR] = ENDS_CR;
+    CODES[separator.charCodeAt(0)] = SEPARATES;
     loaded = this;
   }
 }
@@ -100,12 +100,12 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
   let points = 0;
   do {
     const begin = at + 1;
-    at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipPlain(block, begin);
-    if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (KNOWN[sum & MASK] as number) & POINTS;
+    at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipUnquoted(block, begin);
+    if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (BITS_BY_SUM[sum & MASK] as number) & POINTS;
     // Three in eight cells may count as names without a look.
     else points += 4 * (points + NAMED) <= 3 * width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
     cells += 1;
-  } while (PLAIN[block[at] as number] === SEPARATES);
+  } while (CODES[block[at] as number] === SEPARATES);
   return cells === width && points < cells ? at : end;
 }
 
@@ -117,14 +117,14 @@ function breakAt(block: Buffer, at: number, end: number, breaksAtCr: boolean): n
 }
 
 /** The end of a cell. */
-function skipPlain(block: Buffer, from: number): number {
+function skipUnquoted(block: Buffer, from: number): number {
   let total = 0;
   let at = from;
-  let code = PLAIN[block[at] as number] as number;
+  let code = CODES[block[at] as number] as number;
   while (code >= 0) {
     total = (total + code) | 0;
     at += 1;
-    code = PLAIN[block[at] as number] as number;
+    code = CODES[block[at] as number] as number;
   }
   sum = total;
   return at;
@@ -145,5 +145,5 @@ function skipQuoted(block: Buffer, from: number, end: number): number {
   } while (at <= end && block[at - 1] === QUOTE);
   sum = total;
   at -= 1;
-  return at < end && (PLAIN[block[at] as number] as number) < 0 ? at : end;
+  return at < end && (CODES[block[at] as number] as number) < 0 ? at : end;
 }

@@ -220,7 +220,7 @@ export class Scanner {
     for (let start = from; next === GO_ON; start = this.#end + 1) {
       const at = block[start] === QUOTE ? this.#skipQuoted(block, start, end) : start;
       if (at >= end && at > start && !last) return NOT_ENDED;
-      next = this.#skipPlain(block, start, Math.min(at, end), end, last);
+      next = this.#skipUnquoted(block, start, Math.min(at, end), end, last);
     }
     return next;
   }
@@ -230,7 +230,7 @@ export class Scanner {
    * @param start of the first cell @param from the position to go on from
    * @returns the start of the next record if the record ends
    */
-  #skipPlain(block: Buffer, start: number, from: number, end: number, last: boolean): number {
+  #skipUnquoted(block: Buffer, start: number, from: number, end: number, last: boolean): number {
     const codes = this.#codes;
     let next = GO_ON;
     let begin = start;

@@ -204,7 +204,7 @@ const MOST_DIGITS_OF_ADDRESS = 8;
  * Whether a text has only known words, at most one date or id, and a short number: `Leads 2026-11-26`, `sheet12.xml`.
  * @param names texts of the settings
  */
-export function isKnownName(text: string, names: ReadonlySet<string> = new Set()): boolean {
+export function isAllowedName(text: string, names: ReadonlySet<string> = new Set()): boolean {
   if (names.has(text)) return true;
   const rest = text.normalize('NFKC').replace(PARTS_OF_NAMES, ' ').toLowerCase();
   const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !WORDS.has(word));
@@ -216,14 +216,14 @@ export function isKnownName(text: string, names: ReadonlySet<string> = new Set()
 }
 
 /** Names that a workbook may contain besides known words. */
-export interface KnownNames {
+export interface AllowedNames {
   /** Names in the settings. */
-  known: ReadonlySet<string>;
+  settings: ReadonlySet<string>;
   /** Names of sheets, and texts of the header. Other parts may mention them: they are judged in their own place. */
   mentioned: ReadonlySet<string>;
 }
 
-export const NO_NAMES: KnownNames = { known: new Set(), mentioned: new Set() };
+export const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
 
 interface Rule {
   name: string;
@@ -279,7 +279,7 @@ const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
 
 /** Walks through a part and reports text that is not allowed. */
 export class AllowedText implements XmlHandler {
-  readonly #names: KnownNames;
+  readonly #names: AllowedNames;
   readonly #found: (what: string) => void;
   /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
@@ -290,7 +290,7 @@ export class AllowedText implements XmlHandler {
   #text = '';
 
   /** @param found receives the words for each finding */
-  constructor(kind: PartKind, names: KnownNames, found: (what: string) => void) {
+  constructor(kind: PartKind, names: AllowedNames, found: (what: string) => void) {
     this.#rule = rulesOf(kind);
     this.#names = names;
     this.#found = found;
@@ -348,7 +348,7 @@ export class AllowedText implements XmlHandler {
   #isAllowedAttribute(element: string, name: string, value: string): boolean {
     if (name === 'r' && PLACE_OF_CELL.test(value)) return true;
     // The settings decide which sheets are allowed.
-    if (element === 'sheet' && name === 'name') return isKnownName(value, this.#names.known);
+    if (element === 'sheet' && name === 'name') return isAllowedName(value, this.#names.settings);
     return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
   }
 
@@ -358,7 +358,7 @@ export class AllowedText implements XmlHandler {
     if (known !== undefined) return known;
     if (value.length > LONGEST_JUDGED) return false;
     const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
-    const allowed = formal || this.#isMentioned(value) || isKnownName(value, this.#names.known);
+    const allowed = formal || this.#isMentioned(value) || isAllowedName(value, this.#names.settings);
     if (judged.size < MOST_KNOWN) judged.set(value, allowed);
     return allowed;
   }

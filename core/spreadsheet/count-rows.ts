@@ -78,7 +78,7 @@ export class RowCounter {
     if (!this.later.mayBe(counts)) return;
     const column = Math.min(0, begin - first);
     const record = cellsOf(row, first + column, last - first - column + 1);
-    this.later.look(counts, JSON.stringify([column, record]), () => ({ record, column }));
+    this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }));
   }
 
   private isUnderHeader(column: number): boolean {

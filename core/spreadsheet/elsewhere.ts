@@ -1,5 +1,5 @@
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { AllowedText, isKnownName, type KnownNames, type PartKind } from './allowed-text.ts';
+import { type AllowedNames, AllowedText, isAllowedName, type PartKind } from './allowed-text.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
@@ -60,7 +60,7 @@ export function partsWithValues(workbook: Workbook): string[] {
  * @returns words for the findings, each word once per part
  * @throws any error from reading the parts
  */
-export async function textOutsideSheets(workbook: Workbook, names: KnownNames): Promise<string[]> {
+export async function textOutsideSheets(workbook: Workbook, names: AllowedNames): Promise<string[]> {
   const { parts, archive, stringsText } = workbook;
   const others = otherParts(workbook);
   // A part that is not allowed counts once: parts that mention it do not count again.
@@ -68,7 +68,7 @@ export async function textOutsideSheets(workbook: Workbook, names: KnownNames): 
   const all = { ...names, mentioned: new Set([...names.mentioned, ...mentions]) };
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
-    const here = new Set(isKnownName(part) ? [] : ['a name of a part']);
+    const here = new Set(isAllowedName(part) ? [] : ['a name of a part']);
     const kind = kindOf(workbook, part);
     if (kind) {
       const text = new AllowedText(kind, all, (what) => here.add(what));

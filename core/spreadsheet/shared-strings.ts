@@ -1,7 +1,7 @@
 import { ReadingUnfinished } from '../file/reading-limits.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { unescaped } from './cell-text.ts';
-import { PLAIN_TEXT, readXml, type XmlHandler } from './xml.ts';
+import { readXml, UNESCAPED_TEXT, type XmlHandler } from './xml.ts';
 
 /** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
@@ -15,7 +15,7 @@ export const MOST_SHARED_BYTES = 256_000_000;
 export const LONGEST_TEXT = 8 * 1024 * 1024;
 
 /** A shared text without formatting. */
-const ITEM = new RegExp(`<si><t(?: xml:space="preserve")?>(${PLAIN_TEXT})</t></si>`, 'y');
+const ITEM = new RegExp(`<si><t(?: xml:space="preserve")?>(${UNESCAPED_TEXT})</t></si>`, 'y');
 
 /**
  * Reads the shared texts of a workbook, without their formatting.
@@ -51,7 +51,7 @@ export async function readSharedStrings(
     regular: {
       pattern: ITEM,
       mayFollow: (depth) => depth === 1,
-      take: ([, plain = '']) => strings.add(unescaped(plain)),
+      take: ([, text = '']) => strings.add(unescaped(text)),
     },
   };
   await readXml(chunks, handler, others);

@@ -1,7 +1,7 @@
 import type { Expected } from '../file/expected-file.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { type Content, rowsIn } from '../gate/facts.ts';
-import { AllowedText, type KnownNames, NO_NAMES } from './allowed-text.ts';
+import { type AllowedNames, AllowedText, NO_NAMES } from './allowed-text.ts';
 import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { findHeader, type SheetStart } from './find-header.ts';
@@ -39,9 +39,12 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const { sheet, header } = counted;
   const names = namesOf(workbook, header.cells, [...allowed, wanted ?? []].flat());
   const here = new Set<string>();
-  const seen: SheetFindings = { unknownResults: 0, text: new AllowedText('sheet', names, (what) => here.add(what)) };
+  const findings: SheetFindings = {
+    unknownResults: 0,
+    text: new AllowedText('sheet', names, (what) => here.add(what)),
+  };
   const counter = new RowCounter(header, expected);
-  for await (const row of sheet.rows(seen)) counter.add(row);
+  for await (const row of sheet.rows(findings)) counter.add(row);
   const { content, recordsAbove } = counter.result();
   await workbook.archive.verify();
   const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
@@ -68,7 +71,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    remarks: remarksOf([...besides, ...outside], seen),
+    remarks: remarksOf([...besides, ...outside], findings),
   };
 }
 
@@ -82,14 +85,14 @@ async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start
   const starts: Start[] = [];
   for (const sheet of sheets) {
     const text = new Set<string>();
-    const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
-    starts.push({ sheet, text, ...(await findHeader(sheet.rows(seen), expected)) });
+    const findings = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
+    starts.push({ sheet, text, ...(await findHeader(sheet.rows(findings), expected)) });
   }
   return starts;
 }
 
-const namesOf = ({ sheets }: Workbook, cells: readonly string[], known: readonly string[]): KnownNames => ({
-  known: new Set(known),
+const namesOf = ({ sheets }: Workbook, cells: readonly string[], settings: readonly string[]): AllowedNames => ({
+  settings: new Set(settings),
   mentioned: new Set([...sheets.map(({ name }) => name), ...cells]),
 });
 

@@ -2,7 +2,7 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { AllowedText } from './allowed-text.ts';
 import { type Calendar, type NumberFormat, numberText, unescaped } from './cell-text.ts';
 import { LONGEST_TEXT, type SharedStrings } from './shared-strings.ts';
-import { type Attributes, PLAIN_TEXT, type RegularElements, type XmlHandler, XmlReader } from './xml.ts';
+import { type Attributes, type RegularElements, UNESCAPED_TEXT, type XmlHandler, XmlReader } from './xml.ts';
 
 /** The limits of a sheet in Excel. */
 export const LAST_ROW = 1_048_576;
@@ -51,16 +51,16 @@ const MOST_SHARED = 64 * 1024 * 1024;
 
 /**
  * Streams the rows of a sheet that have a value.
- * @param seen collects the findings
+ * @param findings collects the findings
  * @throws UnreadableFile; any error from reading the bytes
  */
 export async function* sheetRows(
   chunks: AsyncIterable<Uint8Array>,
   context: CellContext,
-  seen: SheetFindings = { unknownResults: 0 },
+  findings: SheetFindings = { unknownResults: 0 },
 ): AsyncGenerator<SheetRow> {
-  const reader = new SheetReader(context, seen);
-  const xml = new XmlReader(reader, seen.text);
+  const reader = new SheetReader(context, findings);
+  const xml = new XmlReader(reader, findings.text);
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
       xml.write(chunk.subarray(at, at + PIECE_BYTES));
@@ -73,7 +73,7 @@ export async function* sheetRows(
 
 /** A cell with nothing but a value or a text. `allowed-text.ts` allows all of it. */
 const CELL = new RegExp(
-  `<c r="([A-Z]{1,3}\\d{1,7})"(?: s="(\\d{1,6})")?(?: t="([snbe]|str|inlineStr)")?>(?:<v>(${PLAIN_TEXT})</v>|<is><t>(${PLAIN_TEXT})</t></is>)</c>`,
+  `<c r="([A-Z]{1,3}\\d{1,7})"(?: s="(\\d{1,6})")?(?: t="([snbe]|str|inlineStr)")?>(?:<v>(${UNESCAPED_TEXT})</v>|<is><t>(${UNESCAPED_TEXT})</t></is>)</c>`,
   'y',
 );
 
@@ -81,7 +81,7 @@ const GENERAL: NumberFormat = { shown: 'number', mask: null };
 
 class SheetReader implements XmlHandler {
   private readonly context: CellContext;
-  private readonly seen: SheetFindings;
+  private readonly findings: SheetFindings;
   private rows: SheetRow[] = [];
   private shared = 0;
   private inData = false;
@@ -97,9 +97,9 @@ class SheetReader implements XmlHandler {
   private hasInline = false;
   private run = '';
 
-  constructor(context: CellContext, seen: SheetFindings) {
+  constructor(context: CellContext, findings: SheetFindings) {
     this.context = context;
-    this.seen = seen;
+    this.findings = findings;
   }
 
   readonly regular: RegularElements = {
@@ -166,7 +166,7 @@ class SheetReader implements XmlHandler {
     else if (name === 'f') this.hasFormula = true;
     // Only inline texts use this element, whatever type the cell declares. The text replaces a value beside it.
     else if (name === 'is') {
-      if (this.value !== '' || this.hasInline) this.seen.text?.dropped();
+      if (this.value !== '' || this.hasInline) this.findings.text?.dropped();
       this.value = '';
       this.type = 'inlineStr';
       this.hasInline = true;
@@ -183,7 +183,7 @@ class SheetReader implements XmlHandler {
   private endCell(): void {
     const text = this.valueOf(this.value);
     // The result of a formula may be an empty text.
-    if (this.hasFormula && text === '' && this.type !== 'str') this.seen.unknownResults += 1;
+    if (this.hasFormula && text === '' && this.type !== 'str') this.findings.unknownResults += 1;
     if (text === '') return;
     this.size += text.length;
     if (this.size > LONGEST_TEXT) throw new UnreadableFile('has a row of several megabytes');

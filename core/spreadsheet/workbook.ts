@@ -17,7 +17,7 @@ export interface Sheet {
    * The rows that have a value, in order. After the last one, size and checksum of the sheet have been verified.
    * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
-  rows(seen?: SheetFindings): AsyncGenerator<SheetRow>;
+  rows(findings?: SheetFindings): AsyncGenerator<SheetRow>;
 }
 
 export interface Workbook {
@@ -47,7 +47,7 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const context = { calendar: main.calendar, formats, strings };
   const sheets = main.sheets.map((sheet) => ({
     ...sheet,
-    rows: (seen?: SheetFindings) => sheetRows(parts.read(sheet.part), context, seen),
+    rows: (findings?: SheetFindings) => sheetRows(parts.read(sheet.part), context, findings),
   }));
   const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
   const lowered = new Set(read.map((part) => part.toLowerCase()));

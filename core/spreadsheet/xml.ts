@@ -24,7 +24,7 @@ export interface RegularElements {
 }
 
 /** The source of a pattern for a text that XML writes as it is. */
-export const PLAIN_TEXT = String.raw`[^<>&\0-\x08\x0b-\x1f\x7f-\x9f\u2028\ud800-\uffff]*`;
+export const UNESCAPED_TEXT = String.raw`[^<>&\0-\x08\x0b-\x1f\x7f-\x9f\u2028\ud800-\uffff]*`;
 
 /** The most characters of a tag or text, which the parser holds in memory. */
 const LONGEST_PIECE = 8 * 1024 * 1024;
