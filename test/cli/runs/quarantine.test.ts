@@ -115,7 +115,7 @@ test('list shows a released run as released, and the release with the date of th
       .split('\n')
       .map((line) => line.split('\t')[3]),
   ).toEqual(['release', 'released', 'stored']);
-  expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: release of ${NIGHT}`);
+  expect(runsText(rows, { isTTY: true }, asked)).toContain(`release of ${NIGHT}`);
 });
 
 test('show suggests no release if a file has a left-out column, which cannot be released', async () => {
