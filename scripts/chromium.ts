@@ -12,8 +12,9 @@ import { waitUntil } from '../local/processes/wait-until.ts';
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const CACHE = join(import.meta.dirname, '..', '.cache');
 const UNPACKED = join(CACHE, 'chromium');
+// The package's font has no signs such as ✓: a font of the machine has them.
 const FONTS = `<?xml version="1.0"?>
-<fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
+<fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><dir>/usr/share/fonts</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;
 
 /** A page of a headless browser, controlled by the DevTools protocol. */
