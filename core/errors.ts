@@ -101,7 +101,7 @@ export const ERRORS = {
     'Find out why the batch was stopped, then resume it. The result lists the lines that were not sent.',
   ),
   UpdatesIncomplete: final(
-    'The result has the outcome of every line. Correct the rejected lines, and resume the batch for the others.',
+    'The result has the outcome of every line. Correct rejected lines and send them in a new file. Resume the batch for other lines, if any.',
   ),
   StepCrashed: machine('Look at the log group of the step that failed, then start the run again.'),
   UnknownOutcome: machine(
