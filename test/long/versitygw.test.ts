@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import type { Resume } from '../../transfer/base/types.ts';
+import type { Resume, TransferOptions } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { inOrder, type OriginFile } from '../support/origin/origin.ts';
 import { PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
@@ -104,7 +104,8 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     const other = inOrder(undefined, { etag: '"other"' }, { etag: '"other"' }, { etag: '"other"' });
     const file = world.origin.file({ size: 6 * PART, script: other });
 
-    expect(await outcomeOf(file.url)).toBe('changed');
+    // With one connection, no part is in transit when the upload is aborted.
+    expect(await outcomeOf(file.url, { connections: { initial: 1, most: 1 } })).toBe('changed');
     await expectNothing();
     await transfer(world.options(key, file.url));
 
@@ -129,12 +130,12 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
   });
 
   /** The reason of the failure. Cleans up afterwards as the step does. */
-  async function outcomeOf(url: string): Promise<string> {
+  async function outcomeOf(url: string, more: Partial<TransferOptions> = {}): Promise<string> {
     let open: Resume | null = null;
     const upload = (resume: Resume | null) => {
       open = resume;
     };
-    const options = world.options(key, url, { observer: { upload } });
+    const options = world.options(key, url, { ...more, observer: { upload } });
     const outcome = await transfer(options).then(
       () => 'stored',
       (error: { reason?: string }) => error.reason ?? String(error),
