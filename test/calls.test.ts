@@ -88,10 +88,10 @@ describe('the help', () => {
 
 describe('messages', () => {
   const sources = globSync('{cli,core,lambdas,lib,local}/**/*.ts', { exclude: ['cli/report/{style,plots}.ts'] });
-  const messages = sources.map((file) => [file, plain(readFileSync(file, 'utf8'))] as const);
+  const messages = sources.map((file) => [file, withoutExpressions(readFileSync(file, 'utf8'))] as const);
 
   /** The source with the command in place of its constant, and a word, or the option in it, in place of every other expression. */
-  function plain(source: string): string {
+  function withoutExpressions(source: string): string {
     let text = source.replaceAll(/\$\{CRM_EXPORT\}/g, 'crm-export');
     for (let before = ''; before !== text; ) {
       before = text;

@@ -44,15 +44,15 @@ async function* allRecords(source: ByteSource, form: StoredForm, limits: Reading
   const { format, compression, content } = form;
   const budget = new ReadingBudget(limits);
   const stored = () => source.read(0, source.size);
-  const plain = () =>
+  const unpacked = () =>
     compression === 'zip' ? unzipped(source, budget) : compression === 'gzip' ? gunzipped(stored()) : stored();
   const place = content ?? { place: null, width: null };
-  if (format === 'csv') yield* csvRecords(await plain(), form);
+  if (format === 'csv') yield* csvRecords(await unpacked(), form);
   else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
   else if (compression === null) yield* sheetRecords(source, place, budget);
   else {
     // A workbook is read from its end, so it must be unpacked first.
-    const inner = await putAside(await plain(), budget);
+    const inner = await putAside(await unpacked(), budget);
     try {
       yield* sheetRecords(inner.source, place, budget);
     } finally {

@@ -58,14 +58,14 @@ WITH newest AS (
 --    A version that came and went on one date has that date twice. _copies is above 1 if rows are equal in all columns.
 --    The table of a date: WHERE valid_from <= DATE '2026-11-19' AND (valid_to IS NULL OR valid_to > DATE '2026-11-19').
 CREATE OR REPLACE VIEW history AS
-WITH told AS (
+WITH counted AS (
   FROM feeds
   UNION ALL
   SELECT feeds.* REPLACE (replaced AS _sequence, -_more AS _more)
   FROM feeds JOIN chain ON sequence = _sequence WHERE replaced IS NOT NULL
 ), steps AS (
   SELECT * EXCLUDE (_change_type, _kind, _from_run, _to_run, _from_date, _to_date, _more, updatedat), sum(_more) AS _more
-  FROM told GROUP BY ALL HAVING sum(_more) <> 0
+  FROM counted GROUP BY ALL HAVING sum(_more) <> 0
 ), spans AS (
   SELECT * EXCLUDE (_more), sum(_more) OVER versions AS _copies, lead(_sequence) OVER versions AS _until
   FROM (SELECT *, row(*COLUMNS(* EXCLUDE (_sequence, _more))) AS _row FROM steps)

@@ -18,7 +18,7 @@ const ENVIRONMENT = {
 };
 const CASES = process.env.CI ? 400 : 3000;
 
-const told = (lines: readonly string[]) => process.stdout.write(`${lines.join('\n')}\n`);
+const printLines = (lines: readonly string[]) => process.stdout.write(`${lines.join('\n')}\n`);
 
 test('publishes every good file, and no file that breaks a promise', async () => {
   const cases: Case[] = [];
@@ -33,7 +33,7 @@ test('publishes every good file, and no file that breaks a promise', async () =>
   const good = cases.filter(({ fault }) => fault === null);
   const withheld = good.filter(({ end }) => end.ended !== 'PUBLISHED');
   const broken = judged.filter((each) => each.broken.length > 0);
-  told([
+  printLines([
     `published and judged: ${published.length}, a promise broken: ${broken.length}`,
     `good: ${good.length}, withheld: ${withheld.length}`,
     `bad and withheld: ${stopped.length}, of which Python finds a promise broken in ${found.length}`,

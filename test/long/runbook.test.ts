@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 
 /** Runs the commands under "Look": they show the fault, and may report it by their exit code. */
-async function look(operator: Operator, { id, commands }: Entry, error: string | null): Promise<void> {
+async function runCommands(operator: Operator, { id, commands }: Entry, error: string | null): Promise<void> {
   for (const { command } of commands.filter(({ label }) => label === 'Look')) {
     const { code, stdout, stderr } = await operator.type(command);
     expect([0, 1, 2, 3], `${command}\n${stdout}${stderr}`).toContain(code);
@@ -64,7 +64,7 @@ describe.each(CASES.filter(({ entry }) => !process.env.CI || IN_CI.includes(entr
     expect(report.error, report.cause ?? '').toBe(expected);
     const { entity = ENTITY } = given;
     const operator = operatorOf(system, { ENTITY: entity, RUN: report.run });
-    await look(operator, entry, expected);
+    await runCommands(operator, entry, expected);
     system.sandbox.faults.clear();
     await given.mend?.(system);
     await mendAndReplay(operator, entry);

@@ -183,7 +183,7 @@ export function resultsIn(store: FakeBucket, chunk = 1): ResultLine[] {
 }
 
 /** The final result of each line in the summary of the batch; `othersEnd` runs while the summary waits. */
-export async function told(
+export async function summarised(
   { store, state }: { store: FakeBucket; state: BatchState },
   othersEnd: () => Promise<unknown> = async () => undefined,
 ): Promise<ResultLine[]> {

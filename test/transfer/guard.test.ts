@@ -303,7 +303,7 @@ const asked = (lookup: LookupFunction, host = HOST) =>
 
 const lookUp = (addresses: string[], local = false) => asked(guardedLookup({ hosts: [], local }, resolver(addresses)));
 
-const given = (...addresses: string[]) => ({
+const resolvesTo = (...addresses: string[]) => ({
   error: null,
   found: addresses.map((address) => ({ address, family: isIP(address) })),
 });
@@ -312,7 +312,7 @@ describe('the lookup', () => {
   const V6 = '2606:4700::1111';
 
   test('returns the checked addresses in the order of the resolver', async () => {
-    expect(await lookUp([V6, PUBLIC])).toEqual(given(V6, PUBLIC));
+    expect(await lookUp([V6, PUBLIC])).toEqual(resolvesTo(V6, PUBLIC));
   });
 
   test('requests all addresses from the resolver, with the hints of the connection', () => {
@@ -345,7 +345,7 @@ describe('the lookup', () => {
   test.each([PUBLIC, '1.1.1.1', '172.32.0.1', '100.128.0.1', '169.253.1.1', V6, '::ffff:8.8.8.8', '64:ff9b::808:808'])(
     'returns %s, which is public',
     async (address) => {
-      expect(await lookUp([address])).toEqual(given(address));
+      expect(await lookUp([address])).toEqual(resolvesTo(address));
     },
   );
 
@@ -378,7 +378,7 @@ describe('the lookup', () => {
   });
 
   test.each(['127.0.0.1', '127.8.8.8', '::1'])('returns %s if the deployment is local', async (address) => {
-    expect(await lookUp([address, PUBLIC], true)).toEqual(given(address, PUBLIC));
+    expect(await lookUp([address, PUBLIC], true)).toEqual(resolvesTo(address, PUBLIC));
   });
 
   test.each(['0.0.0.0', '10.0.0.1', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '::'])(
@@ -398,7 +398,7 @@ describe('the lookup', () => {
     test.each(['10.0.0.1', '172.16.0.1', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1', PUBLIC])(
       'returns %s',
       async (address) => {
-        expect(await answer([address])).toEqual(given(address));
+        expect(await answer([address])).toEqual(resolvesTo(address));
       },
     );
 
@@ -428,7 +428,7 @@ describe('the lookup', () => {
       const resolve = resolver(['10.0.0.1'], ['169.254.169.254']);
       const lookup = guardedLookup(listed, resolve);
 
-      expect(await asked(lookup)).toEqual(given('10.0.0.1'));
+      expect(await asked(lookup)).toEqual(resolvesTo('10.0.0.1'));
       expect((await asked(lookup)).error).toMatchObject({ reason: 'address-rejected' });
       expect(resolve.asked).toEqual([HOST, HOST]);
     });
@@ -486,7 +486,7 @@ describe('a connection', () => {
     const before = await asked(lookup);
     const answer = await get(client, port, lookup);
 
-    expect(before).toEqual(given(PUBLIC));
+    expect(before).toEqual(resolvesTo(PUBLIC));
     expect(answer).toBeInstanceOf(TransferError);
     expect(answer).toMatchObject({ reason: 'address-rejected' });
     expect(resolve.asked).toEqual([HOST, HOST]);

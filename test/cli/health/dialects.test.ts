@@ -156,7 +156,7 @@ const DIALECTS: Record<string, Dialect> = {
 };
 
 /** Probes a CRM of that dialect, without waiting. */
-async function met({ settings, faults = [] }: Dialect) {
+async function probed({ settings, faults = [] }: Dialect) {
   const sandbox = await startSandbox({ rows: 5, canary: CANARY, ...settings });
   onTestFinished(() => sandbox.close());
   for (const fault of faults) sandbox.faults.add(fault);
@@ -179,7 +179,7 @@ async function met({ settings, faults = [] }: Dialect) {
 }
 
 test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a run', async (_, dialect) => {
-  const { observed, ended, sandbox, accessToken, points } = await met(dialect);
+  const { observed, ended, sandbox, accessToken, points } = await probed(dialect);
 
   const otherwise = points.filter(({ verdict }) => verdict === 'otherwise');
   expect(
@@ -195,7 +195,7 @@ test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a 
 });
 
 test('every point is as assumed at a CRM that follows the interface document', async () => {
-  const { points } = await met({ otherwise: [] });
+  const { points } = await probed({ otherwise: [] });
 
   expect(points.length).toBeLessThanOrEqual(15);
   expect(points.filter(({ verdict }) => verdict !== 'as assumed')).toEqual([]);

@@ -183,14 +183,14 @@ describe('checks', () => {
 
 describe('the grant', () => {
   it('is reported with its token set and expiry', () => {
-    const look = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), around);
+    const finding = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), around);
 
-    expect(look()).toMatchObject({
+    expect(finding()).toMatchObject({
       verdict: 'holds',
       found: `Token set v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
     });
-    expect(look({ expiresAt: null }).found).toContain('its expiry is unknown');
-    expect(look({ earlierObtainedAt: Array(94).fill(minutes(-60)) })).toMatchObject({
+    expect(finding({ expiresAt: null }).found).toContain('its expiry is unknown');
+    expect(finding({ earlierObtainedAt: Array(94).fill(minutes(-60)) })).toMatchObject({
       verdict: 'broken',
       found: expect.stringMatching(/^95 grants/),
     });

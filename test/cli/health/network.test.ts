@@ -60,7 +60,7 @@ const byGateway = (service: string, table = TABLE) =>
 const endpoints = (...items: string[]) => listed('DescribeVpcEndpoints', 'vpcEndpointSet', ...items);
 const THROUGH_ENDPOINTS = endpoints(byGateway('s3'), byGateway('dynamodb'), byInterface('secretsmanager'));
 
-async function look(parts: Part, { privateHosts = CRM.privateHosts } = {}) {
+async function findingsOf(parts: Part, { privateHosts = CRM.privateHosts } = {}) {
   const cloud = await aws(parts, bare);
   return networkFindings({ ec2: cloud.client(EC2Client) }, network, { ...CRM, privateHosts });
 }
@@ -114,12 +114,12 @@ test.each<[string, Part, string, RegExp]>([
     /^There is no subnet-\w+ in this account and region\.$/,
   ],
 ])('%s', async (_, parts, verdict, found) => {
-  expect(await look(parts)).toMatchObject([{ of: subnet, verdict, found: expect.stringMatching(found) }]);
+  expect(await findingsOf(parts)).toMatchObject([{ of: subnet, verdict, found: expect.stringMatching(found) }]);
 });
 
 test('names a security group of another VPC, and finds endpoints not enough for a public CRM', async () => {
   const foreign = groups(`<groupId>${group}</groupId><vpcId>vpc-1</vpcId>`);
-  const findings = await look({ ...foreign, ...THROUGH_ENDPOINTS, ...routes(OWN) }, { privateHosts: [] });
+  const findings = await findingsOf({ ...foreign, ...THROUGH_ENDPOINTS, ...routes(OWN) }, { privateHosts: [] });
 
   expect(findings).toMatchObject([
     { of: subnet, verdict: 'broken' },

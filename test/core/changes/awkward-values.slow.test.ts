@@ -23,7 +23,7 @@ async function feedOf({ before, after, key = ['id'], settings = {}, hashKey }: C
   return putFeed(feedPath, { ...paths, key });
 }
 
-const told = (insert: number, deleted: number, updates = 0) => ({
+const counts = (insert: number, deleted: number, updates = 0) => ({
   ...{ kind: 'changes', inserts: insert, deletes: deleted, updates },
 });
 
@@ -36,26 +36,26 @@ test.each<[string, Case, object]>([
   [
     'composite keys that are equal when joined',
     { before: 'a,b\na,bc\n', after: 'a,b\nab,c\n', key: ['a', 'b'] },
-    told(1, 1),
+    counts(1, 1),
   ],
-  ['composite keys with swapped parts', { before: 'a,b\nx,y\n', after: 'a,b\ny,x\n', key: ['a', 'b'] }, told(1, 1)],
+  ['composite keys with swapped parts', { before: 'a,b\nx,y\n', after: 'a,b\ny,x\n', key: ['a', 'b'] }, counts(1, 1)],
   [
     'a composite key with an empty part',
     { before: 'a,b,c\nx,,1\n', after: 'a,b,c\nx,,2\n', key: ['a', 'b'] },
-    { ...told(1, 1), gone: 0, unmatched: 2 },
+    { ...counts(1, 1), gone: 0, unmatched: 2 },
   ],
   [
     'a value in another Unicode normalization',
     { before: `id,n\n1,${NFC}\n`, after: `id,n\n1,${NFD}\n` },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
-  ['a key in another Unicode normalization', { before: `id\n${NFC}\n`, after: `id\n${NFD}\n` }, told(1, 1)],
+  ['a key in another Unicode normalization', { before: `id\n${NFC}\n`, after: `id\n${NFD}\n` }, counts(1, 1)],
   [
     'keys that differ by letter case or by a trailing blank',
     { before: 'id\na\nb\n', after: 'id\nA\nb \n' },
-    told(2, 2),
+    counts(2, 2),
   ],
-  ['numbers stored as texts, with a leading zero', { before: 'id,n\n1,1\n', after: 'id,n\n1,01\n' }, told(0, 0, 1)],
+  ['numbers stored as texts, with a leading zero', { before: 'id,n\n1,1\n', after: 'id,n\n1,01\n' }, counts(0, 0, 1)],
   [
     'texts that are equal as integers',
     {
@@ -63,17 +63,17 @@ test.each<[string, Case, object]>([
       after: 'id,n\n+1,01\n1,2\n',
       settings: { columns: { id: 'integer', n: 'integer' } },
     },
-    { ...told(0, 0), unmatched: 4 },
+    { ...counts(0, 0), unmatched: 4 },
   ],
   [
     'zero and negative zero',
     { before: 'id,n\n1,0\n', after: 'id,n\n1,-0\n', settings: { columns: { n: 'double' } } },
-    told(0, 0),
+    counts(0, 0),
   ],
   [
     'NaN and an empty value',
     { before: 'id,n\n1,NaN\n2,1\n', after: 'id,n\n1,\n2,1\n', settings: { columns: { n: 'double' } } },
-    told(0, 0),
+    counts(0, 0),
   ],
   [
     'a 64-bit integer that a double would round',
@@ -82,12 +82,12 @@ test.each<[string, Case, object]>([
       after: 'id,n\n1,9007199254740993\n',
       settings: { columns: { n: 'integer' } },
     },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'a decimal with a trailing zero',
     { before: 'id,n\n1,1.5\n', after: 'id,n\n1,1.50\n', settings: { columns: { n: MONEY } } },
-    told(0, 0),
+    counts(0, 0),
   ],
   [
     'a decimal that a double would round',
@@ -96,7 +96,7 @@ test.each<[string, Case, object]>([
       after: 'id,n\n1,9999999999999999.99\n',
       settings: { columns: { n: MONEY } },
     },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'an instant in another time zone',
@@ -105,7 +105,7 @@ test.each<[string, Case, object]>([
       after: 'id,n\n1,2026-11-22T10:00:00+02:00\n',
       settings: { columns: { n: 'timestamp' } },
     },
-    told(0, 0),
+    counts(0, 0),
   ],
   [
     'timestamps that differ by a millisecond',
@@ -114,43 +114,47 @@ test.each<[string, Case, object]>([
       after: 'id,n\n1,1969-12-31T23:59:59.998Z\n',
       settings: { columns: { n: 'timestamp' } },
     },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'a boolean that becomes empty',
     { before: 'id,n\n1,false\n', after: 'id,n\n1,\n', settings: { columns: { n: 'boolean' } } },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'boolean keys',
     { before: 'id,n\ntrue,1\nfalse,1\n', after: 'id,n\n0,1\n1,2\n', settings: { columns: { id: 'boolean' } } },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'a column that a short row does not have, then an empty text',
     { before: 'id,n,o\n1,a\n', after: 'id,n,o\n1,a,\n' },
-    told(0, 0, 1),
+    counts(0, 0, 1),
   ],
   [
     'a hashed key',
     { before: 'id,n\na,1\nb,1\n', after: 'id,n\nb,2\nc,1\n', settings: { hash: ['id'] }, hashKey: 'k' },
-    told(1, 1, 1),
+    counts(1, 1, 1),
   ],
   [
     'a hashed key that is empty',
     { before: 'id,n\n,1\n', after: 'id,n\n,2\n', settings: { hash: ['id'] }, hashKey: 'k' },
-    { ...told(1, 1), unmatched: 2 },
+    { ...counts(1, 1), unmatched: 2 },
   ],
-  ['rows in another order', { before: 'id\n1\n2\n3\n', after: 'id\n3\n1\n2\n' }, told(0, 0)],
-  ['a text of 200,000 characters', { before: `id,n\n1,${LONG}\n`, after: `id,n\n1,${LONG}!\n` }, told(0, 0, 1)],
-  ['a key of 200,000 characters', { before: `id\n${LONG}a\n`, after: `id\n${LONG}b\n` }, told(1, 1)],
-  ['a table that had no rows before', { before: 'id,n\n', after: 'id,n\n1,a\n' }, { ...told(1, 0), keys: 0 }],
-  ['a table that loses all its rows', { before: 'id,n\n1,a\n', after: 'id,n\n' }, { ...told(0, 1), keys: 1, gone: 1 }],
-  ['two tables without rows', { before: 'id,n\n', after: 'id,n\n' }, { ...told(0, 0), keys: 0 }],
+  ['rows in another order', { before: 'id\n1\n2\n3\n', after: 'id\n3\n1\n2\n' }, counts(0, 0)],
+  ['a text of 200,000 characters', { before: `id,n\n1,${LONG}\n`, after: `id,n\n1,${LONG}!\n` }, counts(0, 0, 1)],
+  ['a key of 200,000 characters', { before: `id\n${LONG}a\n`, after: `id\n${LONG}b\n` }, counts(1, 1)],
+  ['a table that had no rows before', { before: 'id,n\n', after: 'id,n\n1,a\n' }, { ...counts(1, 0), keys: 0 }],
+  [
+    'a table that loses all its rows',
+    { before: 'id,n\n1,a\n', after: 'id,n\n' },
+    { ...counts(0, 1), keys: 1, gone: 1 },
+  ],
+  ['two tables without rows', { before: 'id,n\n', after: 'id,n\n' }, { ...counts(0, 0), keys: 0 }],
   [
     'texts with the bytes of a length prefix',
     { before: 'a,b\nx\0\0\0,y\n', after: 'a,b\nx,\0\0\0y\n', key: ['a', 'b'] },
-    told(1, 1),
+    counts(1, 1),
   ],
 ])('writes exactly the changes of %s', async (_, given, expected) => {
   expect(await feedOf(given)).toMatchObject(expected);

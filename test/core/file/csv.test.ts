@@ -5,9 +5,9 @@ import type { Content } from '../../../core/gate/facts.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 
-const known = (text: string | Uint8Array, settings = {}) =>
+const judged = (text: string | Uint8Array, settings = {}) =>
   readContent(bytesSource(text, 5), reading({ expected: settings }));
-const contentOf = async (text: string | Uint8Array, settings = {}) => (await known(text, settings)).facts.content;
+const contentOf = async (text: string | Uint8Array, settings = {}) => (await judged(text, settings)).facts.content;
 const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
 
 test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
@@ -35,7 +35,7 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
   ['values below two empty cells', 'id,,name,\n1,,a,"x"\n2,y,b\n', { unnamed: 2 }],
   ['no values below empty cells', 'id,,name,\n1,,a,\n2,"",b\n', { unnamed: 0, headed: true }],
 ])('the facts and warnings describe a file with %s', async (_, text, content, remark = '') => {
-  const { facts, remarks } = await known(text);
+  const { facts, remarks } = await judged(text);
 
   expect(facts.content).toMatchObject(content);
   expect(remarks.join('\n')).toContain(remark);
@@ -43,7 +43,7 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
 
 test('counts unlisted texts of a header with their columns, and does not quote them', async () => {
   const columns = ['id', 'name', 'phone', 'city'];
-  const { facts } = await known('id,name,Total,x@y.z\n1,a,b,c\n', { columns });
+  const { facts } = await judged('id,name,Total,x@y.z\n1,a,b,c\n', { columns });
 
   expect(facts).toMatchObject({ header: null, content: { headed: true, unlisted: 2, unlistedPlaces: [3, 4] } });
   expect(JSON.stringify(facts)).not.toMatch(/Total|x@y/);
@@ -51,7 +51,7 @@ test('counts unlisted texts of a header with their columns, and does not quote t
 
 test('counts a left-out column, and returns no header', async () => {
   const excepted = [{ name: 'phone', label: null }];
-  const { facts } = await known('id,name,phone\n1,a,5\n', { excepted });
+  const { facts } = await judged('id,name,phone\n1,a,5\n', { excepted });
 
   expect(facts).toMatchObject({ header: null, content: { headed: true, excepted: 1, unlisted: 0 } });
 });
@@ -60,30 +60,30 @@ test.each<[string, string]>([
   ['if a quoted part may begin after a lone carriage return', 'id,name\n1,a\r"b\nc\nd"\n'],
   ['if a line feed may be part of a field', 'id,name\r1,a\nb\r'],
 ])('does not count rows %s', async (_, text) => {
-  expect((await known(text)).facts).toMatchObject({ rows: null });
+  expect((await judged(text)).facts).toMatchObject({ rows: null });
 });
 
 test('an unknown header of the requested width has a digest, and is not quoted', async () => {
   const columns = ['id', 'name', 'phone'];
-  const { facts } = await known('אחד,"שתיים",שלוש\n1,a,2\n', { columns });
+  const { facts } = await judged('אחד,"שתיים",שלוש\n1,a,2\n', { columns });
 
   const firstRecord = createHash('sha256').update('["אחד","שתיים","שלוש"]').digest('hex');
   expect(facts).toMatchObject({ header: null, content: { headed: null, firstRecord, unlisted: null, excepted: null } });
-  expect((await known('id,name,phone\n1,a,2\n', { columns })).facts.content?.firstRecord).toBeNull();
+  expect((await judged('id,name,phone\n1,a,2\n', { columns })).facts.content?.firstRecord).toBeNull();
 });
 
 describe('in a file without a header by its setting', () => {
   const none = { headerless: true, columns: ['id', 'name', 'phone'] };
 
   test('all records are rows', async () => {
-    const { facts } = await known('a,b,c\nd,e,f\n', none);
+    const { facts } = await judged('a,b,c\nd,e,f\n', none);
 
     expect(facts).toMatchObject({ header: null, rows: 2, content: { headed: false, width: 3 } });
     expect(facts.content?.firstRecord).toBeNull();
   });
 
   test('a first line that looks like a header causes a warning', async () => {
-    const { facts, remarks } = await known('id,name,phone\nd,e,f\n', none);
+    const { facts, remarks } = await judged('id,name,phone\nd,e,f\n', none);
 
     expect(facts).toMatchObject({ rows: 2, content: { headed: false } });
     expect(remarks.join()).toContain('columns.header says that there is no such line');
@@ -107,7 +107,7 @@ describe('in a file without a header by its setting', () => {
     ['two sentences in two columns', 'Sorry, expired\nAsk again, later\n', { headerless: true }],
     ['JSON', '{"a":1,"b":2,"c":3}\n{"a":1,"b":2,"c":3}\n', none],
   ])('%s causes FileRejected', async (_, text, settings) => {
-    await failureOf(known(text, settings), 'FileRejected');
+    await failureOf(judged(text, settings), 'FileRejected');
   });
 });
 
@@ -118,17 +118,17 @@ describe('a file of an opaque format', () => {
     ['json', `{"leads":["${'x'.repeat(2_000_000)}"]}`],
     ['xls', Buffer.from('d0cf11e0a1b11ae100', 'hex')],
   ] as const)('has a warning that its content was not read: %s', async (format, bytes) => {
-    const { facts, remarks } = await known(bytes, { opaque: [format] });
+    const { facts, remarks } = await judged(bytes, { opaque: [format] });
 
     expect(facts).toMatchObject({ format, content: null, header: null, dialect: null });
     expect(remarks).toEqual([expect.stringContaining('The content of the file was not read')]);
-    await failureOf(known(bytes), 'FileRejected');
+    await failureOf(judged(bytes), 'FileRejected');
   });
 
   test.each(['<html>{}</html>', 'The link expired.', '[not found]', '{"id":1,', '\x01\x02\x03'])(
     'is refused for this content, even if all formats are opaque: %j',
     async (text) => {
-      await failureOf(known(text, { opaque: ['xls', 'json', 'archive'] }), 'FileRejected');
+      await failureOf(judged(text, { opaque: ['xls', 'json', 'archive'] }), 'FileRejected');
     },
   );
 });

@@ -66,14 +66,14 @@ describe('a night', () => {
     night.publish('leads', { execution: 'leads-2' });
     await night.record();
 
-    const told = (revision: number) => night.bucket.text(completeKey({ date: DATE, revision }));
-    expect([first?.complete, told(1)]).toEqual([false, undefined]);
-    expect([2, 3].map((revision) => JSON.parse(told(revision) ?? '').entities.leads.file.run)).toEqual([
+    const completeText = (revision: number) => night.bucket.text(completeKey({ date: DATE, revision }));
+    expect([first?.complete, completeText(1)]).toEqual([false, undefined]);
+    expect([2, 3].map((revision) => JSON.parse(completeText(revision) ?? '').entities.leads.file.run)).toEqual([
       'leads-1',
       'leads-2',
     ]);
-    expect(told(3)).toBe(night.bucket.text(nightKey(DATE)));
-    expect(told(4)).toBeUndefined();
+    expect(completeText(3)).toBe(night.bucket.text(nightKey(DATE)));
+    expect(completeText(4)).toBeUndefined();
   });
 
   test('has no object before any file is published', async () => {

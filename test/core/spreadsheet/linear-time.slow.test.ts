@@ -7,7 +7,7 @@ import { zipOfFiles } from '../../support/zip.ts';
 type Parts = ReturnType<typeof partsOf>;
 
 const COLUMNS = ['id', 'name', 'phone'];
-const plain = (draft: Parameters<typeof partsOf>[0]) =>
+const simpleWorkbook = (draft: Parameters<typeof partsOf>[0]) =>
   zipOfFiles(...partsOf(draft).map((part) => ({ ...part, deflated: true })));
 const inSheet = (xml: string) => (parts: Parts) =>
   parts.map((part) =>
@@ -32,7 +32,7 @@ test.each<[string, number, (size: number) => Input]>([
     'nameless columns',
     4000,
     (size) => [
-      plain({
+      simpleWorkbook({
         sheets: [
           {
             rows: [
@@ -52,11 +52,13 @@ test.each<[string, number, (size: number) => Input]>([
     'rows of names below a wide header',
     2000,
     (size) => [
-      plain({ sheets: [{ rows: [wide(8000), ...rows(size, ['column2', null, 'column0', null, 'column6'])] }] }),
+      simpleWorkbook({
+        sheets: [{ rows: [wide(8000), ...rows(size, ['column2', null, 'column0', null, 'column6'])] }],
+      }),
       wide(8000).flatMap((name) => name ?? []),
     ],
   ],
-  ['sheets', 1500, (size) => [plain({ sheets: Array.from({ length: size }, () => ({ rows: [['x']] })) })]],
+  ['sheets', 1500, (size) => [simpleWorkbook({ sheets: Array.from({ length: size }, () => ({ rows: [['x']] })) })]],
   [
     'levels of XML',
     200_000,
@@ -89,7 +91,7 @@ test.each<[string, number, (size: number) => Input]>([
     'shared texts',
     50_000,
     (size) => [
-      plain({
+      simpleWorkbook({
         sheets: [{ xml: sheetXml([COLUMNS]) }],
         sharedStrings: Array.from({ length: size }, (_, place) => `text ${place}`),
       }),

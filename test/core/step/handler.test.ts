@@ -306,7 +306,7 @@ function everythingIn(error: unknown): string {
 
 describe('the trouble in a state', () => {
   const busy = new RunError('CrmUnavailable', CANARY, { status: 503 });
-  const told = (count: number) => ({
+  const measured = (count: number) => ({
     error: 'CrmUnavailable',
     status: 503,
     count,
@@ -319,22 +319,22 @@ describe('the trouble in a state', () => {
     const first = await handler(runState(), lambdaContext());
     const second = await handler(first, lambdaContext());
 
-    expect([first.trouble, second.trouble]).toEqual([told(1), told(2)]);
+    expect([first.trouble, second.trouble]).toEqual([measured(1), measured(2)]);
     expect(JSON.stringify(second)).not.toContain(CANARY);
   });
 
   test('is cleared by the next outcome', async () => {
     const answered = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(testDeps()));
 
-    expect((await answered(runState({ trouble: told(3) }), lambdaContext())).trouble).toBeNull();
+    expect((await answered(runState({ trouble: measured(3) }), lambdaContext())).trouble).toBeNull();
   });
 
   test('is cleared by another error, and counts the last try of the same error', async () => {
     const final = throwing('CheckStatus', new RunError('ExportFailed', CANARY));
     const late = throwing('CheckStatus', busy);
 
-    const failed = await final.handler(runState({ trouble: told(3) }), lambdaContext());
-    const state = runState({ trouble: told(3), run: run({ deadline: '2020-01-01T00:00:00.000Z' }) });
+    const failed = await final.handler(runState({ trouble: measured(3) }), lambdaContext());
+    const state = runState({ trouble: measured(3), run: run({ deadline: '2020-01-01T00:00:00.000Z' }) });
     const exceeded = await late.handler(state, lambdaContext());
 
     expect(failed).toMatchObject({ outcome: 'FAILED', trouble: null });
@@ -344,7 +344,7 @@ describe('the trouble in a state', () => {
   test('has the configured deadline before the run has begun', async () => {
     const { handler } = throwing('CreateExport', busy);
 
-    expect((await handler(newState(), lambdaContext())).trouble).toEqual(told(1));
+    expect((await handler(newState(), lambdaContext())).trouble).toEqual(measured(1));
   });
 });
 

@@ -12,7 +12,10 @@ const planOf = (
   columns: except.length > 0 ? { except } : 'all',
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
-const told = (fields: [name: string, label?: string][], leftOut: [entry: string, name: string][] = []): RunColumns => ({
+const runColumns = (
+  fields: [name: string, label?: string][],
+  leftOut: [entry: string, name: string][] = [],
+): RunColumns => ({
   request: { columns: fields.map(([name]) => name) },
   listed: listedOf(
     fields.map(([name, label = null]) => ({ name, label, type: null })),
@@ -20,7 +23,7 @@ const told = (fields: [name: string, label?: string][], leftOut: [entry: string,
   ),
   excepted: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
 });
-const LISTED = told([['id'], ['idNumber', 'מספר זהות'], ['phone', 'Mobile phone']]);
+const LISTED = runColumns([['id'], ['idNumber', 'מספר זהות'], ['phone', 'Mobile phone']]);
 const NAMES = ['id', 'idNumber', 'phone'];
 
 test.each([
@@ -31,15 +34,15 @@ test.each([
 });
 
 test('leaves out a renamed column of an older file', () => {
-  const older = told([['id'], ['IdNumber']]);
-  const newest = told([['id']], [['idNumber', 'idNumber']]);
+  const older = runColumns([['id'], ['IdNumber']]);
+  const newest = runColumns([['id']], [['idNumber', 'idNumber']]);
 
   expect([...coveredColumns(['id', 'IdNumber'], [older, newest], planOf(['idNumber'])).left]).toEqual(['IdNumber']);
 });
 
 test('leaves out a column of an older file by the label that it has in the newest manifest', () => {
-  const older = told([['id'], ['idNumber', 'Teudat Zehut']]);
-  const newest = told([['id']], [['National ID', 'idNumber']]);
+  const older = runColumns([['id'], ['idNumber', 'Teudat Zehut']]);
+  const newest = runColumns([['id']], [['National ID', 'idNumber']]);
 
   expect([...coveredColumns(['id', 'idNumber'], [older, newest], planOf(['National ID'])).left]).toEqual(['idNumber']);
 });
@@ -52,7 +55,7 @@ test('throws TableError for an entry that no manifest knows, because its column 
 });
 
 test('accepts an entry whose column was left out of the request', () => {
-  const { left } = coveredColumns(['id'], [told([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
+  const { left } = coveredColumns(['id'], [runColumns([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
 
   expect([...left]).toEqual([]);
 });
@@ -68,7 +71,7 @@ test('matches tables.except and tables.hash by label and in another spelling', (
 });
 
 test.each(['except', 'hash'])('throws if the file does not have the column that `tables.%s` names', (key) => {
-  const covered = () => coveredColumns(['id'], [told([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
+  const covered = () => coveredColumns(['id'], [runColumns([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
 
   expect(covered).toThrow(new RegExp(`has no column "phone", which \`tables\\.${key}\` names`));
 });

@@ -63,10 +63,10 @@ export function expectNoCanary(world: World): void {
     return [key, headers, CONTENT.test(key) ? '' : body?.toString()];
   });
   const text = JSON.stringify([objects, aws.ledger.plain(), states, causes, said()]);
-  for (const secret of secrets) expect(text.includes(secret), `a canary in: ${around(text, secret)}`).toBe(false);
+  for (const secret of secrets) expect(text.includes(secret), `a canary in: ${excerpt(text, secret)}`).toBe(false);
 }
 
-function around(text: string, secret: string): string {
+function excerpt(text: string, secret: string): string {
   const at = text.indexOf(secret);
   return text.slice(Math.max(0, at - 200), at);
 }

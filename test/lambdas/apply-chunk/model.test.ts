@@ -3,7 +3,15 @@ import { expect, test } from 'vitest';
 import type { BatchState } from '../../../core/batch/batch-state.ts';
 import type { CrmExchange } from '../../../core/crm/crm-client.ts';
 import { RunError } from '../../../core/errors.ts';
-import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatch } from '../../support/batches.ts';
+import {
+  applyStep,
+  expectTruth,
+  fakeExchange,
+  KEYS,
+  type Reply,
+  summarised,
+  wholeBatch,
+} from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -162,7 +170,7 @@ test('reports every line once, with its true outcome, for random answers, kills 
       const met = world(of.records, [...calls], [...writes], stopsAt, next);
       await order.waitFor(run(met, [...repeated]));
 
-      expectTruth(await told(met), of.records, ({ line }) =>
+      expectTruth(await summarised(met), of.records, ({ line }) =>
         met.seen.has(line) ? [{ applied: met.applied.has(line) }] : [],
       );
     }),

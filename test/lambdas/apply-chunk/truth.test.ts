@@ -11,7 +11,7 @@ import {
   KEYS,
   type Reply,
   sleepingDeps,
-  told,
+  summarised,
   wholeBatch,
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
@@ -69,7 +69,7 @@ describe('a line whose answer was lost', () => {
 
     expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'CrmUnavailable' } });
     expect(met.sent).toEqual([1, 2]);
-    expect(brief(await told(met))).toEqual([
+    expect(brief(await summarised(met))).toEqual([
       ['APPLIED', null, 200, 1],
       ['UNKNOWN', 'CrmUnavailable', null, 1],
       ['NOT_SENT', 'CrmUnavailable', null, 0],
@@ -86,7 +86,7 @@ describe('a line whose answer was lost', () => {
 
     await run(met);
 
-    expect(brief(await told(met))).toEqual([
+    expect(brief(await summarised(met))).toEqual([
       ['APPLIED', null, 200, 1],
       ['UNKNOWN', 'CrmRejectedRequest', status, 2],
       ['APPLIED', null, 200, 1],
@@ -99,7 +99,7 @@ describe('a line whose answer was lost', () => {
 
     await run(met);
 
-    expect(brief(await told(met))).toEqual([
+    expect(brief(await summarised(met))).toEqual([
       ['APPLIED', null, 200, 2],
       ['APPLIED', null, 200, 1],
     ]);
@@ -111,7 +111,7 @@ test('a line is UNKNOWN if it was answered 503 and then had no connection', asyn
 
   await run(met);
 
-  expect(brief(await told(met))).toEqual([
+  expect(brief(await summarised(met))).toEqual([
     ['UNKNOWN', 'CrmUnavailable', 503, 1],
     ['NOT_SENT', 'CrmUnavailable', null, 0],
   ]);
@@ -122,7 +122,7 @@ test('a line is UNKNOWN if a bug ends its function while it is sent', async () =
 
   await expect(met.invoke(met.state)).rejects.toThrow('TypeError');
 
-  expect(brief(await told(met))).toEqual([
+  expect(brief(await summarised(met))).toEqual([
     ['APPLIED', null, 200, 1],
     ['UNKNOWN', 'StepCrashed', null, 0],
     ['NOT_SENT', 'UpdateStopped', null, 0],
@@ -141,7 +141,7 @@ describe('lines that a dead function may have sent', () => {
     await run({ ...met, state: waiting });
 
     expect(met.sent).toEqual([]);
-    const outcomes = (await told(met)).map(({ outcome }) => outcome);
+    const outcomes = (await summarised(met)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
   });
 
@@ -151,7 +151,7 @@ describe('lines that a dead function may have sent', () => {
 
     await met.invoke(met.state);
 
-    const outcomes = (await told(met)).map(({ outcome }) => outcome);
+    const outcomes = (await summarised(met)).map(({ outcome }) => outcome);
     expect(outcomes).toEqual(['APPLIED', 'APPLIED', 'UNKNOWN', 'UNKNOWN', 'NOT_SENT', 'NOT_SENT']);
   });
 
@@ -159,11 +159,11 @@ describe('lines that a dead function may have sent', () => {
     const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
     const met = world(3, (line, nth) => (line === 1 && nth === 1 ? busy() : 404));
     const waiting = await met.invoke(met.state);
-    expect(brief(await told({ ...met, store: copyOf(met.store) }))[0]).toEqual(['FAILED', 'RateLimited', 429, 1]);
+    expect(brief(await summarised({ ...met, store: copyOf(met.store) }))[0]).toEqual(['FAILED', 'RateLimited', 429, 1]);
     await met.invoke(waiting);
 
     // The state after a kill behind the last line.
-    const results = await told({ ...met, store: copyOf(met.store, KEYS.part(1, 2)) });
+    const results = await summarised({ ...met, store: copyOf(met.store, KEYS.part(1, 2)) });
 
     expect(results.map(({ outcome }) => outcome)).toEqual(['UNKNOWN', 'UNKNOWN', 'UNKNOWN']);
   });
@@ -193,7 +193,7 @@ describe('a bucket', () => {
       ),
     });
 
-    expect((await told(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED']);
+    expect((await summarised(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED']);
   });
 
   test('that fails once when results are stored loses none of them', async () => {
@@ -203,7 +203,7 @@ describe('a bucket', () => {
     await run(met);
 
     expect(met.sent).toHaveLength(100);
-    expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
+    expect((await summarised(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
   });
 
   test('that fails when a failure is counted is tried again: no failure is missed', async () => {
@@ -212,7 +212,12 @@ describe('a bucket', () => {
 
     await run(met);
 
-    expect((await told(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED', 'NOT_SENT', 'NOT_SENT']);
+    expect((await summarised(met)).map(({ outcome }) => outcome)).toEqual([
+      'REJECTED',
+      'REJECTED',
+      'NOT_SENT',
+      'NOT_SENT',
+    ]);
   });
 });
 
@@ -224,7 +229,7 @@ describe('a batch that does not end', () => {
     expect(await run({ ...met, state: { ...met.state, startedAt } })).toMatchObject({ outcome: 'FINISHED' });
 
     expect(met.sent).toEqual([]);
-    expect(brief(await told(met))).toEqual(Array(3).fill(['NOT_SENT', 'UpdateStopped', null, 0]));
+    expect(brief(await summarised(met))).toEqual(Array(3).fill(['NOT_SENT', 'UpdateStopped', null, 0]));
     expect(stopOf(met).sentence).toBe('It was not complete after two and a half days.');
   });
 
@@ -265,7 +270,7 @@ test('a chunk continues if it makes progress between errors', async () => {
 
   expect(await run(met)).toMatchObject({ outcome: 'FINISHED' });
 
-  expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
+  expect((await summarised(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
 test('reports no line as NOT_SENT that a running function of an abandoned chunk sends', async () => {
@@ -283,7 +288,7 @@ test('reports no line as NOT_SENT that a running function of an abandoned chunk 
   const unheard = step(state, lambdaContext());
   await inTheMiddle.promise;
 
-  const results = await told({ store, state }, () => {
+  const results = await summarised({ store, state }, () => {
     held.resolve();
     return unheard;
   });

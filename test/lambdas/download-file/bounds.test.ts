@@ -41,7 +41,7 @@ function depsWith(transfer: Transfer) {
 
 test.each<[string, object, Transfer, string]>([
   ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
-  ['links', { links: 1000 }, async ({ address }) => unfinished(await given(address)), 'with 1000 links'],
+  ['links', { links: 1000 }, async ({ address }) => unfinished(await optionsOf(address)), 'with 1000 links'],
   ['restarts', { restarts: 5 }, changed, 'in 6 tries. It is another file.'],
   [
     'invocations in one piece',
@@ -63,7 +63,7 @@ test.each<[string, object, Transfer, string]>([
 
 test.each<[string, object, Transfer, object]>([
   ['invocation', { invocations: 38 }, unfinished, { invocations: 39 }],
-  ['link', { links: 999 }, async ({ address }) => unfinished(await given(address)), { links: 1000 }],
+  ['link', { links: 999 }, async ({ address }) => unfinished(await optionsOf(address)), { links: 1000 }],
 ])('continues at the last allowed %s', async (_, before, transfer, after) => {
   const deps = depsWith(transfer);
 
@@ -142,7 +142,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
   expect(JSON.stringify(given)).not.toContain(EXPORT_ID);
 });
 
-async function given(address: TransferOptions['address']): Promise<TransferOptions> {
+async function optionsOf(address: TransferOptions['address']): Promise<TransferOptions> {
   await address();
   return {} as TransferOptions;
 }

@@ -317,7 +317,7 @@ function stored(row: Row, options: { chunkBytes?: number } = {}) {
 }
 
 /** Reads the file to its end. */
-async function known(row: Row, options: { chunkBytes?: number } = {}) {
+async function knownFacts(row: Row, options: { chunkBytes?: number } = {}) {
   const { bucket, state } = stored(row, options);
   const { file, run: asked } = state;
   if (!file) throw new Error('nothing was stored');
@@ -326,7 +326,7 @@ async function known(row: Row, options: { chunkBytes?: number } = {}) {
 
 describe('finds the same facts as an independent parser, or reports them as unknown', () => {
   test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
-    const { facts, remarks } = await known(row);
+    const { facts, remarks } = await knownFacts(row);
     const expected = read(row);
 
     expect(facts).toMatchObject({ format: 'csv', compression: null, dialect: row.dialect ?? {} });
@@ -340,24 +340,24 @@ describe('finds the same facts as an independent parser, or reports them as unkn
   test.each(PUBLISHED.map((row) => [row.name, row] as const))(
     '%s: the same facts for any chunk size',
     async (_, row) => {
-      const whole = await known(row);
+      const whole = await knownFacts(row);
       const chunkBytes = Math.max(3, Math.ceil(Buffer.byteLength(row.bytes) / 40));
 
-      expect(await known(row, { chunkBytes })).toEqual(whole);
+      expect(await knownFacts(row, { chunkBytes })).toEqual(whole);
     },
   );
 
   test.each(PUBLISHED.map((row) => [row.name, row] as const))(
     '%s: the same facts in gzip, and in a zip archive with one file',
     async (_, row) => {
-      const plain = await known(row);
+      const plain = await knownFacts(row);
       const packed = [
         ['gzip', gzipSync(row.bytes)],
         ['zip', zipOfFiles({ name: 'leads.csv', content: row.bytes })],
       ] as const;
 
       for (const [compression, bytes] of packed) {
-        const { facts, remarks } = await known({ ...row, bytes });
+        const { facts, remarks } = await knownFacts({ ...row, bytes });
 
         expect(facts).toEqual({ ...plain.facts, bytes: bytes.length, compression });
         expect(remarks).toEqual(plain.remarks);
@@ -368,7 +368,7 @@ describe('finds the same facts as an independent parser, or reports them as unkn
 
 test('finishes with a cell of a megabyte in the part of the file that it judges', async () => {
   const bytes = `1,a@${'.'.repeat(1_000_000)} ,x\n1,a@b.c,y\n`;
-  const { facts } = await known({ name: 'a long cell', bytes });
+  const { facts } = await knownFacts({ name: 'a long cell', bytes });
 
   expect(facts).toMatchObject({ format: 'csv', header: null, rows: null, content: { headed: null } });
 });
@@ -445,7 +445,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
 
 describe('ends in FileRejected for a file that is not the requested export', () => {
   test.each(REFUSED)('%s', async (name, bytes, looks) => {
-    const error = await failureOf(known({ name, bytes }), 'FileRejected');
+    const error = await failureOf(knownFacts({ name, bytes }), 'FileRejected');
 
     expect(error.message).toContain(looks);
     expect(error.message).not.toMatch(/expired|sign in|AccessDenied|Sorry/i);

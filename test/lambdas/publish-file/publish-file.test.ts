@@ -159,7 +159,7 @@ test('a failure at any operation leaves pointers that name whole runs, and a rep
 /** Dies at its nth write: before it, or after it took effect without an answer. */
 function dying(bucket: FakeBucket, write: number, after: boolean): FakeBucket {
   let writes = 0;
-  const around = async (work: () => Promise<boolean>) => {
+  const duringWork = async (work: () => Promise<boolean>) => {
     writes += 1;
     if (writes === write && !after) throw new Error('killed');
     const done = await work();
@@ -168,8 +168,8 @@ function dying(bucket: FakeBucket, write: number, after: boolean): FakeBucket {
   };
   return {
     ...bucket,
-    putOnce: (key, body) => around(() => bucket.putOnce(key, body)),
-    replace: (key, body, etag) => around(() => bucket.replace(key, body, etag)),
+    putOnce: (key, body) => duringWork(() => bucket.putOnce(key, body)),
+    replace: (key, body, etag) => duringWork(() => bucket.replace(key, body, etag)),
   };
 }
 

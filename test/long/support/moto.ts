@@ -44,11 +44,11 @@ async function serve(command: string, record: RunRecord): Promise<string> {
     ended = true;
   });
   let endpoint: string | undefined;
-  const look = async () => {
+  const answers = async () => {
     endpoint = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec((await lastLines(logFile, 20)).join('\n'))?.[1];
     return ended || endpoint !== undefined;
   };
-  await waitUntil(look, { withinMs: READY_WITHIN_MS });
+  await waitUntil(answers, { withinMs: READY_WITHIN_MS });
   if (ended || endpoint === undefined) throw new Error(`moto did not start: ${await lastLines(logFile, 20)}`);
   return endpoint;
 }

@@ -18,7 +18,7 @@ const RANGE = /^bytes=(\d+)-(\d*)$/;
 
 /** Applies a behaviour to the answer to this request, but not to the way of sending it. */
 export function prepared(file: File, request: OriginRequest, behaviour: Behaviour): Prepared {
-  const answer = plain(file, request, behaviour);
+  const answer = whole(file, request, behaviour);
   for (const [name, value] of Object.entries(behaviour.headers ?? {})) {
     if (value === '') delete answer.headers[name];
     else answer.headers[name] = value;
@@ -26,7 +26,7 @@ export function prepared(file: File, request: OriginRequest, behaviour: Behaviou
   return answer;
 }
 
-function plain(file: File, { range, headers }: OriginRequest, behaviour: Behaviour): Prepared {
+function whole(file: File, { range, headers }: OriginRequest, behaviour: Behaviour): Prepared {
   const { redirect, status, body, gzip } = behaviour;
   if (redirect !== undefined) return literal(302, '', { Location: redirect });
   if (body !== undefined || status !== undefined) return literal(status ?? 200, body ?? '', {});
