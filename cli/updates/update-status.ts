@@ -178,16 +178,16 @@ export interface BatchStatus extends Run {
 }
 
 /**
- * @param known what the caller knows: the execution, and the number of records
+ * @param found what the caller has: the execution, and the number of records
  * @throws CommandError (exit code 2) if neither the bucket nor Step Functions has the batch
  */
 export async function statusOf(
   target: UpdatesTarget,
   batch: string,
-  known: { execution?: DescribeExecutionOutput; records?: number } = {},
+  found: { execution?: DescribeExecutionOutput; records?: number } = {},
 ): Promise<BatchStatus> {
   const { store } = target;
-  const described = known.execution ?? (await executionOfBatch(target, batch));
+  const described = found.execution ?? (await executionOfBatch(target, batch));
   const keys = keysOf(batch);
   const manifest = parseJson(batchManifestSchema, (await store.read(keys.manifest))?.text);
   if (!described && !manifest) throw new CommandError(`There is no batch ${batch} in this deployment.`, USAGE);
@@ -205,7 +205,7 @@ export async function statusOf(
     batch,
     records: input?.records ?? null,
     resumedAs: (await resumedBy(store, batch)) ?? null,
-    counts: counts ?? tally.completed(known.records),
+    counts: counts ?? tally.completed(found.records),
     resultKey: result?.key ?? null,
   };
 }

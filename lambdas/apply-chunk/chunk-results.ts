@@ -70,7 +70,7 @@ export class ChunkResults {
     if (!this.#open) await this.#claim(line);
     if (line <= this.lastLine) return undefined;
     this.#open ??= [];
-    const tries = this.#known(line);
+    const tries = this.#triesOf(line);
     this.#current = { line, tries };
     return tries;
   }
@@ -108,7 +108,7 @@ export class ChunkResults {
     }
   }
 
-  #known(line: number): Tries {
+  #triesOf(line: number): Tries {
     const { firstLine, records, tries } = this.#doubt ?? { firstLine: line, records: 0 };
     if (line < firstLine || records === 0) return { ...NEVER_TRIED };
     this.#doubt = { firstLine, records: records - 1, tries: null };

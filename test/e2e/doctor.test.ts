@@ -39,19 +39,19 @@ function expectNoSecret(text: string): void {
   expect([...stored, ...system.issued].filter((secret) => text.includes(secret))).toEqual([]);
 }
 
-interface Look {
+interface DoctorOptions {
   args?: string[];
   deployment?: string;
 }
 
 /** The command line with the configuration that was deployed. */
-function lineOf({ args = [], deployment = system.name }: Look) {
+function lineOf({ args = [], deployment = system.name }: DoctorOptions) {
   const place = ['--deployment', deployment, '--configuration', system.configurationFile];
   return ['doctor', ...place, '--endpoint-url', system.cloud.endpoint, ...args];
 }
 
 /** Runs the command as a person does. */
-async function typed(look: Look = {}) {
+async function typed(look: DoctorOptions = {}) {
   const command = run('cli/main.js', lineOf(look), { AWS_ENDPOINT_URL: undefined });
   const code = await command.ended;
   expectNoSecret(command.stdout() + command.stderr());
@@ -59,7 +59,7 @@ async function typed(look: Look = {}) {
 }
 
 /** Runs the same command with `--json` in this process, and returns its checks by id. */
-async function checked(look: Look = {}) {
+async function checked(look: DoctorOptions = {}) {
   const { code, stdout, stderr } = await runCli(...lineOf({ ...look, args: [...(look.args ?? []), '--json'] }));
   expectNoSecret(stdout);
   expect(stderr).toBe('');

@@ -56,7 +56,7 @@ describe('a grant that a person withdrew', () => {
     const later = await world.ask(world.clients(20));
 
     expect(world.endpoint.calls).toBe(1);
-    const diedAt = String(world.ledger.plain()[0]?.diedAt);
+    const diedAt = String(world.ledger.rows()[0]?.diedAt);
     expect(world.clock.time - Date.parse(diedAt)).toBeLessThan(10_000);
     expect([...new Set([...errors, ...later].map(String))]).toEqual([
       `ReauthorizationRequired: The grant in the secret tokens (token set ${FIRST_VERSION}) is dead since ${diedAt}: ` +

@@ -39,13 +39,13 @@ function storingWith(
   world: Simulation,
   tokens: Tokens,
   clientId: string,
-  around: (call: number, send: () => Promise<unknown>) => Promise<unknown>,
+  intercept: (call: number, send: () => Promise<unknown>) => Promise<unknown>,
 ) {
   let calls = 0;
   const through = <T>(client: T): T => {
     const send = (command: never, options?: never) => {
       calls += 1;
-      return around(calls, () => (client as Sender).send(command, options));
+      return intercept(calls, () => (client as Sender).send(command, options));
     };
     return { send } as T;
   };

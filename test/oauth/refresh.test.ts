@@ -220,7 +220,7 @@ describe('a slow token endpoint', () => {
     expect(await world.one()).toMatchObject({ name: 'CrmUnavailable' });
     expect(world.clock.time - start).toBeLessThan(35_000);
     expect(world.endpoint.calls).toBe(2);
-    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+    expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
 
     await world.ask(world.clients(20));
     const [, second = 0, third = 0] = world.endpoint.callTimes;

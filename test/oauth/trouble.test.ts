@@ -63,7 +63,7 @@ describe('a write of the token set', () => {
 
       for (const answer of await world.ask(world.clients(3))) expect(world.endpoint.issued).toContain(answer);
 
-      expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
+      expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
       expect(world.counted).toEqual([]);
       world.secrets.trouble = () => undefined;
       await world.serves(20, 4);
@@ -111,8 +111,8 @@ describe('an answer that is lost', () => {
     const status = typeof fault === 'object' ? fault.status : undefined;
     expect(await world.one()).toMatchObject({ name: 'CrmUnavailable', transient: true, status });
 
-    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-    expect(world.ledger.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+    expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+    expect(world.ledger.rows()[0]?.deadline).toBeGreaterThan(world.clock.time);
     await world.serves(20, 3);
   });
 
@@ -150,8 +150,8 @@ describe('an answer that is lost', () => {
     expect(await world.one()).toMatchObject({ name: 'CrmUnavailable' });
 
     expect(world.endpoint.calls).toBe(2);
-    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-    expect(world.ledger.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+    expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+    expect(world.ledger.rows()[0]?.deadline).toBeGreaterThan(world.clock.time);
   });
 
   test('late in an invocation is not requested again', async () => {
@@ -177,7 +177,7 @@ test.each<[Fault & object, string, boolean]>([
     world.endpoint.faults = [fault];
     expect(await world.one()).toMatchObject({ name, transient, status, retryAfterSeconds });
   }
-  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
+  expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
   const start = world.clock.time;
 
   await world.serves(20, 6);
@@ -288,7 +288,7 @@ describe('a function with too little time left', () => {
 
     expect(await world.ask([client])).toMatchObject([SOON]);
     expect(world.endpoint.calls).toBe(0);
-    expect(world.ledger.plain()).toMatchObject([{ deadline: 0 }]);
+    expect(world.ledger.rows()).toMatchObject([{ deadline: 0 }]);
   });
 
   test('keeps no claim, makes no call, and does not delay the next invocation', async () => {
@@ -299,7 +299,7 @@ describe('a function with too little time left', () => {
     for (const answer of await world.ask(clients)) expect(answer).toMatchObject(SOON);
 
     expect(world.endpoint.calls).toBe(0);
-    expect(world.ledger.plain()).toMatchObject([{ deadline: 0 }]);
+    expect(world.ledger.rows()).toMatchObject([{ deadline: 0 }]);
     left = 900;
     await world.serves(clients, 1);
   });
@@ -324,7 +324,7 @@ test('neither the ledger nor an error contains a token after lost answers', asyn
     await world.pass(50_000);
   }
 
-  const places = `${errors.join(' ')} ${JSON.stringify(world.ledger.plain())}`;
+  const places = `${errors.join(' ')} ${JSON.stringify(world.ledger.rows())}`;
   expect(errors.length).toBeGreaterThan(0);
   for (const token of world.endpoint.issued) expect(places).not.toContain(token);
 });

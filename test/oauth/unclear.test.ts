@@ -79,7 +79,7 @@ test('an unclear refusal after a lost answer never requires an authorization', a
   expect(await runsFor(world, 600)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
 
   expect(world.counted).toContain('TokenEndpointUnanswered');
-  expect(world.ledger.plain()).not.toMatchObject([{ refusals: expect.any(Number) }]);
+  expect(world.ledger.rows()).not.toMatchObject([{ refusals: expect.any(Number) }]);
 });
 
 test.each<[Fault, string]>([

@@ -48,5 +48,5 @@ test('a new grant counts the versions of its predecessors', async () => {
     message: expect.stringMatching(/^96 grants .* within 24 hours.* before 2026-11-20T23:59:59.000Z\.$/),
   });
   expect(world.endpoint.calls).toBe(0);
-  expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
+  expect(world.ledger.rows()).toMatchObject([{ state: 'STORED' }]);
 });

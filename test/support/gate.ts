@@ -50,13 +50,16 @@ export interface Promised {
   drift?: object;
 }
 
-interface Given extends Partial<Omit<Subject, 'run' | 'settings' | 'facts'>> {
+interface SubjectOptions extends Partial<Omit<Subject, 'run' | 'settings' | 'facts'>> {
   run?: Partial<Judged>;
   promised?: Promised;
 }
 
 /** The file of 2026-11-20. */
-export function subjectOf(facts: Facts, { promised = {}, run: overrides, history = NO_HISTORY }: Given = {}): Subject {
+export function subjectOf(
+  facts: Facts,
+  { promised = {}, run: overrides, history = NO_HISTORY }: SubjectOptions = {},
+): Subject {
   const { columns = ['id', 'name'], excepting, required, headerless, guards = {}, drift = {} } = promised;
   const leads = { columns: { ...(required && { required }), ...(headerless && { header: 'none' }) }, guards, drift };
   const excepted = excepting ? [{ entry: 'idNumber', name: 'idNumber', label: null }] : [];

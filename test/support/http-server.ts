@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { servedOnLoopback } from './loopback.ts';
 
-interface Seen {
+interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
@@ -29,7 +29,7 @@ export type Exchange = [request: string, reply: Reply];
  */
 export async function serverFor(...exchanges: Exchange[]) {
   const expected = [...exchanges];
-  const seen: Seen[] = [];
+  const seen: ReceivedRequest[] = [];
   const unexpected: string[] = [];
   const url = await servedOnLoopback((request, body, response) => {
     const { method = '', url: path = '', headers } = request;

@@ -20,21 +20,21 @@ import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { RunError } from '../../../core/errors.ts';
 
-type Look = Parameters<typeof checked>[1];
-const ask = (look: Look, more: { mayBeUnknown?: boolean } = {}) => {
+type Answer = Parameters<typeof checked>[1];
+const ask = (look: Answer, more: { mayBeUnknown?: boolean } = {}) => {
   const question = { id: 'a', question: 'Is it so?', rights: ['s3:GetObject on the bucket'], ...more };
   return checked(question, look, { deployment: 'prod' });
 };
-const only = async (look: Look) => (await ask(look))[0];
+const only = async (look: Answer) => (await ask(look))[0];
 const failing = (error: unknown) => only(() => Promise.reject(error));
 const awsError = (name: string, message = '') => Object.assign(new Error(message), { name });
 
 test('a finding has the question, its subject and the rights', async () => {
-  const some: Finding[] = [{ ...holds('It is.'), of: 'leads' }, warning('Nearly.', 'Look.')];
+  const some: Finding[] = [{ ...holds('It is.'), of: 'leads' }, warning('Nearly.', 'Answer.')];
 
   expect(await ask(() => some)).toMatchObject([
     { id: 'a.leads', question: 'Is it so?', verdict: 'holds', found: 'It is.', advice: null, rights: ['s3:GetObject'] },
-    { id: 'a', verdict: 'warning', found: 'Nearly.', advice: 'Look.' },
+    { id: 'a', verdict: 'warning', found: 'Nearly.', advice: 'Answer.' },
   ]);
 });
 
@@ -103,7 +103,7 @@ test.each([
   [false, ['broken 1', 'unknown 3', 'unknown 2']],
   [true, ['broken 1', 'unknown 0', 'unknown 0']],
 ])('if an answer may be missing: %s, the verdicts and exit codes are these', async (mayBeUnknown, expected) => {
-  const looks: Look[] = [
+  const looks: Answer[] = [
     () => broken('No.', 'Do.'),
     () => Promise.reject(awsError('AccessDenied')),
     () => unknown('Why.', null, 2),

@@ -12,7 +12,7 @@ import type { Part } from '../support/cloud/world.ts';
 
 const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
 
-interface Given {
+interface ServiceOptions {
   /** The CRM's answer to a request for the fields, for every entity. */
   crm?: { status: number; body: string };
   entities?: object;
@@ -24,7 +24,7 @@ interface Given {
 }
 
 /** The findings at a CRM. */
-async function foundAt({ crm, entities, parts = [], published, manifest }: Given) {
+async function foundAt({ crm, entities, parts = [], published, manifest }: ServiceOptions) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const url = await servedOnLoopback((_request, _body, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(body),
@@ -67,7 +67,7 @@ test.each([
 });
 
 test('finds no drift without changed columns or a known export, and reports a bucket that denies access', async () => {
-  const drift = async (given: Given) => (await foundAt(given)).filter(({ of }) => of?.endsWith('changed'));
+  const drift = async (given: ServiceOptions) => (await foundAt(given)).filter(({ of }) => of?.endsWith('changed'));
 
   expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
   expect(await drift({})).toEqual([]);
@@ -82,7 +82,7 @@ test('an entry of columns.except without a column warns if an earlier export use
   const plan = planFor(deployment({ entities: { leads: { columns } } }).entities.leads, { entity: 'leads' }).digest;
   const excepted = [{ entry: 'nationalId', name: 'NationalID', label: null }];
   const published = [field('id', 'uuid'), field('email')];
-  const checksOf = async (given: Partial<Given>) =>
+  const checksOf = async (given: Partial<ServiceOptions>) =>
     Object.fromEntries(
       (await foundAt({ entities: { leads: { columns } }, ...given }))
         .filter(({ of }) => of?.startsWith('leads'))

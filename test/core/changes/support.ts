@@ -5,10 +5,10 @@ import { type EngineLimits, inFolder, named, stage } from '../../../core/table/e
 import { IDENTITY_KEY } from '../../../core/table/table-identity.ts';
 import { limitsIn, openDuckDb, rowsIn, type Texts } from '../table/support.ts';
 
-type Given = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
+type FeedCase = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
 
 /** Writes the feed between two tables. */
-export function putFeed(feed: string, { before, after, ...input }: Given, limits: Partial<EngineLimits> = {}) {
+export function putFeed(feed: string, { before, after, ...input }: FeedCase, limits: Partial<EngineLimits> = {}) {
   const from = before === null ? null : { run: 'leads-1', date: '2026-11-21' };
   const place = { sequence: 7, from, to: { run: 'leads-2', date: '2026-11-22' } };
   const settings = { key: ['id'], ignore: [], asBefore: true };

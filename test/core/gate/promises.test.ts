@@ -5,17 +5,17 @@ import { failedChecks } from '../../../core/gate/report.ts';
 import type { History } from '../../../core/gate/subject.ts';
 import { factsOf, historyOf, night, type Promised, subjectOf } from '../../support/gate.ts';
 
-type Given = Parameters<typeof subjectOf>[1];
+type SubjectOptions = Parameters<typeof subjectOf>[1];
 
 /** The checks that stop a file, whether a person may release it, and the sentence. */
-function judged(facts: Facts, given?: Given) {
+function judged(facts: Facts, given?: SubjectOptions) {
   const { report, remarks, facts: known } = passGate(subjectOf(facts, given));
   if (!report) throw new Error('there is no report');
   const stoppedBy = failedChecks(report).map(({ guard }) => guard);
   return { stoppedBy, releasable: isReleasable(report), text: stoppedText(report, facts), remarks, facts: known };
 }
 
-const stoppedBy = (facts: Facts, given?: Given) => judged(facts, given).stoppedBy;
+const stoppedBy = (facts: Facts, given?: SubjectOptions) => judged(facts, given).stoppedBy;
 const ofContent = (content: Partial<Content>, overrides: Partial<Facts> = {}) => factsOf(10, content, overrides);
 const STRICT = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 const released = (guard: string, kind = '', nights: Facts[] = [], columns: string[] | null = null): History => ({
@@ -48,34 +48,36 @@ const anyWidth = { guards: { maxIrregularShare: 1 } };
 const afterRelease = (width = 2, format = 'csv', nights = [factsOf(10)]) =>
   released('lastRecord', `${format} ${width} 1`, nights);
 
-test.each<[what: string, content: Partial<Content>, stopped: string[], given?: Given, facts?: Partial<Facts>]>([
-  ['as wide as the others, with a line break', ending(2), [], { history: after }],
-  ['shorter: cut off, or the text of an error', ending(1), ['lastRecord'], { history: after }],
-  ['longer', ending(3), ['lastRecord'], { history: after }],
-  ['without the line break of the previous file', ending(2, false), ['lastLineBreak'], { history: after }],
-  ['cut off in the middle', ending(1, false), ['lastRecord', 'lastLineBreak'], { history: after }],
-  ['unknown', { ending: null }, [], { history: after }],
-  ['without a line break, in the first file', ending(2, false), []],
+test.each<[what: string, content: Partial<Content>, stopped: string[], given?: SubjectOptions, facts?: Partial<Facts>]>(
   [
-    'without a line break, like the previous file',
-    ending(2, false),
-    [],
-    { history: historyOf(ofContent(ending(2, false))) },
+    ['as wide as the others, with a line break', ending(2), [], { history: after }],
+    ['shorter: cut off, or the text of an error', ending(1), ['lastRecord'], { history: after }],
+    ['longer', ending(3), ['lastRecord'], { history: after }],
+    ['without the line break of the previous file', ending(2, false), ['lastLineBreak'], { history: after }],
+    ['cut off in the middle', ending(1, false), ['lastRecord', 'lastLineBreak'], { history: after }],
+    ['unknown', { ending: null }, [], { history: after }],
+    ['without a line break, in the first file', ending(2, false), []],
+    [
+      'without a line break, like the previous file',
+      ending(2, false),
+      [],
+      { history: historyOf(ofContent(ending(2, false))) },
+    ],
+    ['shorter, in a sheet, where empty cells at the end are not stored', ending(1), [], {}, sheet],
+    ['longer, in a sheet', ending(3), ['lastRecord'], {}, sheet],
+    ['of any width, if maxIrregularShare is 1', ending(1), [], { promised: anyWidth }],
+    ['like the ending of a released file', ending(1), [], { history: afterRelease() }],
+    ['like it, but cut off before its line break', ending(1, false), ['lastLineBreak'], { history: afterRelease() }],
+    ['unlike the ending of a released file', ending(3), ['lastRecord'], { history: afterRelease() }],
+    ['like the ending of a released file of another width', ending(1), ['lastRecord'], { history: afterRelease(3) }],
+    [
+      'like the ending of a released file of another format',
+      ending(1),
+      ['lastRecord'],
+      { history: afterRelease(2, 'xlsx') },
+    ],
   ],
-  ['shorter, in a sheet, where empty cells at the end are not stored', ending(1), [], {}, sheet],
-  ['longer, in a sheet', ending(3), ['lastRecord'], {}, sheet],
-  ['of any width, if maxIrregularShare is 1', ending(1), [], { promised: anyWidth }],
-  ['like the ending of a released file', ending(1), [], { history: afterRelease() }],
-  ['like it, but cut off before its line break', ending(1, false), ['lastLineBreak'], { history: afterRelease() }],
-  ['unlike the ending of a released file', ending(3), ['lastRecord'], { history: afterRelease() }],
-  ['like the ending of a released file of another width', ending(1), ['lastRecord'], { history: afterRelease(3) }],
-  [
-    'like the ending of a released file of another format',
-    ending(1),
-    ['lastRecord'],
-    { history: afterRelease(2, 'xlsx') },
-  ],
-])('a last record is judged: %s', (_, content, stopped, given, facts) => {
+)('a last record is judged: %s', (_, content, stopped, given, facts) => {
   const { stoppedBy: by, releasable } = judged(ofContent(content, facts), given);
 
   expect([by, releasable]).toEqual([stopped, true]);

@@ -84,5 +84,5 @@ test('a write of the secret is aborted before the claim ends', async () => {
 
   expect(done.filter((step) => step === 'PutSecretValue tokens')).toHaveLength(1);
   expect(done).toContain('GrantRotatedButNotStored');
-  expect(ledger.plain()).toMatchObject([{ state: 'DEAD' }]);
+  expect(ledger.rows()).toMatchObject([{ state: 'DEAD' }]);
 });

@@ -13,7 +13,7 @@ import { isOfStore, type Request } from './call-names.ts';
 import { expectNoCanary, expectReadable, expectSameFile, expectWrittenOnce, fedBy, resultsOf } from './checks.ts';
 import type { Answer } from './front.ts';
 import { batch, IDS, STORIES, type Story, worldOf } from './scenarios.ts';
-import { CANARY, type Meet, type Met, type World } from './world.ts';
+import { CANARY, type Intercepted, type Meet, type World } from './world.ts';
 
 /** Longer than any claim or pause of the grant. */
 const LATER_MS = 6 * 3_600_000;
@@ -164,7 +164,7 @@ const MEET: Record<Fault, Meet> = {
   },
 };
 
-function refusal(request: Request, call: Met['call']): Answer {
+function refusal(request: Request, call: Intercepted['call']): Answer {
   if (request.headers['x-amz-target']) return amazon('AccessDeniedException');
   if (isOfStore(request)) return xml(403, 'AccessDenied');
   if (call === 'refresh the grant') return json(401, { error: 'invalid_client', error_description: CANARY });

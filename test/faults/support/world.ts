@@ -57,7 +57,7 @@ const SMALL = { ...LIMITS, bufferBytes: PART, smallestPartBytes: PART, largestPa
 export const CANARY = 'c4n4ry-of-a-customer';
 const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
 
-export interface Met extends Exchange {
+export interface Intercepted extends Exchange {
   step: InvokedName;
   call: string;
   /** The number of this call by this step, from 1. */
@@ -65,7 +65,7 @@ export interface Met extends Exchange {
 }
 
 /** The fault of a call. `died` ends the process of the function. */
-export type Meet = (met: Met, died: () => void) => Promise<void>;
+export type Meet = (met: Intercepted, died: () => void) => Promise<void>;
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 

@@ -198,7 +198,7 @@ test('continues if its export cannot be recorded, and a retry then requests a ne
 test('the ledger keeps only ids, digests and dates of exports, for thirty days', async () => {
   const ledger = await afterFailedRun({ filters: [{ field: 'name', value: CANARY }] });
 
-  expect(ledger.plain()).toEqual([
+  expect(ledger.rows()).toEqual([
     {
       pk: 'export-of#night-1',
       exportId: EXPORT_ID,

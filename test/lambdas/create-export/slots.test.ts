@@ -126,7 +126,7 @@ test('the start that is not due claims and requests nothing, and the due one exp
 
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
   expect(posts()).toBe(1);
-  expect(ledger.plain()).toEqual([
+  expect(ledger.rows()).toEqual([
     { pk: 'slot#leads#2026-11-20T00:00Z', owner: 'event-2', ttl: Date.parse('2026-12-20T00:00:00Z') / 1000 },
   ]);
 });

@@ -69,18 +69,18 @@ async function publishedNights(leads: object, given: Partial<Run>): Promise<Reco
   return Object.fromEntries(bucket.keys().map((key) => [key, bucket.text(key) ?? '']));
 }
 
-interface Given {
+interface CaseSettings {
   /** Settings of the entity. */
   leads?: object;
   run?: Partial<Run>;
 }
 
-async function tonight(bytes: string | Uint8Array, { leads, run: given }: Given = {}): Promise<EndOfNight> {
+async function tonight(bytes: string | Uint8Array, { leads, run: given }: CaseSettings = {}): Promise<EndOfNight> {
   const nights = await behindNights(leads, given?.excepted ? { excepted: given.excepted } : {});
   return nights.night({ date: DATE, bytes, run: { ...RUN, ...given } });
 }
 
-type Case = [what: string, bytes: string | Uint8Array, outcome: string, given?: Given];
+type Case = [what: string, bytes: string | Uint8Array, outcome: string, given?: CaseSettings];
 
 /** `PUBLISHED`, `FileRejected`, or the checks that stop it, with `for good` if no person can release it. */
 function outcomeOf({ ended, stoppedBy, releasable }: EndOfNight): string {

@@ -21,10 +21,10 @@ const FIELDS = [
 const PLAIN = { columns: { except: ['phone'] }, tables: { hash: ['idNumber'] } };
 
 type World = Awaited<ReturnType<typeof publishedRuns>>;
-type Told = ManifestChanges;
+type RunChanges = ManifestChanges;
 
 /** An older run of the date, and the manifest of a later run of another date. */
-async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, columns }: Older = {}, newest?: Told) {
+async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, columns }: Older = {}, newest?: RunChanges) {
   const world = await publishedRuns();
   await world.publish(csv, 'night-1', file, columns, told);
   if (newest) {
@@ -36,7 +36,7 @@ async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, column
 
 interface Older {
   csv?: string;
-  told?: Told;
+  told?: RunChanges;
   file?: ManifestChanges['file'];
   columns?: string[];
 }
@@ -143,7 +143,7 @@ test('a table that another program wrote is of no run', async () => {
 });
 
 describe('a partial file', () => {
-  const told: Told = { kind: 'partial', differs: ['filters'], fields: FIELDS };
+  const told: RunChanges = { kind: 'partial', differs: ['filters'], fields: FIELDS };
 
   test('gets no table after its publication', async () => {
     const world = await worldOf({ told });

@@ -29,7 +29,7 @@ export class FakeLedger {
   }
 
   /** Every item as plain values, by its token set. */
-  plain(): Record<string, unknown>[] {
+  rows(): Record<string, unknown>[] {
     return [...this.items.values()].map((item) =>
       Object.fromEntries(Object.entries(item).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)])),
     );

@@ -176,7 +176,7 @@ export class Simulation {
   }
 
   get state(): unknown[] {
-    return this.ledger.plain().map(({ state }) => state);
+    return this.ledger.rows().map(({ state }) => state);
   }
 }
 

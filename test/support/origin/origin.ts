@@ -143,9 +143,9 @@ function parsed(head: string): { method: string; path: string; headers: Incoming
   return { method, path, headers: Object.fromEntries(pairs) };
 }
 
-type Seen = Pick<ServedRequest, 'method' | 'path' | 'headers' | 'connection'>;
+type RequestLine = Pick<ServedRequest, 'method' | 'path' | 'headers' | 'connection'>;
 
-async function serve(socket: Socket, file: ServedFile, seen: Seen, signal: AbortSignal): Promise<boolean> {
+async function serve(socket: Socket, file: ServedFile, seen: RequestLine, signal: AbortSignal): Promise<boolean> {
   const { range } = seen.headers;
   const offset = Number(/^bytes=(\d+)-/.exec(range ?? '')?.[1] ?? 0);
   const number = file.requests.length + 1;
