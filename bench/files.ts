@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { bundle } from '../lib/workflow/step-bundles.ts';
 import { type Bundles, type Clients, clientsFor, missingPackages } from './files/clients.ts';
-import { canLimit, interleaved, type Limit, limitCpu, type Results } from './files/measure.ts';
+import { canLimit, interleaved, type Limit, limitCpu, limitMemory, type Results } from './files/measure.ts';
 import { startServers } from './files/servers.ts';
 import { atLeast, atMost, benchmark, type Found, type Target } from './kit.ts';
 
 /**
- * `npm run bench:files`: compares the transfer engine with `curl | curl` and lib-storage, each with its defaults. Both
- * ends speak TLS through nginx on the second core; the client has the first. Results are medians over interleaved runs.
- * The engine's time starts when the function has the address: its modules are then loaded. `curl` is measured as whole
- * processes.
+ * `npm run bench:files`: compares the transfer engine with `curl | curl`, the AWS CLI, rclone and lib-storage, each
+ * with its defaults. Both ends speak TLS through nginx on the second core; the client has the first. Results are
+ * medians over interleaved runs. The engine's time starts when the function has the address: its modules are then
+ * loaded. The other programs are measured as whole processes.
  */
 
 const MIB = 1024 * 1024;
@@ -36,11 +36,13 @@ const EXPERIMENTS: Experiment[] = [
   {
     id: 'T1',
     what: 'A fast origin',
-    clients: ({ curl, libStorage, engine }) => ({ engine, curl, libStorage }),
-    targets: ({ engine, curl, libStorage }) => [
+    clients: ({ curl, aws, rclone, libStorage, engine }) => ({ engine, curl, aws, rclone, libStorage }),
+    targets: ({ engine, curl, aws, rclone, libStorage }) => [
       atMost('T1 wall / curl|curl', 1.1, engine.seconds / curl.seconds),
       atMost('T1 CPU / curl|curl', 1.3, engine.cpuSeconds / curl.cpuSeconds),
       atMost('T1 peak memory, MB', 160, engine.megabytes),
+      atMost('T2 wall / aws s3 cp', 0.65, engine.seconds / aws.seconds),
+      atMost('T2 wall / rclone', 0.5, engine.seconds / rclone.seconds),
       atMost('T2 wall / lib-storage', 0.45, engine.seconds / libStorage.seconds),
     ],
   },
@@ -48,11 +50,21 @@ const EXPERIMENTS: Experiment[] = [
     id: 'T3',
     what: '20 MB/s for each connection',
     slow: true,
-    clients: ({ engine8, engine16, libStorage }) => ({ engine8, engine16, libStorage }),
-    targets: ({ engine8, engine16, libStorage }) => [
-      atLeast('T3 times faster than lib-storage, 8 connections', 7.5, libStorage.seconds / engine8.seconds),
-      atLeast('T3 times faster than lib-storage, 16 connections', 14, libStorage.seconds / engine16.seconds),
-    ],
+    clients: ({ engine8, engine16, aws, rclone, libStorage }) => ({ engine8, engine16, aws, rclone, libStorage }),
+    targets: ({ engine8, engine16, aws, rclone, libStorage }) => {
+      const best = Math.min(...[aws, rclone, libStorage].map(({ seconds }) => seconds));
+      return [
+        atLeast('T3 times faster than the best, 8 connections', 7.5, best / engine8.seconds),
+        atLeast('T3 times faster than the best, 16 connections', 14, best / engine16.seconds),
+      ];
+    },
+  },
+  {
+    id: 'T6',
+    what: 'The engine finishes in 96 MB of memory',
+    limit: () => limitMemory(96 * MIB),
+    clients: ({ engine }) => ({ engine }),
+    targets: () => [],
   },
   {
     id: 'T7',

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
@@ -34,7 +35,9 @@ const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
 /** Commands that the comparison needs, with the names of their Debian packages. */
 const PACKAGES = {
   curl: 'curl',
+  rclone: 'rclone',
   nginx: 'nginx',
+  aws: 'awscli',
   python3: 'python3',
   openssl: 'openssl',
   taskset: 'util-linux',
@@ -51,15 +54,31 @@ function findCommand(command: string): string | undefined {
   return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
 }
 
+/** The AWS CLI without the shim of pyenv, whose own shell must not count against the CLI. */
+function awsCommand(): string {
+  const found = findCommand('aws') ?? 'aws';
+  return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
+}
+
 /**
  * The engine with the options of its function and its default number of connections, and with 8 and 16 connections; the
- * lower bound of two `curl`; lib-storage with its defaults.
+ * lower bound of two `curl`; three programs with their defaults.
  */
 export function clientsFor({ certificate, sink, dir }: Servers, source: string, bundles: Bundles) {
   const keys = { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' };
   const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: dir, LC_ALL: 'C', ...keys };
   const key = source.split('/').at(-1) ?? '';
   const get = `curl -sSf --cacert ${certificate} ${source}`;
+  const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
+  const remote = {
+    RCLONE_CONFIG: '',
+    RCLONE_CONFIG_SINK_TYPE: 's3',
+    RCLONE_CONFIG_SINK_PROVIDER: 'Other',
+    RCLONE_CONFIG_SINK_ENDPOINT: sink,
+    RCLONE_CONFIG_SINK_ACCESS_KEY_ID: 'bench',
+    RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench',
+    RCLONE_CONFIG_SINK_REGION: 'us-east-1',
+  };
   const node = (bundle: string, initial: number, most: number, more: Client['env'] = {}): Client => {
     const job: Job = { source, store: sink, bucket: 'bench', key, connections: { initial, most } };
     const own = { NODE_EXTRA_CA_CERTS: certificate, [JOB]: JSON.stringify(job) };
@@ -71,6 +90,14 @@ export function clientsFor({ certificate, sink, dir }: Servers, source: string, 
     engine8: engine(8, 8),
     engine16: engine(16, 16),
     curl: { script: `${get} | curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${key}`, env },
+    aws: {
+      script: `${get} | ${awsCommand()} s3 cp - s3://bench/${key} --endpoint-url ${sink}`,
+      env: { ...env, ...awsEnv },
+    },
+    rclone: {
+      script: `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`,
+      env: { ...env, ...remote },
+    },
     libStorage: node(bundles.libStorage, 1, 1),
   } satisfies Record<string, Client>;
 }

@@ -96,14 +96,22 @@ export interface Limit {
 
 /** Whether limits can be set: needs root and control groups of version 1. */
 export function canLimit(): boolean {
-  return process.getuid?.() === 0 && existsSync('/sys/fs/cgroup/cpu/tasks');
+  return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
 }
 
-/** Limits processes to a share of a core. */
+/** @param bytes the limit; a process that needs more is killed */
+export function limitMemory(bytes: number): Limit {
+  return limit('memory', { 'memory.limit_in_bytes': bytes });
+}
+
+/** @param share of a core */
 export function limitCpu(share: number): Limit {
-  const dir = `/sys/fs/cgroup/cpu/bench-files-${process.pid}`;
+  return limit('cpu', { 'cpu.cfs_period_us': PERIOD, 'cpu.cfs_quota_us': Math.round(PERIOD * share) });
+}
+
+function limit(controller: string, values: Record<string, number>): Limit {
+  const dir = join('/sys/fs/cgroup', controller, `bench-files-${process.pid}`);
   mkdirSync(dir);
-  writeFileSync(join(dir, 'cpu.cfs_period_us'), String(PERIOD));
-  writeFileSync(join(dir, 'cpu.cfs_quota_us'), String(Math.round(PERIOD * share)));
+  for (const [file, value] of Object.entries(values)) writeFileSync(join(dir, file), String(value));
   return { join: `echo $$ > ${dir}/cgroup.procs`, remove: () => rmdirSync(dir) };
 }

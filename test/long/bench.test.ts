@@ -11,7 +11,7 @@ const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.s
 describe.skipIf(process.platform !== 'linux')('every benchmark prints results with --quick', () => {
   it.each(BENCHMARKS)('%s', async (name, script) => {
     const args = [...script.split(' ').slice(1), '--quick', '--json'];
-    // CI runs only one of the experiments that need nginx.
+    // CI runs only one of the experiments that need nginx and rclone.
     if (name === 'bench:files' && process.env.CI) args.push('--only', 'T7');
     if (name === 'bench:files' && MISSING.length > 0) {
       await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({
