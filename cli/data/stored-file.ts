@@ -158,9 +158,9 @@ const START_BYTES = 65_536;
  */
 export async function verifyPublished(
   target: ExportsBucket,
-  { manifestKey }: { manifestKey: string | null },
+  { entity, manifestKey }: { entity: string | null; manifestKey: string | null },
 ): Promise<Verified> {
-  const wrong = (why: string) => failed(`The run is published, but ${why}.`);
+  const wrong = (why: string) => failed(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);
   const manifests = createManifests(target);
   const manifest = manifestKey === null ? undefined : await manifests.manifest(manifestKey);
   if (!manifest) throw wrong(`there is no manifest ${manifestKey ?? 'of it'}`);
