@@ -18,9 +18,8 @@ type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/** The most records whose verdict is cached, and the most cells, each with at most so many characters. */
+/** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
-const LONGEST_KEPT = 100;
 
 /**
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
@@ -57,8 +56,6 @@ export class LaterHeaders {
   readonly #widest: number;
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
-  /** Whether a cell names a field, and the field, or the cell, folded: the same labels may occur in many records. */
-  readonly #readings = new Map<string, { isListed: boolean; field: string }>();
 
   /**
    * @param header the cells of the first record; empty if it is not a header, so that no record can repeat it
@@ -146,7 +143,7 @@ export class LaterHeaders {
   /** @param known each cell names exactly one field, or no field by configuration */
   #isHeader(cells: readonly string[], known: boolean, leftOut: boolean): boolean {
     if (cells.length <= EXACT_NAMES) return cells.length > 0 && cells.every((cell) => this.#isName(cell));
-    const named = cells.filter((cell) => this.#reading(cell).isListed);
+    const named = cells.filter((cell) => this.#index.isListed(cell));
     const fields = this.#fieldsOf(named);
     if (known && fields.size === named.length) return true;
     const covers = leftOut || [...fields].some((field) => this.#covered.has(field));
@@ -161,7 +158,7 @@ export class LaterHeaders {
     if (!this.covers) return false;
     const others = cells.filter((cell) => !this.#isMention(cell));
     if (others.length === cells.length) return false;
-    const named = others.map(withoutNote).filter((cell) => this.#reading(cell).isListed);
+    const named = others.map(withoutNote).filter((cell) => this.#index.isListed(cell));
     if (this.#fieldsOf(named).size * 2 < cells.length) return false;
     const isInPlace = (cell: string, at: number) => {
       const above = this.#cells[column + at] ?? '';
@@ -182,18 +179,9 @@ export class LaterHeaders {
     return this.#mayMention(cell) && this.#mentions(cell);
   }
 
+  /** The field that a cell names, or the cell, folded. */
   #fieldOf(cell: string): string {
-    return this.#reading(cell).field;
-  }
-
-  #reading(cell: string): { isListed: boolean; field: string } {
-    const earlier = this.#readings.get(cell);
-    if (earlier) return earlier;
-    const isListed = this.#index.isListed(cell);
-    const reading = { isListed, field: folded((isListed && this.#index.readHeader([cell]).names?.[0]) || cell) };
-    if (this.#readings.size >= MOST_KEPT) this.#readings.clear();
-    if (cell.length <= LONGEST_KEPT) this.#readings.set(cell, reading);
-    return reading;
+    return folded((this.#index.isListed(cell) && this.#index.readHeader([cell]).names?.[0]) || cell);
   }
 
   /** An exact name without the note after it; any other cell as it is. */
