@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { App, CfnResource, type Stack, Validations } from 'aws-cdk-lib';
+import { CfnKey } from 'aws-cdk-lib/aws-kms';
+import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { exceptedOf, onlyOf } from '../core/config/chosen-columns.ts';
 import { type Configuration, ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
@@ -28,6 +30,7 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
     const name = `crm-export-${configuration.name}`;
     const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
     rewritePolicies(stack, context('rewrite'), new Date());
+    refuseLargePolicies(stack);
     // A finding outside the list ends the synthesis, so the stack is not deployed.
     acceptFindings(stack);
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
@@ -81,6 +84,54 @@ export function rewritePolicies(stack: Stack, asked: unknown, now: Date): void {
     const property = construct instanceof CfnResource && POLICY_OF[construct.cfnResourceType];
     if (property) construct.addPropertyOverride(`${property}.Statement.0.Sid`, sid);
   }
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-iam-policies.html */
+const OF_BUCKET = 20 * 1024;
+/** https://docs.aws.amazon.com/kms/latest/developerguide/resource-limits.html */
+const OF_KEY = 32 * 1024;
+
+/** The longest value of a reference: the ARN of a role whose name has 64 characters. */
+const ARN = 'a'.repeat(95);
+const PSEUDO: Record<string, string> = {
+  'AWS::Partition': 'aws-us-gov',
+  'AWS::Region': 'ap-southeast-1',
+  'AWS::AccountId': '111122223333',
+  'AWS::URLSuffix': 'amazonaws.com.cn',
+};
+
+/**
+ * Refuses a policy that is too large, which AWS would refuse in the middle of a deployment.
+ * @throws ConfigurationError with the size that the policy may have once references are resolved
+ */
+export function refuseLargePolicies(stack: Stack): void {
+  for (const resource of stack.node.findAll()) {
+    if (resource instanceof CfnBucketPolicy) refuse(stack, 'the bucket', resource.policyDocument, OF_BUCKET);
+    if (resource instanceof CfnKey) refuse(stack, 'the key', resource.keyPolicy, OF_KEY);
+  }
+}
+
+function refuse(stack: Stack, whose: string, policy: unknown, most: number): void {
+  const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy))));
+  if (size <= most) return;
+  const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
+  throw new ConfigurationError(
+    `readers: the policy of ${whose} may have ${has} bytes then, and AWS takes ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
+  );
+}
+
+/** A resolved value with a text in place of every reference. */
+function named(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(named);
+  if (typeof value !== 'object' || value === null) return value;
+  const [[key, argument] = ['', undefined], ...more] = Object.entries(value);
+  if (more.length === 0 && key === 'Ref') return PSEUDO[String(argument)] ?? ARN;
+  if (more.length === 0 && key === 'Fn::GetAtt') return ARN;
+  if (more.length === 0 && key === 'Fn::Join' && Array.isArray(argument)) {
+    const parts: unknown = named(argument[1]);
+    return Array.isArray(parts) ? parts.join(String(argument[0])) : ARN;
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, named(part)]));
 }
 
 /** The release that is being deployed: the version in package.json and, in a checkout, its commit. */

@@ -25,7 +25,7 @@ type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 /** Gives every configured reader access to exactly what its settings name (docs/adr/0040). */
 export function allowReaders(shared: Shared, deployment: Sharing): void {
   const { readers } = deployment;
-  // AWS limits the size of policies, so readers with the same access share statements.
+  // The size of policies is limited (lib/export-app.ts), so readers with the same access share statements.
   const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
   for (const [index, group] of [...same.values()].entries())
     allowGroup(shared, `Readers${index + 1}`, group, deployment);

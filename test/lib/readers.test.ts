@@ -1,12 +1,20 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/settings.ts';
+import { refuseLargePolicies } from '../../lib/export-app.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
 import { feedDeployment, tableDeployment } from '../../scripts/deployments.ts';
-import { synthesise } from '../../scripts/synthesise.ts';
+import { newApp, synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
+import { folderForAll } from './support/files.ts';
 import { oneOf, statementsOf } from './support/template.ts';
 
 /** The effect of the setting `readers` on the template. */
+
+const outdir = folderForAll();
 
 const ALL: Reader = { principal: '444455556666', entities: 'all', of: ['tables', 'files'] };
 const sharing = (...readers: Reader[]) => ({ ...tableDeployment(), readers });
@@ -66,6 +74,27 @@ test('no statement names a role as its principal, because a missing role would f
     expect(resolved(Principal.AWS)).toBe('arn:aws:iam::444455556666:root');
     expect(Condition.ArnEquals).toEqual({ 'aws:PrincipalArn': [role] });
   }
+});
+
+describe('policies that are too large for AWS', () => {
+  const roles = (count: number) =>
+    Array.from({ length: count }, (_, index): Reader => {
+      return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
+    });
+  const refusedFor = (...readers: Reader[]) => {
+    const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
+    const configuration = { name: 'example', file: 'config/example.json', deployment: sharing(...readers) };
+    refuseLargePolicies(new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
+  };
+
+  test('are refused at synthesis, with their size', () => {
+    expect(() => refusedFor(...roles(30))).not.toThrow();
+    const many = roles(100);
+    expect(() => refusedFor(...many)).toThrow(ConfigurationError);
+    expect(() => refusedFor(...many)).toThrow(
+      /^readers: the policy of the bucket may have [23]\d,\d{3} bytes then, and AWS takes 20,480: name accounts/,
+    );
+  });
 });
 
 test('roles with the same rights share their statements', () => {
