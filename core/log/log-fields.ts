@@ -1,12 +1,13 @@
 const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
 /**
  * `path`: as in the interface document, ids as `{id}`. `latest`: `latest.json` names this run. `crash`, `frames`:
- * without the message.
+ * without the message. `cpuUsed`: of the CPU share that `memoryMB` has. `boundBy`: `cpu` or `network`.
  */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames'],
   ...['method', 'path', 'status', 'code', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
   ...['key', 'bytes', 'totalBytes', 'rows', 'date', 'revision', 'missing', 'lines', 'warnings', 'latest'],
+  ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
 ] as const;
 const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 

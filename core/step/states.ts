@@ -130,11 +130,13 @@ const downloadProgressSchema = z.looseObject({
   unknownSince: z.nullable(z.iso.datetime()),
   /** Time spent on transfers, without waits. */
   milliseconds: z.int(),
+  /** CPU time of the invocations. */
+  cpuMilliseconds: z.int(),
 });
 export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
 export const NOTHING_MOVED: DownloadProgress = {
   ...{ upload: null, invocations: 0, links: 0, restarts: 0 },
-  ...{ unknownSince: null, milliseconds: 0 },
+  ...{ unknownSince: null, milliseconds: 0, cpuMilliseconds: 0 },
 };
 
 /** Consecutive transient errors, with the name and HTTP status of the last. */

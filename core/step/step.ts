@@ -229,6 +229,8 @@ export interface Invocation {
   random: Random;
   /** Seconds until Lambda kills the invocation. */
   secondsLeft: () => number;
+  /** CPU time of this process so far. */
+  cpuMilliseconds: () => number;
   /** Requests so far: to the CRM, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
   /** The id of the Lambda request; a retry has another id. */
@@ -252,9 +254,15 @@ function begin({ log, now, random, deployment }: Platform, context: Context): In
     now,
     random,
     secondsLeft: () => context.getRemainingTimeInMillis() / 1000,
+    cpuMilliseconds,
     requests: { crm: 0, file: 0, store: 0 },
     requestId: context.awsRequestId,
   };
+}
+
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Makes a value at its first use. If `make` throws, the next use tries again. */

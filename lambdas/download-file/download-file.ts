@@ -6,6 +6,7 @@ import { type Judgement, judgeFile, rejection } from '../../core/file/file-kind.
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
+import { throughput } from '../../core/step/throughput.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { TransferError, type TransferReason } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
@@ -81,11 +82,12 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
 
 /** Adds the time of this invocation, even if it ends in an error. */
 async function timed(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps) {
-  const began = deps.now().getTime();
+  const began = { at: deps.now().getTime(), cpu: deps.cpuMilliseconds() };
   try {
     return await deps.transfer(optionsFor(state, moving, deps));
   } finally {
-    moving.milliseconds += deps.now().getTime() - began;
+    moving.milliseconds += deps.now().getTime() - began.at;
+    moving.cpuMilliseconds += Math.round(deps.cpuMilliseconds() - began.cpu);
   }
 }
 
@@ -95,7 +97,7 @@ function stored(
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
   const { restarts, milliseconds } = moving;
-  deps.log.info('stored', { key, bytes });
+  deps.log.info('stored', { key, bytes, ...throughput(bytes, moving, deps.deployment.files.memoryMB.download) });
   // A clock may have been set back.
   if (bytes > 0 && milliseconds > 0) deps.log.measure({ TransferRate: bytes / (milliseconds / 1000) });
   const storedAt = deps.now().toISOString();

@@ -4,6 +4,7 @@ import { expectedOf } from '../../core/file/expected-file.ts';
 import { type ReadContent, readContent } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
+import { throughput } from '../../core/step/throughput.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
@@ -34,7 +35,7 @@ export async function readStored(
       secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
       undeclaredEnd: file.undeclaredEnd,
     },
-    proofOf(file),
+    proofOf(file, deps),
   );
 }
 
@@ -48,9 +49,20 @@ function storedSource({ key, bytes }: StoredFile, bucket: Bucket): ByteSource {
   };
 }
 
-/** Compares the stored bytes with those that DownloadFile received. */
-function proofOf({ key, bytes, crc32 }: StoredFile) {
+/** Compares the stored bytes with those that DownloadFile received, and logs the reading time once. */
+function proofOf({ key, bytes, crc32 }: StoredFile, { now, cpuMilliseconds, log, deployment }: Deps) {
+  const began = { at: now().getTime(), cpu: cpuMilliseconds() };
+  let logged = false;
   return (stored: StoredBytes) => {
+    const time = { milliseconds: now().getTime() - began.at, cpuMilliseconds: cpuMilliseconds() - began.cpu };
+    if (!logged) {
+      log.info('read', {
+        key,
+        bytes: stored.bytes,
+        ...throughput(stored.bytes, time, deployment.files.memoryMB.publish),
+      });
+    }
+    logged = true;
     const found = crc32Text(stored.crc32);
     if (stored.bytes === bytes && found === crc32) return;
     const what = `The object at ${key} has ${stored.bytes} bytes with CRC-32 ${found}; ${bytes} with ${crc32} were received.`;

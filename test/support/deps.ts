@@ -49,6 +49,7 @@ export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { lo
     now: at(NOW),
     random: () => 0.5,
     secondsLeft: () => 900,
+    cpuMilliseconds: () => 0,
     requests: { crm: 0, file: 0, store: 0 },
     requestId: 'request-1',
     ...overrides,

@@ -297,6 +297,28 @@ describe('the speed of a file', () => {
   });
 
   test.each([
+    ['cpu', 950],
+    ['network', 300],
+  ])('is logged with its limiting factor: %s', async (boundBy, cpuMillisecondsASecond) => {
+    const now = ticking();
+    const began = now().getTime();
+    // A whole core needs 1,769 MB or more.
+    const files = { memoryMB: { download: 2048, publish: 512 } };
+    const deps = servers.depsFor(servers.origin.file({ size: SIZE }), { now });
+    const cpuMilliseconds = () => ((now().getTime() - began) / 1000) * cpuMillisecondsASecond;
+
+    await downloadFile(runState(), {
+      ...deps,
+      cpuMilliseconds,
+      deployment: { ...deps.deployment, files: { ...deps.deployment.files, ...files } },
+    });
+
+    const stored = deps.log.lines.find(({ message }) => message === 'stored')?.fields;
+    expect(stored).toMatchObject({ bytes: SIZE, boundBy, memoryMB: 2048 });
+    expect(stored?.mebibytesPerSecond).toBeLessThan(SIZE / 1024 / 1024);
+  });
+
+  test.each([
     ['an empty file', { size: 0 }, ticking()],
     ['a clock that stands still', { size: SIZE }, at('2026-11-20T01:10:00Z')],
   ])('is not measured for %s', async (_, content, now) => {

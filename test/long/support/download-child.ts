@@ -22,6 +22,7 @@ const common = {
   now: () => new Date(),
   random: () => 0.5,
   secondsLeft: () => 900,
+  cpuMilliseconds: () => 0,
   requests: { crm: 0, file: 0, store: 0 },
   requestId: 'child',
 };
