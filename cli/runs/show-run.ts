@@ -164,7 +164,7 @@ export async function showRun(
   const ofFile = manifest ? [...remarksOf(manifest), ...manifest.warnings] : [];
   // The cause of the failure already says why the gate stopped the file.
   const stopped = manifest?.guards && run.outcome === 'quarantined' ? stoppedText(manifest.guards, manifest.file) : '';
-  const isToldByCause = (text: string) => stopped !== '' && run.cause?.includes(stopped) && text.includes(stopped);
+  const isInCause = (text: string) => stopped !== '' && run.cause?.includes(stopped) && text.includes(stopped);
   return {
     ...run,
     timeline: timelineOf(history, run, output),
@@ -175,7 +175,7 @@ export async function showRun(
     }),
     runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
-    warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isToldByCause(text)),
+    warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isInCause(text)),
     drift: manifest?.run.drift ?? null,
     guards: manifest?.guards ?? null,
     release: release ?? null,

@@ -148,7 +148,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
   download: ({ after, visits, workSeconds }, { error }) => {
     const invocations = manyText(visits, 'invocation');
     if (!after?.file) {
-      if (error === 'FileRejected') return `What came was rejected, in ${invocations}`;
+      if (error === 'FileRejected') return `The file was rejected after ${invocations}`;
       const why = after?.outcome === 'NOT_READY' ? ': it was not there yet' : '';
       return `The file could not be fetched in ${invocations}${why}`;
     }

@@ -178,7 +178,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
         ['RunFailed', at('01:00:54'), ready],
       ],
     },
-    /^What came was rejected, in 1 invocation\.$/,
+    /^The file was rejected after 1 invocation\.$/,
   ],
   [
     'a nightly run that a person started again',
