@@ -84,6 +84,27 @@ test('without options a function has the same rights, except those of an option'
 });
 
 describe('the policies of all roles', () => {
+  const statements = allOf(json, 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
+
+  test('name resources without wildcards in a deployment without options', () => {
+    const plain = allOf(synthesise(), 'AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
+    const named = plain.filter(({ Resource }) => Resource !== '*');
+
+    expect(named.length).toBeGreaterThan(plain.length / 2);
+    for (const { Resource } of named) expect(listed(Resource).map(resolved).join()).not.toContain('*');
+  });
+
+  test('have named actions on named resources, or only actions that support no resources', () => {
+    const unnamed = /^(xray:(Put|Get)|logs:.*(LogDelivery|LogDeliveries|ResourcePolic|DescribeLogGroups))/;
+    for (const statement of statements) {
+      expect(statement).not.toHaveProperty('NotAction');
+      expect(statement).not.toHaveProperty('NotResource');
+      const actions = listed(statement.Action).map(String);
+      if (statement.Resource === '*') for (const action of actions) expect(action).toMatch(unnamed);
+      else expect([...actions, ...listed(statement.Resource).map(nameOf)].join()).not.toMatch(/\*(?!$)|^\*/);
+    }
+  });
+
   test('belong to one function each, without managed or inline policies', () => {
     const roles = allOf(json, 'AWS::Lambda::Function').map(([, { Properties }]) => resolved(Properties.Role));
 
