@@ -14,7 +14,7 @@ const PROGRAM = resolve(import.meta.dirname, 'main.js');
 
 /** Registers `completion SHELL` and a hidden `complete -- WORDS`, as the last ones: the library reads all commands. */
 export function addCompletion(program: Command, description: string): void {
-  // The library completes descriptions, and commander adds defaults to the help alone.
+  // The library shows the descriptions of options, to which commander adds defaults only in the help.
   for (const option of program.commands.flatMap(({ options }) => options)) {
     const { defaultValue, defaultValueDescription = defaultValue } = option;
     if (typeof defaultValue !== 'boolean' && defaultValue !== undefined)

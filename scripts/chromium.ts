@@ -12,7 +12,7 @@ import { waitUntil } from '../local/processes/wait-until.ts';
 const INSTALLED = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const CACHE = join(import.meta.dirname, '..', '.cache');
 const UNPACKED = join(CACHE, 'chromium');
-// The package's font has no signs such as ✓: a font of the machine has them.
+// The font of the package lacks signs such as ✓, so the fonts of the machine are searched too.
 const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><dir>/usr/share/fonts</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;

@@ -122,7 +122,7 @@ export async function storeGrant(
     if (!claim) continue;
     try {
       const standing = await store.version(before).catch((error: unknown) => {
-        // Without this value, an older consent could replace a newer one. No function can use a value of another shape.
+        // After a passing error, a newer consent may be stored. A value of another shape is of no use to any function.
         if (error instanceof RunError && error.transient) throw error;
         return undefined;
       });

@@ -80,7 +80,7 @@ function countsOf(night: Cell[], { past, open: openName }: NightNames, known: bo
   return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
 }
 
-/** The name of the night that began last; before the first one, of what was exported until then. */
+/** The heading of the night that began last. Before the first night, it stands for everything exported so far. */
 export function nightName(data: Nights): string {
   if (data.exported) return 'So far';
   return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;

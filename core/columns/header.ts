@@ -159,7 +159,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   };
 }
 
-/** The most texts that are remembered, each with at most so many characters: labels occur in many records. */
+/** The limits of the cache: the number of texts, and the characters of each. The same labels occur in many records. */
 const MOST_REMEMBERED = 1000;
 const LONGEST_REMEMBERED = 100;
 

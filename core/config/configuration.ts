@@ -106,7 +106,7 @@ function problems(error: z.ZodError): string[] {
   return [...new Set(lines)];
 }
 
-/** The mistakes inside a value that fits no form of its setting: those of the form that it resembles. */
+/** For a value that fits no form of its setting, the mistakes in the form that it resembles most. */
 function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const forms = issue.errors.map((causes) =>
@@ -117,7 +117,7 @@ function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return forms.find((causes) => causes.some(isInside)) ?? [issue];
 }
 
-/** A similar key of the same object, the place where a key belongs, or the keys of the object. */
+/** Suggests a similar key of the same object, else the place where the key belongs, else the keys of the object. */
 function hintFor(unknown: string, path: PropertyKey[]): string {
   const places = new Map<string, string[]>();
   addKeys(z.toJSONSchema(deploymentSchema, { io: 'input' }), '', places);

@@ -267,8 +267,8 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * What two bytes in a row show: a letter that follows a letter or its mark, a byte outside ASCII, an encoding other than
- * this, or two signs. One number sums the first two for as many bytes as `SUMMED`.
+ * What two consecutive bytes show: a letter that follows a letter or its mark, a byte outside ASCII, another encoding, or
+ * two signs. The sum of up to `SUMMED` of these numbers holds the counts of the first two in separate bits.
  */
 const JOINED = 1;
 const HIGH = 1 << 15;

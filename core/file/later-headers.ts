@@ -26,8 +26,8 @@ const MOST_KEPT = 1000;
  * the values below them may belong to other columns.
  *
  * A record is a header in five cases. It repeats the first record, folded. Its cells, at least three, all name
- * different fields. Its one or two cells are exact names. The others are for columns that are left out or hashed. There,
- * an exact name may be followed by a note: `phone:text`, `phone (hidden)`.
+ * different fields. Its one or two cells are exact names. The other two cases apply if columns are left out or hashed.
+ * There, an exact name may be followed by a note: `phone:text`, `phone (hidden)`.
  *
  * - Half of three or more cells name different fields, and at least one of them is such a column.
  * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
@@ -47,9 +47,9 @@ export class LaterHeaders {
   readonly covers: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
-  /** A text that contains the name or label of a left-out or hashed column as whole words. */
+  /** Whether a text contains the name or label of a left-out or hashed column as whole words. */
   readonly #mentions: (text: string) => boolean;
-  /** A quick test before it: the letters are in the text. */
+  /** A quick test before `#mentions`: whether the text has the letters of such a name. */
   readonly #mayMention: (text: string) => boolean;
   readonly #header: string;
   /** The most cells of a header: half of them name different fields, or it repeats the first record. */
@@ -230,9 +230,9 @@ export const EMPTY = 1;
 export const POINTS = NAMED | EMPTY;
 /** The weight of a byte of a folded text. Bytes that may begin a note have none. */
 const weightOf = (byte: number) => (NOTES.includes(byte) ? 0 : Math.imul(byte + 1, 0x9e3779b1) >>> 16);
-/** By its code, 1 + the weight of a folded character outside ASCII, once it is computed; -1 if only decoding shows it. */
+/** By code: the weight of a folded character outside ASCII plus 1; 0 = not computed yet; -1 = the cell must be decoded. */
 const WEIGHTS = new Int32Array(1 << 16);
-/** What is folded with the characters beside it: marks, Korean syllables, the sigma, surrogates. A dot separates parts. */
+/** Characters whose folding depends on their neighbours, and the dot, which separates the parts of a path. */
 const TOGETHER = /[.\p{M}\p{Cs}\u1100-\u11ff\uac00-\ud7ff\u03c3]/u;
 /** The first bytes of characters of two, three and four bytes in UTF-8. */
 const FIRST_OF_TWO = 0xc2;

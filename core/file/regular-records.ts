@@ -23,7 +23,7 @@ export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 const CODES = new Int32Array(256);
 const QUOTED = new Int32Array(256);
 const BITS_BY_SUM = new Uint8Array(MASK + 1);
-/** Whose tables these are, and its filter. */
+/** The reader that filled these tables, and its filter. */
 let loaded: RegularRecords | undefined;
 let filter: NameFilter;
 /** The sum of the weights of the current cell. */
@@ -102,7 +102,7 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
     const begin = at + 1;
     at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipUnquoted(block, begin);
     if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (BITS_BY_SUM[sum & MASK] as number) & POINTS;
-    // Three in eight cells may count as names without a look.
+    // The filter is slow, so up to three in eight cells count as names without it.
     else points += 4 * (points + NAMED) <= 3 * width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
     cells += 1;
   } while (CODES[block[at] as number] === SEPARATES);

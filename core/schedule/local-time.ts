@@ -1,9 +1,9 @@
 const DAY_MS = 86_400_000;
 /** A cache by time zone, because creating a format takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** A cache by time zone and instant: a synthesis asks for some 600 offsets of a zone seven times and more. */
+/** A cache by time zone and instant: a synthesis computes about 600 offsets of a zone, each at least seven times. */
 const offsets = new Map<string, number>();
-/** Two megabytes. */
+/** The most offsets in the cache: about 2 MB. */
 const MOST_OFFSETS = 20_000;
 
 /** YYYY-MM-DD, built from parts: no locale guarantees a format. In UTC for years outside 1 to 9999. */

@@ -16,14 +16,14 @@ export interface XmlHandler {
 
 /** The kind of element that fills a large document. A regular expression reads it several times as fast as the parser. */
 export interface RegularElements {
-  /** Sticky. It matches whole elements that the parser accepts and that hold nothing but their value. */
+  /** A sticky pattern. It matches whole elements that the parser accepts and that contain only their value. */
   pattern: RegExp;
   /** Whether such an element may follow a tag. @param depth of the element that is open */
   mayFollow(depth: number): boolean;
   take(match: RegExpExecArray): void;
 }
 
-/** The source of a pattern for a text that XML writes as it is. */
+/** The source of a pattern for a text without escaped characters. */
 export const UNESCAPED_TEXT = String.raw`[^<>&\0-\x08\x0b-\x1f\x7f-\x9f\u2028\ud800-\uffff]*`;
 
 /** The most characters of a tag or text, which the parser holds in memory. */

@@ -68,7 +68,7 @@ interface BlockReader {
   end?: () => Promise<UpdateEntry[]>;
 }
 
-/** Reads a file block by block. Reading ends at the first line that is no text: the whole file has to be saved anew. */
+/** Reads a file block by block. Reading ends at the first line that is not text: the whole file has to be saved anew. */
 export async function* readBlocks(
   bytes: AsyncIterable<Uint8Array>,
   { read, hasStopped = () => false, end }: BlockReader,
@@ -92,7 +92,7 @@ export async function* readBlocks(
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 const ofFile = (sentence: string, lines: number) => ({ entries: [{ line: 0, field: null, sentence }], lines });
 
-/** The first line that is not UTF-8, or has a NUL character, such as a block that never reached the disk. */
+/** Finds the first line that is not UTF-8 or has a NUL character, as a block that never reached the disk has. */
 function unreadableIn({ bytes, tooLong }: LineBlock, before: number): UpdateBlock | undefined {
   // The start of a line may end within a character.
   const isGood = (part: Buffer) => !part.includes(0) && (tooLong || isUtf8(part));

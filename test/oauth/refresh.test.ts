@@ -16,7 +16,7 @@ describe.each([
     return world;
   }
 
-  // A thousand take seconds, for each server in the same way.
+  // A thousand clients take seconds, and each kind of server gives the same result.
   const counts = rotation === 'strict' ? [50, 1000] : [50];
   test.each(counts)('%i clients on an expired token cost one call, one version and two writes', async (count) => {
     const world = expired();

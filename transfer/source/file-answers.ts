@@ -61,8 +61,8 @@ const FILE_ANSWERS: readonly Row[] = [
 ];
 
 /**
- * The bytes that Content-Range states: `from`, up to, not including, `to`, of `total`. `undefined` if they are not a
- * part of the requested range, or not the whole file if no range was requested.
+ * The bytes that Content-Range states, from `from` to before `to`, and the size `total` of the file. `undefined` if they
+ * are not part of the requested range or, without a requested range, not the whole file.
  */
 export function receivedRange(headers: IncomingMessage['headers'], range: Range | undefined) {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(headers['content-range'] ?? '');
