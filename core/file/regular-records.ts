@@ -100,13 +100,30 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
   let points = 0;
   do {
     const begin = at + 1;
-    at = block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipUnquoted(block, begin);
-    if (sum < UNSURE && at - begin <= LONGEST_SUMMED) points += (BITS_BY_SUM[sum & MASK] as number) & POINTS;
-    // The filter is slow, so up to three in eight cells count as names without it.
-    else points += 4 * (points + NAMED) <= 3 * width ? NAMED : filter.bitsOf(block, begin, at) & POINTS;
+    at = cellEnd(block, begin, end);
+    points += isExact(at - begin) ? (BITS_BY_SUM[sum & MASK] as number) & POINTS : NAMED;
     cells += 1;
   } while (CODES[block[at] as number] === SEPARATES);
-  return cells === width && points < cells ? at : end;
+  if (cells !== width) return end;
+  return points < cells || hasFewerPoints(block, from, at, cells, points) ? at : end;
+}
+
+/** Whether the sum of the last cell shows what the cell may name. */
+const isExact = (length: number) => sum < UNSURE && length <= LONGEST_SUMMED;
+
+/**
+ * Whether a record has fewer points than cells if the filter reads the cells whose sum is not exact. The filter is slow,
+ * so only records with many such cells get here, and it reads no more of them than necessary.
+ * @param most the points if each of these cells may name a column
+ */
+function hasFewerPoints(block: Buffer, from: number, to: number, cells: number, most: number): boolean {
+  let points = most;
+  for (let begin = from; begin <= to && points >= cells; ) {
+    const at = cellEnd(block, begin, to);
+    if (!isExact(at - begin)) points += (filter.bitsOf(block, begin, at) & POINTS) - NAMED;
+    begin = at + 1;
+  }
+  return points < cells;
 }
 
 /** The kind of the line break that ends a record; 0 if it is not the usual one. */
@@ -116,7 +133,11 @@ function breakAt(block: Buffer, at: number, end: number, breaksAtCr: boolean): n
   return block[at + 1] === LF && at + 1 < end ? LINE_BREAKS.crlf : 0;
 }
 
-/** The end of a cell. */
+/** The end of a cell, whose weights are then in `sum`. */
+function cellEnd(block: Buffer, begin: number, end: number): number {
+  return block[begin] === QUOTE ? skipQuoted(block, begin + 1, end) : skipUnquoted(block, begin);
+}
+
 function skipUnquoted(block: Buffer, from: number): number {
   let total = 0;
   let at = from;
