@@ -11,11 +11,12 @@ import { jsonOrUndefined } from '../../core/json.ts';
 import { BEFORE_THE_FIRST } from '../../core/oauth/grant.ts';
 import { GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
 import {
+  clientOf,
   type NewTokens,
   type OAuthClient,
   oauthClientSchema,
-  type StoredClient,
   secretError,
+  tokensSchema,
   writeOAuthClient,
 } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
@@ -73,8 +74,8 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   }
   const clock = watchClock(target.secrets);
   const places = grantPlaces(target);
-  const text = await checkPermissions(target, places.ledger);
-  const client = await chooseClient(text, target.ClientSecretId, options);
+  const texts = await checkPermissions(target, places.ledger);
+  const client = await chooseClient(texts, target.ClientSecretId, options);
   signal?.throwIfAborted();
   const given = await consent(client.clientId, callback, settings, options);
   let tokens: NewTokens | undefined;
@@ -89,7 +90,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
     signal?.throwIfAborted();
     const deps = {
       ...places,
-      writeClient: (value: StoredClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value),
+      writeClient: (value: OAuthClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value),
       needed: options.replace ? [] : crm.scopes,
       // Functions compare the claim with their own clock, which runs on AWS time.
       now: () => clock.now().getTime(),
@@ -139,24 +140,29 @@ async function endedAfterConsent(
 
 /** The client to authorize with. */
 interface ChosenClient extends OAuthClient {
-  /** The client that is stored now; `undefined` if there is no stored client or it cannot be read. */
-  stored: StoredClient | undefined;
+  /** The client that its secret holds now; `undefined` if it holds none or cannot be read. */
+  stored: OAuthClient | undefined;
   /** Where its secret comes from, for messages. */
   source: 'is the stored one' | 'came from CRM_CLIENT_SECRET' | 'was typed';
 }
 
+/** The values of the two secrets; `undefined` before the first authorization. */
+type SecretTexts = Record<'client' | 'tokens', string | undefined>;
+
 /**
- * Chooses the stored client with its secret, or a client whose secret is given or typed.
- * @param text value of the client secret; one that cannot be read counts as none
+ * Chooses the client of the grant or the stored one, with its secret, or a client whose secret is given or typed. A
+ * value that cannot be read counts as none.
  * @throws CommandError (exit code 2)
  */
 async function chooseClient(
-  text: string | undefined,
+  texts: SecretTexts,
   secretId: string,
   { crm, newSecret, askSecret, ...given }: AuthorizeOptions,
 ): Promise<ChosenClient> {
-  const stored = oauthClientSchema.safeParse(jsonOrUndefined(text ?? '')).data;
-  const clientId = given.clientId ?? stored?.clientId;
+  const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
+  const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
+  const known = clientOf(granted ?? {}) ?? stored;
+  const clientId = given.clientId ?? known?.clientId;
   if (clientId === undefined) {
     throw new CommandError(
       `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
@@ -165,7 +171,7 @@ async function chooseClient(
   }
   const client = { clientId, stored };
   if (given.clientSecret) return { ...client, clientSecret: given.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
-  const keepsStored = given.clientId === undefined && !newSecret && stored?.clientSecret;
+  const keepsStored = given.clientId === undefined && !newSecret && known?.clientSecret;
   if (keepsStored) return { ...client, clientSecret: keepsStored, source: 'is the stored one' };
   const hasNoSecret = crm.clientAuthentication === 'none';
   const typed = hasNoSecret ? '' : await askSecret?.(clientId);
@@ -232,10 +238,9 @@ function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[]
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
- * @returns the value of the client secret; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
-async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<string | undefined> {
+async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<SecretTexts> {
   try {
     const client = await rewriteSecret(target.secrets, target.ClientSecretId);
     const tokens = await rewriteSecret(target.secrets, target.TokensSecretId);
@@ -243,7 +248,7 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<st
     await ledger.read(versionId);
     // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
     await ledger.end({ versionId, owner: randomUUID() }, GIVEN_BACK);
-    return client?.SecretString;
+    return { client: client?.SecretString, tokens: tokens?.SecretString };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const advice = nameOf(error.cause) === 'ResourceNotFoundException' ? ` To mend it, ${RESTORE}.` : '';

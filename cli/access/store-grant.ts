@@ -11,13 +11,7 @@ import {
   type TokenSet,
 } from '../../core/oauth/grant.ts';
 import { type Claim, GIVEN_BACK, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
-import {
-  clientOf,
-  type NewTokens,
-  type OAuthClient,
-  type StoredClient,
-  type Tokens,
-} from '../../core/oauth/secrets.ts';
+import type { NewTokens, OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 
 export interface GrantPlaces {
@@ -42,42 +36,35 @@ type Numbered = NewTokens & Pick<Tokens, 'authorization'>;
 
 interface AuthorizationDeps extends StoreDeps {
   /** @throws RunError */
-  writeClient: (value: StoredClient) => Promise<void>;
+  writeClient: (value: OAuthClient) => Promise<void>;
   /** Scopes without which the grant replaces no working one; default: none. */
   needed?: string[] | undefined;
 }
 
 /**
- * Stores a grant and its client. A new client is stored with the former client beside it until its grant is stored, so
- * the client of the grant in use is always stored. The grant is marked as untried: a function refreshes it at once. If
- * a call fails half-way, the same call again completes the work: the number shows whether the grant is stored.
+ * Stores a grant together with its client, and then the client for the next authorization. The grant is marked as
+ * untried: a function refreshes it at once. If a call fails half-way, the same call again completes the work: the
+ * number shows whether the grant is stored.
  * @param stored the client that was stored before
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError (exit code 1) if a later authorization is
  *   stored, or a needed scope is missing
  */
 export async function storeAuthorization(
-  { clientId, clientSecret, stored }: OAuthClient & { stored: StoredClient | undefined },
+  { clientId, clientSecret, stored }: OAuthClient & { stored: OAuthClient | undefined },
   tokens: Numbered,
   { writeClient, needed = [], ...deps }: AuthorizationDeps,
 ): Promise<TokenSet> {
   const standing = await standingGrant(deps);
-  const { tokenSet } = standing;
-  if (tokenSet && tokens.authorization !== undefined && tokenSet.tokens.authorization === tokens.authorization) {
-    return tokenSet;
+  const { authorization } = tokens;
+  const isStored = authorization !== undefined && standing.tokenSet?.tokens.authorization === authorization;
+  const own = isStored ? standing.tokenSet : undefined;
+  if (!own) {
+    refuseLater(standing.tokenSet, tokens);
+    refuseFewerScopes(standing, tokens, needed);
   }
-  refuseLater(tokenSet, tokens);
-  refuseFewerScopes(standing, tokens, needed);
   const client = { clientId, clientSecret };
-  const former = tokenSet && stored && clientOf(stored, tokenSet.tokens);
-  const isOther = former !== undefined && former.clientId !== clientId;
-  if (isOther) {
-    await writeClient({ ...client, former: { clientId: former.clientId, clientSecret: former.clientSecret } });
-  } else if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret || stored.former) {
-    await writeClient(client);
-  }
-  const done = await storeGrant({ ...tokens, clientId, functionStoredAt: null }, deps);
-  // Best effort: the stored grant names its client too.
-  if (isOther) await writeClient(client).catch(() => undefined);
+  const done = own ?? (await storeGrant({ ...tokens, ...client, functionStoredAt: null }, deps));
+  if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret) await writeClient(client);
   return done;
 }
 
@@ -112,7 +99,7 @@ function refuseFewerScopes({ tokenSet, dead }: StandingGrant, { scope }: NewToke
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError if a later authorization is stored
  */
 export async function storeGrant(
-  tokens: Numbered & Pick<Tokens, 'clientId' | 'functionStoredAt'>,
+  tokens: Numbered & Pick<Tokens, 'functionStoredAt' | keyof OAuthClient>,
   deps: StoreDeps,
 ): Promise<TokenSet> {
   const { store, ledger, now = Date.now } = deps;

@@ -4,7 +4,7 @@ import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
-import { clientOf, type StoredClient, type Tokens } from '../../core/oauth/secrets.ts';
+import { clientOf, type OAuthClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { asciiText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
@@ -21,12 +21,12 @@ export interface Advising {
 
 /** Whether the stored client matches the configuration. */
 export function clientFinding(
-  stored: StoredClient,
-  tokens: Pick<Tokens, 'clientId'>,
+  stored: OAuthClient,
+  tokens: Pick<Tokens, keyof OAuthClient>,
   crm: OAuthSettings | undefined,
   { authorizeCommand }: Advising,
 ): Finding {
-  const client = clientOf(stored, tokens);
+  const client = clientOf(tokens, stored);
   if (!client) {
     const text = 'The stored OAuth client is not the one that the grant was given to.';
     return broken(text, `Authorize again: ${authorizeCommand}.`, USAGE);

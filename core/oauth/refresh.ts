@@ -1,14 +1,14 @@
 import { RunError } from '../errors.ts';
 import { type GrantStore, newestOf, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
-import { clientOf, type OAuthClient, type StoredClient, type Tokens } from './secrets.ts';
+import { clientOf, type OAuthClient, type Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
 /** Dependencies of a refresh; times in milliseconds. */
 export interface RefreshDeps {
   store: GrantStore;
   ledger: Ledger;
-  readClient: () => Promise<StoredClient>;
+  readClient: () => Promise<OAuthClient>;
   callTokenEndpoint: (client: OAuthClient, tokens: Tokens, timeoutMs: number) => Promise<TokenAnswer>;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
@@ -73,7 +73,7 @@ async function prepare({ tokens }: TokenSet, claim: Claim, deps: RefreshDeps): P
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
   }
-  const client = clientOf(await deps.readClient(), tokens);
+  const client = clientOf(tokens) ?? clientOf(tokens, await deps.readClient());
   if (!client) {
     const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
     throw new RunError('ConfigInvalid', what);
@@ -188,11 +188,12 @@ async function keep(
   deps: RefreshDeps,
 ): Promise<TokenSet> {
   const refreshToken = answered.refreshToken ?? tokenSet.tokens.refreshToken;
-  const { clientId, authorization } = tokenSet.tokens;
+  const { clientId, clientSecret, authorization } = tokenSet.tokens;
   // A refresh by a command does not test the permissions of the functions: an untried grant stays untried.
   const functionStoredAt = deps.inFunction ? deps.now().toISOString() : tokenSet.tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(tokenSet.tokens, deps.now());
-  const whose = { ...(clientId && { clientId }), ...(authorization && { authorization }) };
+  // Values that an earlier release did not store are undefined, and JSON leaves them out.
+  const whose = { clientId, clientSecret, authorization };
   const tokens = { ...answered, refreshToken, ...whose, functionStoredAt, earlierObtainedAt };
   const next = { versionId: successorOf(tokenSet.versionId), tokens };
   const isRotated = refreshToken !== tokenSet.tokens.refreshToken;

@@ -9,19 +9,12 @@ import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 
-/** A client that authenticates with `none` has no secret. */
-const oneClientSchema = z.object({
+/** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
+export const oauthClientSchema = z.object({
   clientId: z.string().check(z.minLength(1)),
   clientSecret: z._default(z.string(), ''),
 });
-export type OAuthClient = z.infer<typeof oneClientSchema>;
-
-/**
- * The OAuth client, as `authorize` stores it. `former` is the client of the previous grant. It counts until the grant
- * of the new client is stored, because two secrets cannot be written at once.
- */
-export const oauthClientSchema = z.extend(oneClientSchema, { former: z.optional(oneClientSchema) });
-export type StoredClient = z.infer<typeof oauthClientSchema>;
+export type OAuthClient = z.infer<typeof oauthClientSchema>;
 
 /** The grant as `authorize` and refreshes store it. Times are ISO 8601. `expiresAt` null: unknown, not expired. */
 export const tokensSchema = z.object({
@@ -30,8 +23,12 @@ export const tokensSchema = z.object({
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
-  /** The client that received the grant. Grants of earlier releases do not have it. */
+  /**
+   * The client that received the grant: two secrets cannot be written at once. Grants of earlier releases do not have
+   * its secret, and some not its id.
+   */
   clientId: z.optional(z.string()),
+  clientSecret: z.optional(z.string()),
   /** When a function last refreshed it; null: never, so a refresh is due. Earlier releases do not store it. */
   functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
   /**
@@ -44,13 +41,18 @@ export const tokensSchema = z.object({
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** The tokens in an answer of the token endpoint. */
-export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'clientId' | 'functionStoredAt' | 'authorization'>;
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'functionStoredAt' | 'authorization' | keyof OAuthClient>;
 
-/** The client of a grant: no other client may refresh it. `undefined` if the client is not stored. */
-export function clientOf(stored: StoredClient, { clientId }: Pick<Tokens, 'clientId'>): OAuthClient | undefined {
-  const { former } = stored;
-  if (clientId === undefined) return former ?? stored;
-  return [stored, former].find((client) => client?.clientId === clientId);
+/**
+ * The client of a grant: no other client may refresh it. `undefined` if the client is not stored.
+ * @param stored the client in its own secret, for grants of earlier releases
+ */
+export function clientOf(
+  { clientId, clientSecret }: Pick<Tokens, keyof OAuthClient>,
+  stored?: OAuthClient,
+): OAuthClient | undefined {
+  if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
+  return clientId === undefined || stored?.clientId === clientId ? stored : undefined;
 }
 
 const FIX = `to store both: ${CRM_EXPORT} authorize`;
@@ -73,7 +75,7 @@ export async function readSecret(
 }
 
 /** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
-export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<StoredClient> {
+export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
   const stored = await readSecret(client, secretId);
   if (!stored) throw withoutValue(secretId);
   return parseSecret(secretId, stored.text, oauthClientSchema);
@@ -87,7 +89,7 @@ export function withoutValue(secretId: string): RunError {
 export async function writeOAuthClient(
   client: SecretsManagerClient,
   secretId: string,
-  value: StoredClient,
+  value: OAuthClient,
 ): Promise<void> {
   const SecretString = JSON.stringify(value);
   try {

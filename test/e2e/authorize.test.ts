@@ -104,6 +104,15 @@ describe('the client', () => {
     expect((await places.tokens()).refreshToken).toBeTruthy();
   });
 
+  test('is that of the grant if another command has stored another one since', async () => {
+    const { go, places, clientId, clientSecret } = await setting();
+    await go();
+    const other = JSON.stringify({ clientId: 'other', clientSecret: 'its own' });
+    await places.secrets.send(new PutSecretValueCommand({ SecretId: places.ClientSecretId, SecretString: other }));
+    await go({ clientId: undefined, clientSecret: undefined });
+    expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
+  });
+
   test('needs a secret from the prompt or the environment, else ends with exit code 2', async () => {
     const { go, places, clientId, clientSecret, nothingStored } = await setting();
     await expect(go({ clientSecret: '' })).rejects.toMatchObject({
@@ -317,18 +326,18 @@ describe('storing after the consent', () => {
   });
 
   test.for([
-    ['the client', 3],
-    ['the grant', 4],
-  ] as const)('that is denied (%s) reports that the grant is not stored, with advice', async ([, from]) => {
+    ['the grant', 3, 'The consent was given, but its grant is not stored: authorize again\\.'],
+    ['the client', 4, 'The new grant is stored and in use\\.'],
+  ] as const)('that is denied (%s) reports which grant is stored, with advice', async ([what, from, stands]) => {
     const { go, places } = await setting();
     failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
-    const end = /no permission to write .* The consent was given, but its grant is not stored: authorize again\./;
+    const end = new RegExp(`no permission to write .* ${stands}`);
     await expect(go()).rejects.toMatchObject({
       name: 'CommandError',
       exitCode: 2,
       message: expect.stringMatching(end),
     });
-    expect(await places.tokensText()).toBe('');
+    expect((await places.tokensText()) === '').toBe(what === 'the grant');
   });
 
   test('uses the time of AWS for its claim if the clock here is slow', async () => {

@@ -45,7 +45,6 @@ describe('the stored OAuth client', () => {
   it.each([
     ['of a grant without a client id, from an earlier release', client, undefined, 'holds'],
     ['of the grant', client, 'a', 'holds'],
-    ['of the grant, next to a new one', { ...client, clientId: 'b', former: client }, 'a', 'holds'],
     ['of another grant', client, 'b', 'broken'],
     ['without the secret that the configuration needs', { clientId: 'a', clientSecret: '' }, 'a', 'broken'],
   ])('gets the right verdict: %s', (_, stored, clientId, verdict) => {

@@ -19,7 +19,7 @@ import { VirtualClock } from './virtual-clock.ts';
 export const FIRST_VERSION = '00000000-0000-4000-8000-000000000001';
 const PLACES = { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' };
 
-interface ClientOptions {
+export interface ClientOptions {
   /** How far this client's clock is ahead, in milliseconds. */
   skewMs?: number;
   secondsLeft?: () => number;
