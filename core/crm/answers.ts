@@ -6,8 +6,16 @@ import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { type Said, saidIn } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
-import { errorCode } from './error-code.ts';
-import { exportIdIn, hasNoStatusYet, hasStatus, isWithoutAddress, linkSchema, shapeOf } from './read-body.ts';
+import { busyReason, errorCode } from './error-code.ts';
+import {
+  exportIdIn,
+  hasListedStatus,
+  hasNoStatusYet,
+  hasStatus,
+  isWithoutAddress,
+  linkSchema,
+  shapeOf,
+} from './read-body.ts';
 
 /**
  * Decides what an answer of the CRM means: each operation has a table of conditions, and the first match counts. The
@@ -56,7 +64,12 @@ interface About {
 }
 
 /** The condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
-type Row = [when: (about: About) => boolean, outcome: Outcome, name: RunErrorName, says?: (about: About) => string];
+type Row = [
+  when: (about: About) => boolean,
+  outcome: Outcome,
+  name: RunErrorName | ((about: About) => RunErrorName),
+  says?: (about: About) => string,
+];
 
 const status =
   (...codes: number[]) =>
@@ -79,6 +92,7 @@ const isNoJson = ({ answer }: About) => answer.body === undefined;
 const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
 const hasAddress = ({ answer }: About) => linkSchema.safeParse(answer.body).success;
 const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
+const hasErrorAlone = (about: About) => hasError(about) && exportIdIn(about.answer.body) === undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
 const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
   isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
@@ -86,8 +100,15 @@ const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
 const isPage401 = (about: About) => about.answer.isPage && status(401)(about);
 const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
 
+const busyName = ({ answer: { body, ok } }: About) => busyReason(body, { isGood: ok });
+const saysBusy = (about: About) => busyName(about) !== undefined;
+const BUSY = ['notTaken', (about: About) => busyName(about) ?? 'CrmBusy', busyText] as const;
+/** A refusal whose code is about the CRM, and not about the call. */
+const BUSY_REFUSAL: Row = [(about) => isRefusal(about) && saysBusy(about), ...BUSY];
+
 /** Rows that mean the same for several operations. */
 const COMMON: Row[] = [
+  [(about) => status(403)(about) && saysBusy(about), ...BUSY],
   [isRedirect, 'contradiction', 'CrmContractError', redirectText],
   [status(401), 'refused', 'AuthRefused', (about) => `${described(about)} twice, the second time with a fresh token.`],
   [status(403), 'refused', 'AuthRefused', (about) => `${described(about)}. ${scopesOf(about)}`],
@@ -104,7 +125,7 @@ const withoutUrl = ({ call }: About, what: string) =>
   ` without the URL of the file, although export ${call.path.split('/')[2]} is PROCESSED: ${what}.`;
 const UNCLEAR: Row = [isUnclear, 'unknown', 'CrmUnavailable'];
 const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
-const REFUSED: Row = [isRefusal, 'refused', 'CrmRejectedRequest'];
+const REFUSED: Row[] = [BUSY_REFUSAL, [isRefusal, 'refused', 'CrmRejectedRequest']];
 /** Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before. */
 const UNREADABLE_FOR_NOW: Row[] = [
   [isCut, 'notTaken', 'CrmContractError', unreadText],
@@ -124,9 +145,11 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     SERVER_BUSY,
     RECORD_BUSY,
     UNCLEAR,
+    BUSY_REFUSAL,
     [isRefusal, 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. ${addressText(about.answer)}`],
     [isCut, 'unknown', 'CrmUnavailable', unreadText],
     [isNoJson, 'contradiction', 'CrmContractError', (about) => `${unreadText(about)} ${addressText(about.answer)}`],
+    [(about) => hasError(about) && saysBusy(about), ...BUSY],
     // Perhaps a part of the fields: a run with them would leave out columns.
     [hasError, 'notTaken', 'CrmContractError', (about) => `${errorText(about)}. ${addressText(about.answer)}`],
   ],
@@ -135,14 +158,11 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     SERVER_BUSY,
     RECORD_BUSY,
     [isUnclear, 'unknown', 'CreateUnanswered'],
-    REFUSED,
+    ...REFUSED,
     [isNoJson, 'unknown', 'CreateUnanswered', unreadText],
-    [
-      (about) => hasError(about) && exportIdIn(about.answer.body) === undefined,
-      'refused',
-      'CrmRejectedRequest',
-      (about) => `${errorText(about)} and without the id of an export.`,
-    ],
+    // With a 2xx, the CRM may have made an export all the same.
+    [(about) => hasErrorAlone(about) && saysBusy(about), 'unknown', 'CreateUnanswered', busyText],
+    [hasErrorAlone, 'refused', 'CrmRejectedRequest', (about) => `${errorText(about)} and without the id of an export.`],
     [
       hasError,
       'contradiction',
@@ -156,8 +176,9 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     RECORD_BUSY,
     NO_EXPORT,
     UNCLEAR,
-    REFUSED,
+    ...REFUSED,
     ...UNREADABLE_FOR_NOW,
+    [(about) => hasError(about) && saysBusy(about) && !hasListedStatus(about.answer.body), ...BUSY],
     [
       (about) => hasError(about) && !hasStatus(about.answer.body),
       'notTaken',
@@ -198,7 +219,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
     // A conflict (409) is about the values of the line; a lock passes.
     [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],
-    REFUSED,
+    ...REFUSED,
     [
       (about) => about.answer.status !== 200 || !isObject(about.answer.body),
       'unknown',
@@ -231,7 +252,8 @@ export function meaningOf(about: About, now: Date): Meaning {
   const seconds = isRepeated ? retryAfterSeconds(headers.get('retry-after'), now) : undefined;
   const options = { ...(!ok && { status: code }), retryAfterSeconds: seconds, cause };
   // The table decides whether the run waits, even if other errors of that name are final.
-  return { outcome, error: new RunError(name, message, { ...options, momentary: outcome === 'notTaken' }) };
+  const ofRun = typeof name === 'string' ? name : name(about);
+  return { outcome, error: new RunError(ofRun, message, { ...options, momentary: outcome === 'notTaken' }) };
 }
 
 /** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no values */
@@ -283,6 +305,10 @@ function described({ answer }: About): string {
 /** The end of the message about a good answer that holds an error. */
 function errorText({ answer: { code } }: About): string {
   return ` with an error${code === undefined ? '' : ` (code "${code}")`}`;
+}
+
+function busyText(about: About): string {
+  return `${described(about)}: its body says that the CRM is busy.`;
 }
 
 function redirectText(about: About): string {

@@ -38,7 +38,7 @@ export async function updateCustomer(
     error,
     // After a 422 an empty list means that the CRM named no field.
     ...((status === 422 || (ok && outcome === 'refused')) && { fields: namedIn(answer, fields) }),
-    ...(status === 403 && { scopeMissing: isScopeMissing(token.scope) }),
+    ...(status === 403 && outcome === 'refused' && { scopeMissing: isScopeMissing(token.scope) }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { RunErrorName } from '../errors.ts';
 import type { CrmCall } from './call.ts';
 
 interface Sent {
@@ -78,6 +79,47 @@ export function codesIn(body: unknown): string[] {
   return places
     .flatMap((place) => CODE_KEYS.map((key) => ownValue(place, key)))
     .filter((code) => typeof code === 'string');
+}
+
+/** Keys in which services give the reason of an error. */
+const REASON_KEYS =
+  'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
+
+const listOf = (words: string) => new Set(words.split(/\s+/));
+/** The letters of each reason for which a service does not answer now, by the error of the run. */
+const BUSY_REASONS: [RunErrorName, ReadonlySet<string>][] = [
+  [
+    'RateLimited',
+    listOf(`ratelimit ratelimits ratelimited ratelimiterror ratelimitexceeded ratelimitreached apiratelimitexceeded
+      userratelimitexceeded toomanyrequests toomanyrequestsexception requestlimitexceeded resourceexhausted throttled
+      throttling throttlingerror throttlingexception requestthrottled slowdown`),
+  ],
+  [
+    'CrmUnavailable',
+    listOf(`maintenance maintenancemode inmaintenance undermaintenance unavailable serviceunavailable
+      temporarilyunavailable servicetemporarilyunavailable overloaded serveroverloaded systemoverloaded`),
+  ],
+  [
+    'CrmBusy',
+    listOf(`busy crmbusy serverbusy servicebusy systembusy resourcebusy tryagain tryagainlater pleasetryagain
+      pleasetryagainlater retrylater exportrunning exportalreadyrunning exportinprogress`),
+  ],
+];
+
+/**
+ * The error for a body that says that the CRM is too busy for the call; `undefined` if it does not. A reason counts if
+ * it has no other letters than one of the list: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
+ * @param isGood the status is 2xx: the body may be a record, so only its `error` and `errors[0]` are read
+ */
+export function busyReason(body: unknown, { isGood }: { isGood: boolean }): RunErrorName | undefined {
+  const answer = Array.isArray(body) ? body[0] : body;
+  const error = ownValue(answer, 'error');
+  const errors = [error, firstOf(ownValue(answer, 'errors')), firstOf(ownValue(error, 'errors'))];
+  const reasons = (isGood ? errors : [answer, ...errors])
+    .flatMap((place) => (typeof place === 'string' ? place : REASON_KEYS.map((key) => ownValue(place, key))))
+    .filter((reason) => typeof reason === 'string')
+    .map((reason) => reason.toLowerCase().replace(/[^a-z]/g, ''));
+  return BUSY_REASONS.find(([, words]) => reasons.some((reason) => words.has(reason)))?.[0];
 }
 
 /** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */

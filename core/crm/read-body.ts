@@ -43,17 +43,23 @@ export function recordSchema(exportId: string) {
   return z.pipe(z.transform(recordIn), statusRecord);
 }
 
+const statusesIn = (body: unknown) => levelsOf(body).map((level) => ownValue(level, 'status'));
+
 /** Whether a body has a status, listed in the interface document or not. */
 export function hasStatus(body: unknown): boolean {
-  return levelsOf(body).some((level) => typeof ownValue(level, 'status') === 'string');
+  return statusesIn(body).some((status) => typeof status === 'string');
+}
+
+/** Whether a body has a status that the interface document lists. */
+export function hasListedStatus(body: unknown): boolean {
+  return statusesIn(body).some((status) => typeof status === 'string' && statusOf(status));
 }
 
 /** Stage 2: whether a body has no status yet: it, its `data` or its `status` is empty. */
 export function hasNoStatusYet(body: unknown): boolean {
-  const levels = levelsOf(body);
-  const statuses = levels.map((level) => ownValue(level, 'status')).filter((status) => status !== undefined);
+  const statuses = statusesIn(body).filter((status) => status !== undefined);
   const isBlank = (status: unknown) => status === null || (typeof status === 'string' && status.trim() === '');
-  return statuses.every(isBlank) && (statuses.length > 0 || levels.some(isEmptyValue));
+  return statuses.every(isBlank) && (statuses.length > 0 || levelsOf(body).some(isEmptyValue));
 }
 
 export function isSameId(one: string, other: string): boolean {

@@ -80,7 +80,9 @@ export class ChunkResults {
     this.#current = undefined;
     this.lastLine = result.line;
     this.count += 1;
-    this.forbidden = result.status === 403 ? this.forbidden + 1 : 0;
+    // A 403 may also say that the CRM is busy.
+    const isForbidden = result.status === 403 && result.error === 'AuthRefused';
+    this.forbidden = isForbidden ? this.forbidden + 1 : 0;
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
   }
 

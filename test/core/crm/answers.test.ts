@@ -113,6 +113,79 @@ test.each<Case>([
   }
 });
 
+/** Bodies that say that the CRM is busy, as services write them, and the error of the run. */
+const BUSY_BODIES: [RunErrorName, unknown][] = [
+  ['RateLimited', { error: 'rate_limit_exceeded' }],
+  ['RateLimited', { error: { code: 'RateLimitExceeded', message: CANARY } }],
+  ['RateLimited', { error: { code: 403, errors: [{ reason: 'userRateLimitExceeded' }] } }],
+  ['RateLimited', { errors: [{ code: 'THROTTLED', detail: CANARY }] }],
+  ['RateLimited', { success: false, error: 'Too many requests.' }],
+  ['CrmUnavailable', { error: { type: 'maintenance-mode' } }],
+  ['CrmUnavailable', { errors: ['temporarily_unavailable'] }],
+  ['CrmBusy', { error: 'Please try again later.' }],
+  ['CrmBusy', { status: 'error', error: 'SERVER_BUSY' }],
+];
+const NOT_BUSY_BODIES = [
+  { error: 'export_limit' },
+  { error: `${CANARY} is busy` },
+  { errors: [{ code: 'unknown_field', source: { pointer: 'busy' } }] },
+  { error: { details: { code: 'busy' } } },
+];
+
+test.each(BUSY_BODIES)('a refusal is not final if its body says that the CRM is busy (%s): %j', async (name, body) => {
+  for (const call of [read, create, CALLS.status, CALLS.update]) {
+    for (const status of [400, 403]) {
+      const reply = Response.json(body, { status, headers: { 'retry-after': '7' } });
+      const { outcome, error } = await meaningFor(reply, call);
+
+      expect({ outcome, error }).toMatchObject({ outcome: 'notTaken', error: { name, status, retryAfterSeconds: 7 } });
+      expect(error?.message).toContain('its body says that the CRM is busy');
+      expect(error?.message).not.toContain(CANARY);
+    }
+  }
+  expect(await meaningFor(Response.json(body, { status: 403 }), CALLS.address)).toMatchObject({ error: { name } });
+});
+
+test.each(BUSY_BODIES)(
+  'a good answer without a result waits if it says that the CRM is busy (%s): %j',
+  async (name, body) => {
+    for (const call of [read, CALLS.status]) {
+      const { outcome, error } = await meaningFor(Response.json(body), call);
+
+      expect({ outcome, error }).toMatchObject({ outcome: 'notTaken', error: { name, transient: true } });
+    }
+    // The CRM may have made an export, so the request is sent once more at most.
+    expect(await meaningFor(Response.json(body), create)).toMatchObject({
+      outcome: 'unknown',
+      error: { name: 'CreateUnanswered' },
+    });
+    // A line whose answer holds an error is not sent again.
+    expect(await meaningFor(Response.json(body), CALLS.update)).toMatchObject({ outcome: 'refused' });
+  },
+);
+
+test.each(NOT_BUSY_BODIES)('another code does not say that the CRM is busy: %j', async (body) => {
+  for (const operation of ['create', 'update'] as const) {
+    expect(await meaningFor(Response.json(body, { status: 403 }), CALLS[operation])).toMatchObject({
+      outcome: 'refused',
+      error: { name: 'AuthRefused' },
+    });
+    expect(await meaningFor(Response.json(body), CALLS[operation])).toMatchObject({ outcome: 'refused' });
+  }
+});
+
+test('an export that is under way counts, even if an error beside it says that the CRM is busy', async () => {
+  const reply = Response.json({ id: '7', status: 'PROCESSING', error: 'rate_limited' });
+
+  expect(await meaningFor(reply, CALLS.status)).toMatchObject({ outcome: 'done' });
+});
+
+test('a refusal as a list of errors may say that the CRM is busy', async () => {
+  const reply = Response.json([{ errorCode: 'REQUEST_LIMIT_EXCEEDED', message: CANARY }], { status: 403 });
+
+  expect(await meaningFor(reply, create)).toMatchObject({ outcome: 'notTaken', error: { name: 'RateLimited' } });
+});
+
 const PAGE = `\n<!DOCTYPE html>\n<html lang="en">${CANARY}`;
 const page = (status: number) => new Response(PAGE, { status });
 

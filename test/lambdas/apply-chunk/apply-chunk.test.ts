@@ -39,6 +39,9 @@ function world(
   return { store, sent: service.sent, stateWith, invoke, input };
 }
 
+/** A refusal of some services in place of a 429. */
+const busy = () => Response.json({ error: { code: 'rateLimitExceeded' } }, { status: 403 });
+
 const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
@@ -125,6 +128,8 @@ describe('the result of a line that is answered', () => {
     ],
     ['401 to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
+    ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
+    ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'RateLimited']],
   ])('%s', async (_, replies, expected) => {
     const { store, invoke } = world(1, (__, nth) => {
       const reply = replies[nth - 1] ?? 599;
@@ -190,6 +195,15 @@ describe('what stops or does not stop the whole batch', () => {
       expect(sentence).toMatch(/^5 lines in a row were answered 403: .*"customers:update"/);
     },
   );
+
+  test.each(['openid', ''])('no 403 that says that the CRM is busy, with the scopes "%s"', async (scope) => {
+    const { store, sent, invoke } = world(7, busy, { scope });
+
+    await invoke();
+
+    expect(new Set(sent)).toEqual(new Set([1, 2, 3, 4, 5, 6, 7]));
+    expect(store.text(KEYS.stop)).toBeUndefined();
+  });
 
   test('five 403 in a row over several invocations', async () => {
     const { sent, stateWith, invoke } = world(10, () => 403, { scope: '' });
