@@ -249,7 +249,8 @@ export function meaningOf(about: About, now: Date): Meaning {
   const { status: code, ok, headers, unread: cause } = about.answer;
   const message = `${nameOf(about.call)} was answered ${code}${says(about)}`;
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
-  const seconds = isRepeated ? retryAfterSeconds(headers.get('retry-after'), now) : undefined;
+  const wanted = isRepeated ? headers.get('retry-after') : null;
+  const seconds = retryAfterSeconds(wanted, headers.get('date'), now);
   const options = { ...(!ok && { status: code }), retryAfterSeconds: seconds, cause };
   // The table decides whether the run waits, even if other errors of that name are final.
   const ofRun = typeof name === 'string' ? name : name(about);

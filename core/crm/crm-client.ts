@@ -70,7 +70,8 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
     call: async (call, schema, onRetryAfter) => {
       const { answer, error } = await exchangeOver(http, call, deps);
       if (error || !answer) throw error;
-      const wait = retryAfterSeconds(answer.headers.get('retry-after'), deps.now());
+      const { headers } = answer;
+      const wait = retryAfterSeconds(headers.get('retry-after'), headers.get('date'), deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
       return parsedBody(answer, call, schema);
     },

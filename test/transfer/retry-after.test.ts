@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { retryAfterSeconds } from '../../transfer/base/retry.ts';
 
 const NOW = new Date('2026-11-20T01:00:00.500Z');
-const read = (value: string) => retryAfterSeconds(value, NOW);
+const read = (value: string, sent?: string) => retryAfterSeconds(value, sent, NOW);
 
 test.each([
   ['0', 0],
@@ -19,6 +19,17 @@ test.each([
   ['an older date of RFC 850', 'Friday, 20-Nov-26 01:02:00 GMT'],
 ])('reads %s as the time until then, rounded up to whole seconds', (_, value) => {
   expect(read(value)).toBe(120);
+});
+
+test.each([
+  ['two hours ahead', 'Fri, 20 Nov 2026 03:00:00 GMT', 'Fri, 20 Nov 2026 03:02:00 GMT'],
+  ['a day behind', 'Thu, 19 Nov 2026 01:00:00 GMT', 'Thu, 19 Nov 2026 01:02:00 GMT'],
+])('reads a date by the clock of a service that is %s', (_, sent, value) => {
+  expect(read(value, sent)).toBe(120);
+});
+
+test('uses the clock here if the date of the answer cannot be read', () => {
+  expect(read('Fri, 20 Nov 2026 01:02:00 GMT', 'today')).toBe(120);
 });
 
 test('reads a past date as 0', () => {
@@ -43,5 +54,5 @@ test.each([
 });
 
 test('returns undefined without the header', () => {
-  expect(retryAfterSeconds(null, NOW)).toBeUndefined();
+  expect(retryAfterSeconds(null, null, NOW)).toBeUndefined();
 });

@@ -160,7 +160,7 @@ function strongEtag(etag: string | undefined): string | null {
 }
 
 function refusal({ statusCode, headers }: IncomingMessage, reason: Refusal): RetryableError {
-  const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after']) };
+  const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
   return new RetryableError(reason, `The GET of the file was answered ${statusCode}.`, wait);
 }
 

@@ -202,7 +202,8 @@ test.each([
   [429, '9'.repeat(400), undefined],
   [503, 'Sat, 20 Nov 2027 01:00:00 GMT', 3600],
 ])('%i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
-  const { answer } = await answerTo({ status, headers: { 'retry-after': value } });
+  const headers = { 'retry-after': value, date: new Date(NOW).toUTCString() };
+  const { answer } = await answerTo({ status, headers });
 
   expect(answer).toMatchObject({ kind: 'busy', status, retryAfterSeconds });
 });
