@@ -87,12 +87,17 @@ export function isWithoutAddress(body: unknown): boolean {
   return isEmptyValue(inner) || (!Array.isArray(inner) && !mayHoldAddress(inner));
 }
 
+/** An object that is nested more deeply than this may hold anything. */
+const DEEPEST = 100;
+
 /** Whether an object has a list, an address, or a text under a key for addresses. */
-function mayHoldAddress(value: object): boolean {
+function mayHoldAddress(value: object, depth = 0): boolean {
+  if (depth > DEEPEST) return true;
   return Object.entries(value).some(([key, inner]) => {
     if (typeof inner === 'string')
       return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(inner) || (ADDRESS_KEY.test(key) && inner !== '');
-    return !isEmptyValue(inner) && (Array.isArray(inner) || (typeof inner === 'object' && mayHoldAddress(inner)));
+    const isInside = () => typeof inner === 'object' && inner !== null && mayHoldAddress(inner, depth + 1);
+    return !isEmptyValue(inner) && (Array.isArray(inner) || isInside());
   });
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { shapeOf, unwrapped } from '../../../core/crm/read-body.ts';
+import { isWithoutAddress, shapeOf, unwrapped } from '../../../core/crm/read-body.ts';
 import { CANARY } from '../../support/builders.ts';
 
 test.each<[unknown, string]>([
@@ -35,4 +35,13 @@ test('unwrapped takes the answer itself if it fits, otherwise the content of its
   expect(schema.parse({ items: { url: 'a' } })).toEqual({ url: 'a' });
   expect(schema.parse({ url: 'a', data: {} })).toEqual({ url: 'a' });
   expect(() => schema.parse({ other: { url: 'a' } })).toThrow();
+});
+
+test('isWithoutAddress looks for an address in a body of any depth', () => {
+  const nested = (depth: number, inner: string) =>
+    JSON.parse(`${'{"data":'.repeat(depth)}${inner}${'}'.repeat(depth)}`);
+
+  expect(isWithoutAddress(nested(3, '{"state":"WRITING"}'))).toBe(true);
+  expect(isWithoutAddress(nested(3, '{"link":"https://files.example/7"}'))).toBe(false);
+  expect(isWithoutAddress(nested(100_000, '{}'))).toBe(false);
 });
