@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
 import { isSafeLabel } from '../suggestion.ts';
+import { columnName, columnNames, listOf, share, whole } from './common-settings.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { tableSettingsSchema } from './table-settings.ts';
 
 /** The settings of an entity that make the gate stop a file or a run, or skip its checks. */
-
-const share = z.number().min(0).max(1);
 
 /** The conditions that a file must meet before it is published. */
 const guardsSchema = z.strictObject({
@@ -57,22 +56,12 @@ const opaqueSchema = z
 
 /** The settings of an entity's feed, which WriteChanges makes from two tables. */
 
-const keyName = z.string().min(1).max(200);
-const keyNames = z
-  .array(keyName)
-  .min(1)
-  .max(200)
-  .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' });
-
 const changeSettingsSchema = z.strictObject({
   key: z
-    .union([keyName.transform((name) => [name]), keyNames], { error: 'must name a column, or a list of columns' })
+    .union([columnName.transform((name) => [name]), columnNames], { error: 'must name a column, or a list of columns' })
     .describe('The column, or the columns together, that identify a row.'),
-  ignore: keyNames.optional().describe('Columns whose changes do not count.'),
-  maxRemoved: z
-    .number()
-    .min(0)
-    .max(1)
+  ignore: columnNames.optional().describe('Columns whose changes do not count.'),
+  maxRemoved: share
     .default(0.2)
     .describe(
       'Largest share of the keys that may disappear from one table to the next. If more do, of at least 20 keys, no feed is written (`ChangesStopped`).',
@@ -88,24 +77,16 @@ export const LARGEST_DEADLINE_IN_WAITS = 500;
 export const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const polling = {
-  firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),
-  largestWaitSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .describe('Longest wait: each wait is half as long again as the one before, up to this.'),
-  deadlineSeconds: z
-    .int()
-    .min(5)
-    .max(86_400)
-    .describe('A run gives up this long after its start. At most 500 times the largest wait.'),
-  createAgainSeconds: z
-    .int()
-    .min(1)
-    .max(3600)
-    .describe(
-      'Shortest time before an unanswered export request is sent a second time; `largestWaitSeconds`, if that is longer. Below 300 only if `local` is true.',
-    ),
+  firstWaitSeconds: whole(1, 3600).describe('First wait between two status checks.'),
+  largestWaitSeconds: whole(1, 3600).describe(
+    'Longest wait: each wait is half as long again as the one before, up to this.',
+  ),
+  deadlineSeconds: whole(5, 86_400).describe(
+    'A run gives up this long after its start. At most 500 times the largest wait.',
+  ),
+  createAgainSeconds: whole(1, 3600).describe(
+    'Shortest time before an unanswered export request is sent a second time; `largestWaitSeconds`, if that is longer. Below 300 only if `local` is true.',
+  ),
 };
 
 export const pollingSchema = z.strictObject({
@@ -152,10 +133,7 @@ export const nightlySchema = z
     at: time
       .optional()
       .describe(`Start of the first entity in local time, in \`timeZone\`, all year. Default: ${START_UTC} UTC.`),
-    spreadMinutes: z
-      .int()
-      .min(0)
-      .max(60)
+    spreadMinutes: whole(0, 60)
       .default(7)
       .describe(
         'Minutes between the starts of two entities. Starts before and after midnight in `timeZone` get two dates.',
@@ -163,19 +141,18 @@ export const nightlySchema = z
   })
   .prefault({});
 
-const columnName = z.string().min(1);
-const columnNames = z.array(columnName).min(1).max(1000);
+const requestedName = z.string().min(1);
+const MOST_REQUESTED = 1000;
 const MOST_LABELS = 1000;
 /** Long enough for Excel, which allows 31 characters. */
 const sheetName = z.string().min(1).max(100);
 
 const chosenColumns = z.strictObject({
-  only: columnNames
-    .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' })
+  only: listOf(requestedName, MOST_REQUESTED, 'a column')
     .optional()
     .describe('The columns to request, in order. Default: every column that the CRM lists.'),
   except: z
-    .array(columnName)
+    .array(requestedName)
     .min(1)
     .max(200)
     .refine((names) => names.every(isSafeLabel), { error: 'must be plain names or labels of columns' })
@@ -183,11 +160,14 @@ const chosenColumns = z.strictObject({
     .describe(
       'Columns to leave out, by name or label. No run requests them, and a file that has one of them is quarantined and cannot be released. An entry that the CRM does not list stops the run.',
     ),
-  required: columnNames
+  required: z
+    .array(requestedName)
+    .min(1)
+    .max(MOST_REQUESTED)
     .optional()
     .describe('Columns that must be there: without them, no export is requested and no file is published.'),
   labels: z
-    .record(z.string().min(1).max(200), columnName.nullable())
+    .record(columnName, requestedName.nullable())
     .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
     .optional()
     .describe(
@@ -226,7 +206,7 @@ export type ConfiguredColumns = z.infer<typeof configuredColumns>;
 /** The settings of one entity. */
 
 // CloudWatch looks back seven days at most.
-export const freshnessHours = z.int().min(1).max(168);
+export const freshnessHours = whole(1, 168);
 
 export const entitySettingsSchema = z.strictObject({
   columns: configuredColumns.default('all'),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
+import { whole } from './common-settings.ts';
 import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
 
 /** The settings for files: which hosts they come from, and how they are moved. */
@@ -22,7 +23,7 @@ export const fileHostsSchema = z
   );
 
 /** With less memory, the heap of V8 is too small for the code of a function. Lambda refuses more than the maximum. */
-export const functionMemory = z.int().min(512).max(10_240);
+export const functionMemory = whole(512, 10_240);
 /** https://github.com/awslabs/landing-zone-accelerator-on-aws/issues/1139 */
 export const MEMORY_NOTE = 'A new account allows at most 3008.';
 
@@ -55,7 +56,7 @@ export const filesSchema = z.strictObject({
     ),
   connections: z
     .strictObject({
-      most: z.int().min(1).max(16).default(8).describe('Most connections to the file server.'),
+      most: whole(1, 16).default(8).describe('Most connections to the file server.'),
     })
     .prefault({}),
   memoryMB: z

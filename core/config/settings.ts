@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
+import { listOf, whole } from './common-settings.ts';
 import { ENTITIES } from './entities.ts';
 import { entitySchema } from './entity-schema.ts';
 import { entitySettingsSchema, freshnessHours, nightlySchema, pollingSchema, timeZone } from './entity-settings.ts';
@@ -55,10 +56,7 @@ const crmSchema = z.strictObject({
     .describe(
       'How the client authenticates at the token endpoint: HTTP Basic (`basic`: form-encoded first, `basic_raw`: not encoded), in the form (`post`), or `none`.',
     ),
-  createTimeoutSeconds: z
-    .int()
-    .min(5)
-    .max(600)
+  createTimeoutSeconds: whole(5, 600)
     .default(60)
     .describe(
       'Longest wait for the answer to an export request. Raise it for a CRM that makes the export before it answers.',
@@ -78,21 +76,18 @@ const idOf = (kind: string, what: string) =>
     error: `must be the id of ${what}, such as "${kind}-0123456789abcdef0"`,
   });
 
-/** `most` is the limit of Lambda (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html). */
-const idsOf = (kind: string, what: string, most: number) =>
-  z
-    .array(idOf(kind, what))
-    .min(1)
-    .max(most)
-    .refine((ids) => new Set(ids).size === ids.length, { error: 'names an id twice' });
-
 const networkSchema = z
   .strictObject({
     vpcId: idOf('vpc', 'a VPC').describe(
       'VPC in the account and region of the deployment, for the functions that call the CRM or the file host.',
     ),
-    subnetIds: idsOf('subnet', 'a subnet', 16).describe('Subnets of this VPC, each with a way to the CRM and to AWS.'),
-    securityGroupIds: idsOf('sg', 'a security group', 5).describe('Security groups of this VPC that let https out.'),
+    // At most as many as Lambda allows (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html).
+    subnetIds: listOf(idOf('subnet', 'a subnet'), 16, 'an id').describe(
+      'Subnets of this VPC, each with a way to the CRM and to AWS.',
+    ),
+    securityGroupIds: listOf(idOf('sg', 'a security group'), 5, 'an id').describe(
+      'Security groups of this VPC that let https out.',
+    ),
   })
   .optional();
 
@@ -134,16 +129,13 @@ const readersSchema = z
   .describe('Who may read from other accounts (docs/configuration.md, "Readers in other accounts").');
 
 const updatesSchema = z.strictObject({
-  concurrency: z
-    .int()
-    .min(1)
-    .max(40)
+  concurrency: whole(1, 40)
     .default(8)
     .describe(
       'Chunks of one batch that are applied at the same time. In a new account, which runs 10 functions at once, set at most 3.',
     ),
   maxRate: z.number().min(0.1).max(1000).default(20).describe('Changes per second that one batch may send.'),
-  retentionDays: z.int().min(4).max(3650).default(30).describe('Days that batches and their results are kept.'),
+  retentionDays: whole(4, 3650).default(30).describe('Days that batches and their results are kept.'),
   allowNull: z
     .boolean()
     .default(false)
@@ -193,7 +185,7 @@ export const settingsSchema = z.strictObject({
   nightly: nightlySchema,
   polling: pollingSchema.prefault({}),
   files: filesSchema.prefault({}),
-  retentionDays: z.int().min(1).max(3650).default(90).describe('Days that files, tables, feeds and pointers are kept.'),
+  retentionDays: whole(1, 3650).default(90).describe('Days that files, tables, feeds and pointers are kept.'),
   tableMemoryMB: tableMemorySchema,
   readers: readersSchema,
   logRetentionDays: z

@@ -1,15 +1,9 @@
 import * as z from 'zod';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
+import { columnName, columnNames, whole } from './common-settings.ts';
 import { functionMemory, MEMORY_NOTE } from './file-settings.ts';
 
 /** The settings of an entity's table: the Parquet file that WriteTable makes from the published file. */
-
-const columnName = z.string().min(1).max(200);
-const columnNames = z
-  .array(columnName)
-  .min(1)
-  .max(200)
-  .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' });
 
 const dateFormat = z.enum(['YYYY-MM-DD', 'DD/MM/YYYY', 'DD.MM.YYYY', 'DD-MM-YYYY', 'MM/DD/YYYY', 'YYYYMMDD']);
 const timestampFormat = z.enum([
@@ -32,8 +26,8 @@ const columnType = z.union(
     z
       .strictObject({
         type: z.literal('decimal'),
-        precision: z.int().min(1).max(MOST_DIGITS),
-        scale: z.int().min(0).max(MOST_DIGITS),
+        precision: whole(1, MOST_DIGITS),
+        scale: whole(0, MOST_DIGITS),
       })
       .refine(({ precision, scale }) => scale <= precision, { error: TYPES }),
     z.strictObject({ type: z.literal('date'), format: dateFormat }),
@@ -57,10 +51,7 @@ export const tableSettingsSchema = z.strictObject({
     .describe(
       'A value that does not fit the type of its column: `null` leaves it out and counts it, `stop` writes no table (`TableNotWritten`).',
     ),
-  version: z
-    .int()
-    .min(1)
-    .max(999)
+  version: whole(1, 999)
     .default(1)
     .describe('From 2 on, tables are below `tables/vN/`: raise it when the type of a column changes.'),
 });

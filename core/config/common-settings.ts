@@ -1,0 +1,21 @@
+import * as z from 'zod';
+
+/** Forms of values that several settings have. */
+
+export const whole = (least: number, most: number) => z.int().min(least).max(most);
+
+export const share = z.number().min(0).max(1);
+
+/** A list that is not empty and has each value once. @param what kind of value, for the message: `a column` */
+export function listOf<T extends z.ZodType>(value: T, most: number, what: string) {
+  const isOnce = (values: unknown[]) => new Set(values).size === values.length;
+  return z
+    .array(value)
+    .min(1)
+    .max(most)
+    .refine(isOnce, { error: `names ${what} twice` });
+}
+
+/** A name of a column in the settings of tables and feeds. */
+export const columnName = z.string().min(1).max(200);
+export const columnNames = listOf(columnName, 200, 'a column');
