@@ -43,7 +43,11 @@ export class NightDashboard extends Construct {
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
         [title(deployment.alarms.runbookUrl)],
-        lights(monitoring),
+        // An entity that does not belong to the night has its own light.
+        [
+          new AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
+          new AlarmStatusWidget({ title: 'Everything else', alarms: monitoring.others, width: 12, height: 5 }),
+        ],
         ...ENTITIES.map((entity) => entityRow(entity, ours, namespaceOf(name))),
         machinesRow(watched),
         lastRow(watched, ours, tableEntities(deployment).length > 0),
@@ -153,12 +157,4 @@ function title(runbookUrl: string): IWidget {
     width: 24,
     height: 2,
   });
-}
-
-/** Alarm states. An entity that does not belong to the night has its own light. */
-function lights({ nights, others }: Monitoring): IWidget[] {
-  return [
-    new AlarmStatusWidget({ title: 'The night', alarms: nights, width: 12, height: 5 }),
-    new AlarmStatusWidget({ title: 'Everything else', alarms: others, width: 12, height: 5 }),
-  ];
 }

@@ -91,7 +91,11 @@ export class Monitoring extends Construct {
     const now = new Date();
     const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
     for (const entity of alone) this.watchAlone(deployment, entity);
-    if (alone.length === 0 && this.settings.freshnessHours !== undefined) this.warnOfNoEntity();
+    if (alone.length === 0 && this.settings.freshnessHours !== undefined) {
+      const text =
+        'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
+      Annotations.of(this).addWarningV2('crm-export:freshness', text);
+    }
   }
 
   /**
@@ -101,7 +105,10 @@ export class Monitoring extends Construct {
    */
   private watchAlone(deployment: Deployment, entity: Entity): void {
     const { hours, needed } = freshnessOf(deployment, entity);
-    if (hours < needed) this.warnOf(entity, hours, needed);
+    if (hours < needed) {
+      const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: set at least ${needed} hours, so that a good night does not raise it (freshnessHours).`;
+      Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
+    }
     const alarm = this.alarm(
       'NoPublishedExport',
       this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
@@ -115,17 +122,6 @@ export class Monitoring extends Construct {
       },
     );
     this.nights.push(alarm);
-  }
-
-  private warnOfNoEntity(): void {
-    const text =
-      'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
-    Annotations.of(this).addWarningV2('crm-export:freshness', text);
-  }
-
-  private warnOf(entity: Entity, hours: number, needed: number): void {
-    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: set at least ${needed} hours, so that a good night does not raise it (freshnessHours).`;
-    Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
   /** @param tables whether an entity has tables */
@@ -151,12 +147,9 @@ export class Monitoring extends Construct {
     // Throttling concerns the account. Without a dimension both metrics count all functions and machines, and the
     // children of maps (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all
     // functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
-    const throttled = {
-      ExecutionsThrottled: ['AWS/States', 'ExecutionThrottled'],
-      FunctionThrottled: ['AWS/Lambda', 'Throttles'],
-    } as const;
-    for (const [id, [namespace, name]] of Object.entries(throttled))
-      this.add(id as AlarmId, awsMetric(namespace, name, {}, { period: SOON }), { tellsEnd: true });
+    const ofAccount = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
+    this.add('ExecutionsThrottled', ofAccount('AWS/States', 'ExecutionThrottled'), { tellsEnd: true });
+    this.add('FunctionThrottled', ofAccount('AWS/Lambda', 'Throttles'), { tellsEnd: true });
   }
 
   /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
@@ -211,13 +204,6 @@ interface MetricOptions {
   label?: string;
 }
 
-/** Metrics that the functions of a deployment emit. */
-export type OurMetric = (
-  name: MetricName,
-  dimensions: Partial<Record<Dimension, string>>,
-  options: MetricOptions,
-) => Metric;
-
 export function awsMetric(
   namespace: string,
   metricName: string,
@@ -227,10 +213,13 @@ export function awsMetric(
   return new Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
 }
 
-/** @param deployment name of the deployment, for the namespace */
-export function metricsOf(deployment: string): OurMetric {
-  return (metricName, dimensions, options) => awsMetric(namespaceOf(deployment), metricName, dimensions, options);
+/** Metrics that the functions of a deployment emit. @param deployment its name, for the namespace */
+export function metricsOf(deployment: string) {
+  return (name: MetricName, dimensions: Partial<Record<Dimension, string>>, options: MetricOptions) =>
+    awsMetric(namespaceOf(deployment), name, dimensions, options);
 }
+
+export type OurMetric = ReturnType<typeof metricsOf>;
 
 /**
  * All alarms: the id, which is also the entry in the runbook, and the first sentence of the mail. An alarm with the

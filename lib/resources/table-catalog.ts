@@ -15,18 +15,6 @@ import { type TableColumn, tableColumns } from '../../core/table/table-columns.t
 import { TableError } from '../../core/table/table-error.ts';
 import { tablesOf } from '../../core/table/table-key.ts';
 
-interface Described {
-  columns: readonly { name: string; type: ColumnType }[];
-  /** Prefix of the keys of its files, before the folder of a date. */
-  prefix: string;
-}
-
-interface TableCatalogProps {
-  deployment: Deployment;
-  /** The bucket of the exports, which also has the tables. */
-  bucket: Bucket;
-}
-
 /** Hive's names for the types (https://docs.aws.amazon.com/athena/latest/ug/data-types.html). */
 const HIVE_TYPES: Record<Extract<ColumnType, string>, string> = {
   text: 'string',
@@ -51,7 +39,8 @@ const PARQUET = {
 export class TableCatalog extends Construct {
   private readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, { deployment, bucket }: TableCatalogProps) {
+  /** @param bucket the bucket of the exports, which also has the tables */
+  constructor(scope: Construct, id: string, { deployment, bucket }: { deployment: Deployment; bucket: Bucket }) {
     super(scope, id);
     this.bucket = bucket;
     const tables = ENTITIES.flatMap((entity) => {
@@ -68,15 +57,24 @@ export class TableCatalog extends Construct {
 
   private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan, settings: TableSettings): void {
     const columns = columnsOf(entity, plan, settings);
-    if (!onlyOf(plan)) this.warnOf(entity, columns.length);
+    if (!onlyOf(plan)) {
+      const sees = columns.length === 0 ? 'no table' : `${columns.length} columns`;
+      const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. peek ${entity} --columns shows all.`;
+      Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
+    }
     if (columns.length === 0) return;
-    this.addTable(database, entity, { columns, prefix: tablesOf(entity, settings.version) });
+    this.addTable(database, entity, columns, tablesOf(entity, settings.version));
     // Athena ignores names that begin with an underscore, and reads the folders of runs below a date.
-    if (plan.changes)
-      this.addTable(database, `${entity}_changes`, { columns: [...OWN_COLUMNS, ...columns], prefix: feedsOf(entity) });
+    if (plan.changes) this.addTable(database, `${entity}_changes`, [...OWN_COLUMNS, ...columns], feedsOf(entity));
   }
 
-  private addTable(database: CfnDatabase, id: string, { columns, prefix }: Described): void {
+  /** @param prefix of the keys of its files, before the folder of a date */
+  private addTable(
+    database: CfnDatabase,
+    id: string,
+    columns: readonly { name: string; type: ColumnType }[],
+    prefix: string,
+  ): void {
     const location = this.bucket.s3UrlForObject(prefix);
     new CfnTable(this, id, {
       catalogId: Stack.of(this).account,
@@ -93,12 +91,6 @@ export class TableCatalog extends Construct {
         },
       },
     });
-  }
-
-  private warnOf(entity: Entity, named: number): void {
-    const sees = named === 0 ? 'no table' : `${named} columns`;
-    const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. peek ${entity} --columns shows all.`;
-    Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
   }
 }
 

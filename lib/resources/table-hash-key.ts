@@ -11,14 +11,21 @@ import type { EncryptionKey } from './encryption-key.ts';
  * hashes would differ from those in older tables.
  */
 export class TableHashKey extends Construct {
-  readonly secretId: string | undefined;
+  readonly secretId: string | undefined = undefined;
   private readonly key: EncryptionKey;
 
   constructor(scope: Construct, id: string, { deployment, key }: { deployment: Deployment; key: EncryptionKey }) {
     super(scope, id);
     this.key = key;
-    const hashes = tableEntities(deployment).some((entity) => deployment.entities[entity].tables?.hash);
-    this.secretId = hashes ? this.secret() : undefined;
+    if (!tableEntities(deployment).some((entity) => deployment.entities[entity].tables?.hash)) return;
+    const secret = new CfnSecret(this, 'HashKey', {
+      // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
+      description: `${Stack.of(this).stackName}: the key of the hashed columns of tables. A person who has it can find out what was hashed.`,
+      kmsKeyId: key.key.keyArn,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    });
+    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    this.secretId = secret.ref;
   }
 
   /** Environment variables with which a function finds the secret. */
@@ -33,16 +40,5 @@ export class TableHashKey extends Construct {
 
   allowReading(grantee: IGrantable): void {
     if (this.secretId !== undefined) this.key.allowSecret(grantee, this.secretId);
-  }
-
-  private secret(): string {
-    const secret = new CfnSecret(this, 'HashKey', {
-      // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
-      description: `${Stack.of(this).stackName}: the key of the hashed columns of tables. A person who has it can find out what was hashed.`,
-      kmsKeyId: this.key.key.keyArn,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-    });
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-    return secret.ref;
   }
 }
