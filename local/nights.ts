@@ -165,7 +165,7 @@ function showTables(screen: Screen, runs: FinishedRun[]): boolean {
 /** The parts of a session that the lines name. */
 type Running = Pick<Session, 'updates'> & {
   cloud: { endpoint: string };
-  crm: { url: string; authUrl: string };
+  crm: { baseUrl: string; authUrl: string };
   target: { BucketName: string };
   sandbox: Pick<Sandbox, 'url' | 'clientId' | 'clientSecret'> | undefined;
 };
@@ -180,7 +180,7 @@ export function endpointLines({ cloud, crm, target, sandbox, updates }: Running)
   if (updates) words.push('update FILE.csv');
   return [
     'Everything keeps running until Ctrl-C.',
-    `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
+    `  AWS: ${cloud.endpoint}   CRM: ${crm.baseUrl}   OAuth: ${crm.authUrl}`,
     '',
     'In another terminal, once:',
     `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local${secret}`,

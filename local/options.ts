@@ -6,7 +6,7 @@ import { ENTITIES, type Entity } from '../core/config/entities.ts';
 
 /** A CRM to export from instead of the sandbox. */
 export interface OtherCrm {
-  url: string;
+  baseUrl: string;
   authUrl: string;
   clientId: string;
   clientSecret: string;
@@ -16,7 +16,9 @@ export interface OtherCrm {
   callback?: { port?: number | undefined; redirectUri?: string | undefined };
 }
 
-interface Settings {
+export interface StartOptions {
+  entities: Entity[];
+  crm?: OtherCrm | undefined;
   keep?: boolean;
   json?: boolean;
   /** A local cloud that already runs. */
@@ -31,19 +33,9 @@ interface Settings {
   pollSeconds?: number;
 }
 
-export interface StartOptions extends Settings {
-  entities: Entity[];
-  crm?: OtherCrm | undefined;
-}
-
-interface CrmOptions {
-  crmUrl?: string;
-  authUrl?: string;
-  clientId?: string;
-  fileHost?: string[];
-  port?: number;
-  redirectUri?: string;
-}
+type Parsed = Omit<StartOptions, 'entities' | 'crm'> & { entity?: Entity[]; fileHost?: string[]; port?: number } & {
+  [Name in 'crmUrl' | 'authUrl' | 'clientId' | 'redirectUri']?: string;
+};
 
 /**
  * Parses the options of `npm start`.
@@ -73,11 +65,11 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
-  const { entity: entities = [...ENTITIES], ...options } = program.opts<
-    Settings & CrmOptions & { entity?: Entity[] }
-  >();
-  const { crmUrl, authUrl, clientId, fileHost, port: callbackPort, redirectUri, ...settings } = options;
-  const crm = otherCrm({ crmUrl, authUrl, clientId, fileHost, port: callbackPort, redirectUri }, env.CRM_CLIENT_SECRET);
+  const { entity: entities = [...ENTITIES], ...options } = program.opts<Parsed>();
+  const { crmUrl: baseUrl, authUrl, clientId, fileHost: fileHosts, port: fixed, redirectUri, ...settings } = options;
+  const isOther = [baseUrl, authUrl, clientId, fileHosts, fixed, redirectUri].some((value) => value !== undefined);
+  const named = { baseUrl, authUrl, clientId, fileHosts, callback: { port: fixed, redirectUri } };
+  const crm = isOther ? checkedCrm({ ...named, clientSecret: env.CRM_CLIENT_SECRET }) : undefined;
   if (settings.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
@@ -85,20 +77,26 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   return { ...settings, entities, crm };
 }
 
-function otherCrm(options: CrmOptions, clientSecret: string | undefined): OtherCrm | undefined {
-  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts, ...callback } = options;
-  if (Object.values(options).every((value) => value === undefined)) return undefined;
-  if (!url || !authUrl || !clientId || !clientSecret) {
+/** @throws ConfigurationError */
+function checkedCrm({
+  baseUrl,
+  authUrl,
+  clientId,
+  clientSecret,
+  fileHosts,
+  callback = {},
+}: { [Key in keyof OtherCrm]: OtherCrm[Key] | undefined }): OtherCrm {
+  if (!baseUrl || !authUrl || !clientId || !clientSecret) {
     const secret = 'the environment variable CRM_CLIENT_SECRET';
-    const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
+    const parts = { '--crm-url': baseUrl, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
     const missing = Object.entries(parts).flatMap(([name, value]) => (value ? [] : [name]));
     throw new ConfigurationError(`Another CRM needs its addresses and its client: ${missing.join(', ')} is missing.`);
   }
-  const problems = configurationProblems({ local: true, crm: { baseUrl: url, authUrl, fileHosts } });
+  const problems = configurationProblems({ local: true, crm: { baseUrl, authUrl, fileHosts } });
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   if (callbackOf(callback).hosts.length === 0)
     throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
-  return { url, authUrl, clientId, clientSecret, fileHosts, callback };
+  return { baseUrl, authUrl, clientId, clientSecret, fileHosts, callback };
 }
 
 const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);

@@ -60,7 +60,7 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   if (options.crm) {
     // The later steps take a while and end with waiting for a person.
     const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
-    for (const url of [options.crm.url, options.crm.authUrl])
+    for (const url of [options.crm.baseUrl, options.crm.authUrl])
       await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);
   }
   // Modules that load while other parts start cost no time.
@@ -72,19 +72,14 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', start, ({ url }) => url);
   const close = async () => sandbox?.close();
   try {
-    const crm = options.crm ?? crmOf(sandbox);
+    const crm = options.crm ?? sandbox;
+    if (!crm) throw new Error('there is neither a CRM nor a sandbox');
     return { ...deps, ...(await deploy(options, crm, cloud, deps)), cloud, crm, sandbox, close };
   } catch (error) {
     // An open sandbox would keep this process alive.
     await close();
     throw error;
   }
-}
-
-function crmOf(sandbox: Sandbox | undefined): OtherCrm {
-  if (!sandbox) throw new Error('there is neither a CRM nor a sandbox');
-  const { baseUrl: url, authUrl, clientId, clientSecret } = sandbox;
-  return { url, authUrl, clientId, clientSecret };
 }
 
 /** Prepares the Python environment and starts the emulator in it. */
@@ -158,7 +153,7 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
 export async function writeConfiguration(
   dir: string,
   options: Pick<StartOptions, 'crm' | 'entities' | 'pollSeconds' | 'secondNight' | 'tables' | 'updates'>,
-  { url: baseUrl, authUrl }: Pick<OtherCrm, 'url' | 'authUrl'>,
+  { baseUrl, authUrl }: Pick<OtherCrm, 'baseUrl' | 'authUrl'>,
   endpoint: string,
   from?: string,
 ) {

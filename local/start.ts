@@ -3,10 +3,9 @@ import { enableCompileCache } from 'node:module';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CommanderError } from 'commander';
-import { codeOf, ENVIRONMENT, INTERRUPTED, USAGE } from '../cli/support/exit.ts';
+import { USAGE } from '../cli/support/exit.ts';
 import { printJson } from '../cli/support/print.ts';
-import { ConfigurationError } from '../core/config/configuration.ts';
-import { RunError } from '../core/errors.ts';
+import { untilInterrupted } from '../cli/support/until-interrupted.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
@@ -21,32 +20,35 @@ const CACHE = join(import.meta.dirname, '..', '.cache');
 const WATCH_MS = 1000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The user, a supervisor or npm's end stops the start. */
-class Interrupted extends Error {}
-
 async function main(): Promise<number> {
   const json = process.argv.includes('--json');
   const screen = createScreen(json ? process.stderr : process.stdout);
-  const interrupt = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(name, () => interrupt.abort(new Interrupted(`interrupted by ${name}`)));
-  }
-  whenNpmEnds(() => interrupt.abort(new Interrupted('npm has ended')));
+  endWithNpm();
   // The reader of the output may have ended. Its end must not end this process before the cleanup.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
-    return await withRecord(parseOptions(process.argv.slice(2), process.env), screen, interrupt);
+    const options = parseOptions(process.argv.slice(2), process.env);
+    const words = 'Interrupted. Everything that was started has ended.';
+    return await untilInterrupted(words, (signal) => withRecord(options, screen, signal));
   } catch (error) {
-    if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was requested
-    if (json) printJson({ ok: false, runs: [], error: messageOf(error) });
-    if (!(error instanceof Interrupted)) return exitCodeOf(error, screen);
-    screen.line('Interrupted. Everything that was started has ended.');
-    return INTERRUPTED;
+    const { sentence, code } = await endOf(error);
+    if (code === 0) return 0;
+    if (json) printJson({ ok: false, runs: [], error: sentence });
+    if (!(error instanceof CommanderError)) screen.line(sentence);
+    return code;
   }
 }
 
+/** Commander has already printed its own errors and the help. */
+async function endOf(error: unknown): Promise<{ sentence: string; code: number }> {
+  if (error instanceof CommanderError) return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE };
+  return (await import('../cli/support/aws-error.ts')).ended(error);
+}
+
 /** Runs the start, and ends all its processes. */
-async function withRecord(options: StartOptions, screen: Screen, interrupt: AbortController): Promise<number> {
+async function withRecord(options: StartOptions, screen: Screen, signal: AbortSignal): Promise<number> {
+  const interrupt = new AbortController();
+  signal.addEventListener('abort', () => interrupt.abort(signal.reason));
   const record = await openRunRecord(CACHE);
   try {
     return await start(options, { screen, record, interrupt });
@@ -73,12 +75,14 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
     const second = options.secondNight ? await secondNight(session, options) : { ok: true, runs: [] };
     const ok = first.ok && second.ok;
     const { cloud, crm } = session;
-    const endpoints = options.keep && { endpoints: { aws: cloud.endpoint, crm: crm.url, auth: crm.authUrl } };
+    const endpoints = options.keep && { endpoints: { aws: cloud.endpoint, crm: crm.baseUrl, auth: crm.authUrl } };
     if (options.json)
       printJson({ ok, runs: [...first.runs, ...second.runs].map(({ report }) => report), ...endpoints });
     if (options.keep) {
       for (const line of endpointLines(session)) screen.line(line);
-      await interrupted(interrupt.signal);
+      await sleep(LONGEST_TIMER_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);
+      // A person ended it, unless the local cloud did.
+      if (interrupt.signal.reason instanceof EnvironmentError) throw interrupt.signal.reason;
     }
     return ok ? 0 : 1;
   } finally {
@@ -86,34 +90,12 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
   }
 }
 
-/** Calls back once the npm that runs this program has ended, which alone does not end what npm started. */
-function whenNpmEnds(ended: () => void): void {
+/** Interrupts the start once the npm that runs it has ended, which alone does not end what npm started. */
+function endWithNpm(): void {
   // The script of package.json replaces its shell, so npm is the parent.
   const npm = process.ppid;
-  const endAfterNpm = () => process.ppid !== npm && ended();
+  const endAfterNpm = () => process.ppid !== npm && process.emit('SIGHUP', 'SIGHUP');
   if (process.env.npm_lifecycle_event !== undefined) setInterval(endAfterNpm, WATCH_MS).unref();
-}
-
-/** Keeps the process alive until a person interrupts it. @throws the reason of any other interrupt */
-async function interrupted(signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(LONGEST_TIMER_MS, undefined, { signal });
-  } catch (error) {
-    if (!(signal.reason instanceof Interrupted)) throw error;
-  }
-}
-
-function exitCodeOf(error: unknown, screen: Screen): number {
-  if (error instanceof CommanderError) return USAGE;
-  screen.line(messageOf(error));
-  if (error instanceof RunError) return codeOf(error);
-  if (error instanceof ConfigurationError) return USAGE;
-  return error instanceof Error && 'exitCode' in error ? Number(error.exitCode) : ENVIRONMENT;
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof RunError) return `${error.name}: ${error.failure.cause}`;
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Shows the end of a log and keeps a copy of it. */

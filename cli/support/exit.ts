@@ -17,7 +17,7 @@ interface CommandErrorOptions {
 
 /** An error that ends a command: a sentence for the person, and an exit code for the calling script. */
 export class CommandError extends Error {
-  override readonly name = 'CommandError';
+  override readonly name: string = 'CommandError';
   readonly exitCode: number;
   readonly documented: boolean;
 

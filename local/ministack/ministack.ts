@@ -60,20 +60,21 @@ export async function startMinistack(options: MinistackOptions): Promise<Minista
   }
 }
 
+/** Whether the server answers before it ends. */
 async function isReady(endpoint: string, word: string, server: RunningProcess, signal: AbortSignal | undefined) {
-  let exited = false;
+  let hasEnded = false;
   void server.exited.then(() => {
-    exited = true;
+    hasEnded = true;
   });
-  const settled = async () => exited || (await answers(endpoint, word));
-  return (await waitUntil(settled, { withinMs: READY_WITHIN_MS, signal })) && !exited;
-}
-
-async function answers(endpoint: string, word: string): Promise<boolean> {
-  try {
-    const response = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    return (await response.text()).includes(word);
-  } catch {
-    return false; // not listening yet, or another program listens
-  }
+  const request = () => fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  // Not listening yet, or another program listens.
+  const answers = async () =>
+    (
+      await request().then(
+        (answer) => answer.text(),
+        () => '',
+      )
+    ).includes(word);
+  const isSettled = async () => hasEnded || (await answers());
+  return (await waitUntil(isSettled, { withinMs: READY_WITHIN_MS, signal })) && !hasEnded;
 }

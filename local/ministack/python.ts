@@ -1,20 +1,13 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { execa } from 'execa';
 import { EnvironmentError } from '../processes/environment-error.ts';
 import { runCommand } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 
-const MINISTACK: PythonEnvironment = {
-  name: 'ministack',
-  requirements: join(import.meta.dirname, 'requirements.txt'),
-  what: 'the local cloud',
-};
 const CHECK_WITHIN_MS = 20_000;
-const run = promisify(execFile);
 /** Fails for a Python that is too old for MiniStack. */
 const PROBE =
   'import sys; assert sys.version_info >= (3, 10); print("%d.%d.%d" % sys.version_info[:3], sys.executable)';
@@ -47,7 +40,9 @@ export type MinistackCommand = { command: string; args: string[] };
  * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
  */
 export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
-  return { command: interpreter(await ensureEnvironment(MINISTACK, options)), args: ['-I', '-m', 'ministack'] };
+  const requirements = join(import.meta.dirname, 'requirements.txt');
+  const home = await ensureEnvironment({ name: 'ministack', requirements, what: 'the local cloud' }, options);
+  return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
 /** Creates an environment from any requirements. @returns its directory, whose interpreter is `bin/python` */
@@ -106,8 +101,9 @@ function interpreter(home: string): string {
 async function findPython(env: NodeJS.ProcessEnv): Promise<{ path: string; version: string }> {
   const named = env.PYTHON;
   for (const name of named ? [named] : NAMES) {
-    const answer = await run(name, ['-c', PROBE], { env, timeout: CHECK_WITHIN_MS }).catch(() => ({ stdout: '' }));
-    const [, version, path] = /^(\S+) (.+)/.exec(answer.stdout) ?? [];
+    const limits = { env, extendEnv: false, timeout: CHECK_WITHIN_MS, reject: false } as const;
+    const { stdout = '' } = await execa(name, ['-c', PROBE], limits);
+    const [, version, path] = /^(\S+) (.+)/.exec(stdout) ?? [];
     if (version && path) return { path, version };
   }
   const missing = named

@@ -33,9 +33,6 @@ export type CommandOptions = StartOptions & {
   signal?: AbortSignal | undefined;
 };
 
-/** How a command ended, as in `exited`, and all that it printed. */
-type CommandResult = { code: number | null; lines: string[]; logFile: string };
-
 /** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   return (await launch(options, [])).running;
@@ -43,9 +40,10 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
 
 /**
  * Runs a command to its end.
+ * @returns its exit code, or null after a signal, and all lines that it printed
  * @throws EnvironmentError when it cannot be started; the signal's reason when it was stopped
  */
-export async function runCommand(options: CommandOptions): Promise<CommandResult> {
+export async function runCommand(options: CommandOptions) {
   const { onLine, signal } = options;
   signal?.throwIfAborted();
   const { child, running } = await launch(options, ['pipe']);
@@ -92,7 +90,6 @@ async function launch({ name, command, args, env, record, cwd = record.workDir }
   const exited = once(child, 'exit').then(([code]): number | null => {
     // Members may outlive the leader of their group, and hold its output open.
     signalGroup(pid, 'SIGKILL');
-    record.remove(running);
     return code;
   });
   const stop = async () => {

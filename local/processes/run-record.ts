@@ -9,31 +9,17 @@ import { EnvironmentError } from './environment-error.ts';
 const KEEPER = join(import.meta.dirname, 'keeper.sh');
 
 /** The leader of a process group, and how to end the group. */
-type Leader = { pid: number; stop(): Promise<void> };
+type Leader = { pid: number; exited: Promise<unknown>; stop(): Promise<void> };
 
 /** The running processes and the folders of one start. A keeper ends and removes them, also if this process is killed. */
-export type RunRecord = {
-  /** Files that are kept between runs. */
-  readonly cacheDir: string;
-  /** This run's own directory: logs, assemblies. */
-  readonly workDir: string;
-  /**
-   * The folder for temporary files, outside of the project: programs there must not find the project's package.json
-   * above them.
-   */
-  readonly tmpDir: string;
-  /** Records a process that leads its own group. */
-  add(started: Leader): void;
-  /** Removes a process whose group has ended: its number may be given to another group. */
-  remove(ended: Leader): void;
-  /** Ends all processes and removes both directories. */
-  close(): Promise<void>;
-};
+export type RunRecord = Awaited<ReturnType<typeof openRunRecord>>;
 
 /** Begins the record of this start, with empty directories of its own. */
-export async function openRunRecord(cacheDir: string, shell = '/bin/sh'): Promise<RunRecord> {
+export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
   const id = randomUUID();
+  /** This run's own directory: logs, assemblies. */
   const workDir = join(cacheDir, 'runs', id);
+  /** For temporary files, outside of the project: programs there must not find its package.json above them. */
   const tmpDir = join(tmpdir(), `crm-export-${id}`);
   const keeper = await startKeeper(shell, [workDir, tmpDir]);
   const ended = once(keeper, 'exit');
@@ -41,6 +27,16 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh'): Promis
   keeper.stdin.on('error', () => undefined);
   const running = new Set<Leader>();
   const save = () => keeper.stdin.write(`${[...running].map(({ pid }) => pid).join(' ')}\n`);
+  /** Records a process that leads its own group, until it has ended: its number may be given to another group. */
+  const add = (started: Leader) => {
+    running.add(started);
+    save();
+    void started.exited.then(() => {
+      running.delete(started);
+      save();
+    });
+  };
+  /** Ends all processes and removes both directories. */
   const close = async () => {
     await Promise.all([...running].map((process) => process.stop()));
     keeper.ref();
@@ -54,20 +50,7 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh'): Promis
     await close(); // the disk may be full
     throw error;
   }
-  return {
-    cacheDir,
-    workDir,
-    tmpDir,
-    add: (started) => {
-      running.add(started);
-      save();
-    },
-    remove: (ended) => {
-      running.delete(ended);
-      save();
-    },
-    close,
-  };
+  return { cacheDir, workDir, tmpDir, add, close };
 }
 
 /** @throws EnvironmentError if the machine can start no process */

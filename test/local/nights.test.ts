@@ -76,7 +76,7 @@ test('the summary prints no control characters of a file', () => {
 
 const RUNNING = {
   cloud: { endpoint: 'http://127.0.0.1:4566' },
-  crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
+  crm: { baseUrl: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
   target: { BucketName: 'bucket' },
 };
 const sandbox = { url: 'http://127.0.0.1:4010', clientId: 'a-client', clientSecret: 'made-up' };

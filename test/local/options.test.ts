@@ -28,7 +28,7 @@ test('reads every option', () => {
     pollSeconds: 7,
     updates: true,
     crm: {
-      url: 'https://crm.example/api/v1',
+      baseUrl: 'https://crm.example/api/v1',
       authUrl: 'https://crm.example/auth',
       clientId: 'me',
       clientSecret: 'the-secret',

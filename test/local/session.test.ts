@@ -7,8 +7,8 @@ import { writeConfiguration } from '../../local/session.ts';
 import { tempDir } from '../support/project.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
-const crm = { url: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };
-const OTHER_CRM = ['--crm-url', crm.url, '--auth-url', crm.authUrl, '--client-id', 'me'];
+const crm = { baseUrl: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };
+const OTHER_CRM = ['--crm-url', crm.baseUrl, '--auth-url', crm.authUrl, '--client-id', 'me'];
 
 type Settings = Record<string, unknown> & { fileHosts?: string[] };
 
@@ -24,8 +24,7 @@ async function started(args: string[] = [], { fileHosts, ...settings }: Settings
 
 test('the deployed configuration is config/local.json with the addresses of the CRM', async () => {
   const base = readConfiguration('local', undefined, endpoint).deployment;
-  const addresses = { baseUrl: crm.url, authUrl: crm.authUrl };
-  expect(await started(OTHER_CRM)).toEqual({ ...base, $schema: undefined, crm: { ...base.crm, ...addresses } });
+  expect(await started(OTHER_CRM)).toEqual({ ...base, $schema: undefined, crm: { ...base.crm, ...crm } });
   await expect(started([], {}, 'https://aws.example')).rejects.toThrow(/must name a loopback address/);
 });
 

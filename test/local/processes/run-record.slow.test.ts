@@ -52,9 +52,9 @@ test('a start that cannot make its folders leaves nothing', async () => {
 test('a process that has ended is forgotten: its number may be given to another group', async () => {
   const record = await tempRecord();
   const pid = ownChild('sleep', ['1000']).pid ?? 0;
-  const ended = { pid, stop: async () => undefined };
-  record.add(ended);
-  record.remove(ended);
+  const exited = Promise.resolve();
+  record.add({ pid, exited, stop: async () => undefined });
+  await exited;
   await record.close();
   expect(isAlive(pid)).toBe(true);
 });
