@@ -47,7 +47,12 @@ export function configured(options: ConfigurationOptions, deployed: Deployed | u
   return { deployment: deployed, finding: warning(text, advice) };
 }
 
-function fileOrError({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: ConfigurationOptions) {
+/** The configuration file, or why it cannot be used. */
+export function fileOrError({
+  deployment,
+  configuration,
+  endpointUrl = process.env.AWS_ENDPOINT_URL,
+}: ConfigurationOptions) {
   try {
     return readConfiguration(deployment, configuration, endpointUrl);
   } catch (error) {

@@ -1,13 +1,14 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
-import type { Deployed } from '../../core/config/deployed.ts';
+import { deployedOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { BEFORE_THE_FIRST, isUntried, newestOf, type TokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
+import { BEFORE_THE_FIRST, isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { grantPlaces } from '../deployment-state.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { commandFor } from '../support/command-options.ts';
+import { quoted } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
@@ -27,13 +28,14 @@ import {
   type Verdict,
   warning,
 } from './check.ts';
-import { type ConfigurationOptions, type Configured, configured } from './doctor-configuration.ts';
+import { type ConfigurationOptions, type Configured, configured, fileOrError } from './doctor-configuration.ts';
 import {
   accessTokenFinding,
   clientFinding,
   FIRST_RUN,
   GRANT_RIGHTS,
   GRANT_STORED,
+  grantDeps,
   grantFinding,
   ledgerFinding,
   refreshFinding,
@@ -42,7 +44,6 @@ import {
 } from './grant-checks.ts';
 import { alarmAddresses, RULES, rulesFinding, settingsFindings } from './night-checks.ts';
 import { askCrm } from './service-checks.ts';
-import { grantDeps } from './spend-grant.ts';
 
 /** `doctor`: answers questions in four steps: what is deployed, the night, the grant, the CRM. */
 
@@ -135,30 +136,21 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   ];
   // Before the first deployment, it shows whether the configured network has a way out.
   if (!target) return [...deployed, ...(await askNetwork(ask, lazyClients(clientSettings(options)), deployment))];
-  const night = await askNight(ask, target, deployment, options);
+  const night = await askNight(ask, target, deployment);
   const { checks: grant, ...spendable } = await askGrant(ask, target, deployment, options);
   return [...deployed, ...night, ...grant, ...(await askService(ask, target, deployment, spendable))];
 }
 
 /** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
 async function configuredBy(options: DoctorOptions, target: Target | undefined): Promise<Configured> {
-  let deployed: Deployed | undefined;
   try {
-    deployed = target && (await deployedConfiguration(target, () => undefined));
+    return configured(options, target && (await deployedConfiguration(target, () => undefined)));
   } catch (error) {
     if (!(error instanceof OtherRelease)) throw error;
-    return byFile(options, error);
-  }
-  return configured(options, deployed);
-}
-
-/** @throws OtherRelease if there is no valid file either */
-function byFile(options: DoctorOptions, other: OtherRelease): Configured {
-  try {
-    const found = `${other.message} Until then, the configuration file is checked here.`;
-    return { ...configured(options, undefined), finding: broken(found, 'npx cdk deploy', other.exitCode) };
-  } catch (error) {
-    throw error instanceof ConfigurationError ? other : error;
+    const file = fileOrError(options);
+    if (file instanceof ConfigurationError) throw error;
+    const found = `${error.message} Until then, the configuration file is checked here.`;
+    return { deployment: deployedOf(file.deployment), finding: broken(found, 'npx cdk deploy', error.exitCode) };
   }
 }
 
@@ -168,15 +160,15 @@ function stackFinding(target: Target): Finding {
   return warning(between, 'Wait until the deployment has ended; if it has failed, deploy again.');
 }
 
-async function askNight(ask: Ask, target: Target, deployment: Deployment | undefined, options: DoctorOptions) {
+async function askNight(ask: Ask, target: Target, deployment: Deployment | undefined) {
   if (!deployment) return ask('rules', () => notChecked('a valid configuration'));
   const { local, alarms } = deployment;
   const checks = await Promise.all([
-    ask('rules', () => rulesFinding(target, deployment, options)),
+    ask('rules', () => rulesFinding(target, deployment)),
     askNetwork(ask, target, deployment),
     // A local cloud sends no mail, so its configuration needs no address.
     local && alarms.email.length === 0 ? [] : ask('alarm-addresses', () => alarmAddresses(target, alarms.email)),
-    ask('column-settings', () => settingsFindings(target, deployment, options)),
+    ask('column-settings', () => settingsFindings(target, deployment)),
   ]);
   return checks.flat();
 }
@@ -189,33 +181,25 @@ async function askNetwork(ask: Ask, target: Pick<Target, 'ec2'>, deployment: Dep
   return ask('network', () => networkFindings(target, network, crm));
 }
 
-/** The token set for calls to the CRM. */
-interface Spendable {
-  /** The newest token set; `undefined` if it could not be read. */
-  newest: TokenSet | undefined;
-  refreshed: boolean;
-  now: () => Date;
-  refreshCommand: string;
-}
-
+/** @returns `newest` is the token set for calls to the CRM, or `undefined` if it could not be read */
 async function askGrant(ask: Ask, target: Target, deployment: Deployment | undefined, options: DoctorOptions) {
   const { store, ledger } = grantPlaces(target);
   const { now } = watchClock(target.secrets);
   const grant = fact(newestOf(store));
   const before = await ifRead(grant);
-  const { configuration, ...place } = options;
   const isNew = before !== undefined && isUntried(before.tokens);
-  const refreshCommand = isNew ? FIRST_RUN : `${commandFor('doctor', place, { configuration })} --refresh`;
-  const advising = { now: now(), authorizeCommand: commandFor('authorize', place), refreshCommand };
+  const file = options.configuration ? ` --configuration ${quoted(options.configuration)}` : '';
+  const refreshCommand = isNew ? FIRST_RUN : `${CRM_EXPORT} doctor${file} --refresh`;
+  const advising = { now: now(), refreshCommand };
   const client = await ask('client-secret', async () => {
     const stored = await readOAuthClient(target.secrets, target.ClientSecretId);
-    return clientFinding(stored, before?.tokens ?? {}, deployment?.crm, advising);
+    return clientFinding(stored, before?.tokens ?? {}, deployment?.crm);
   });
   const claim = await ask('ledger', async () => {
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
     return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
   });
-  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, advising))), ...claim];
+  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, now()))), ...claim];
   if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
   let newest = before;
   const refresh = async () => {
@@ -226,23 +210,26 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     if ([...client, ...claim].some(({ verdict }) => verdict === 'broken' || verdict === 'unknown')) {
       return notChecked('a grant that can be spent');
     }
-    const deps = grantDeps(target, { ...advising, crm: deployment.crm, now });
-    await createGetAccessToken(deps)({ rejected: before.tokens.accessToken });
+    await createGetAccessToken(grantDeps(target, deployment.crm, now))({ rejected: before.tokens.accessToken });
     newest = await newestOf(store);
-    return refreshFinding(before, newest, advising);
+    return refreshFinding(before, newest);
   };
   if (options.refresh) checks.push(...(await ask('refresh', refresh)));
   const after = newest;
   if (after && deployment) {
-    checks.push(...(await ask('scopes', () => scopesFinding(after.tokens, deployment.crm.scopes, advising))));
+    checks.push(...(await ask('scopes', () => scopesFinding(after.tokens, deployment.crm.scopes))));
     checks.push(...(await ask('access-token', () => accessTokenFinding(after.tokens, advising))));
   }
   return { checks, newest: after, refreshed: after !== before, now, refreshCommand };
 }
 
 /** Asks the CRM, if there is an access token that lives. */
-async function askService(ask: Ask, target: Target, deployment: Deployment | undefined, spendable: Spendable) {
-  const { newest, refreshed, now, refreshCommand } = spendable;
+async function askService(
+  ask: Ask,
+  target: Target,
+  deployment: Deployment | undefined,
+  { newest, refreshed, now, refreshCommand }: Omit<Awaited<ReturnType<typeof askGrant>>, 'checks'>,
+) {
   const lacking = deployment ? 'a grant' : 'a valid configuration';
   if (!deployment || !newest) return ask('service', () => notChecked(lacking));
   if (tokenFreshness(newest.tokens, undefined, now()) === 'stale') {

@@ -1,20 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
+import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/access-token.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type OAuthClient, type Tokens } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
 import { asciiText, durationText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
 
-/** Findings about the stored client and grant, and about their use. */
+/** Findings about the stored client and grant, and what a command needs to use them. */
 
-/** The time and the commands that the findings need besides the grant. */
-export interface Advising {
+/** Commands in advice; `checked` adds the options of the deployment. */
+const AUTHORIZE = `${CRM_EXPORT} authorize`;
+/** Starts the run that refreshes an untried grant. */
+export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
+
+/** What a command needs to refresh the stored grant as a run does. */
+export function grantDeps(target: Target, crm: OAuthSettings, now: () => Date): AccessTokenDeps {
+  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
+  return accessTokenDeps(
+    { clientSecretId: ClientSecretId, tokensSecretId: TokensSecretId, ledgerTable: LedgerTableName },
+    {
+      ...{ crm, now, secrets, dynamo, sleep, random: Math.random, authorizeCommand: AUTHORIZE },
+      count: () => undefined,
+      secondsLeft: () => Number.POSITIVE_INFINITY,
+    },
+  );
+}
+
+interface Advising {
   now: Date;
-  authorizeCommand: string;
   /** The command that refreshes the grant. */
   refreshCommand: string;
 }
@@ -24,22 +43,21 @@ export function clientFinding(
   stored: OAuthClient,
   tokens: Pick<Tokens, keyof OAuthClient>,
   crm: OAuthSettings | undefined,
-  { authorizeCommand }: Advising,
 ): Finding {
   const client = clientOf(tokens, stored);
   if (!client) {
     const text = 'The stored OAuth client is not the one that the grant was given to.';
-    return broken(text, `Authorize again: ${authorizeCommand}.`, USAGE);
+    return broken(text, `Authorize again: ${AUTHORIZE}.`, USAGE);
   }
   const { clientId, clientSecret } = client;
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
     return holds(`The OAuth client is stored (id of ${clientId.length} characters).`);
   }
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
-  return broken(text, `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --new-secret.`, USAGE);
+  return broken(text, `Set CRM_CLIENT_SECRET, then: ${AUTHORIZE} --new-secret.`, USAGE);
 }
 
-export function grantFinding({ versionId, tokens }: TokenSet, { now }: Advising): Finding {
+export function grantFinding({ versionId, tokens }: TokenSet, now: Date): Finding {
   const { obtainedAt, expiresAt } = tokens;
   const end = expiresAt === null ? 'its expiry is unknown' : `its access token ends at ${expiresAt}`;
   const exhausted = versionsExhausted(tokens, now);
@@ -51,9 +69,8 @@ export function grantFinding({ versionId, tokens }: TokenSet, { now }: Advising)
 const CLOCKS_MS = 15_000;
 
 /** Whether a run can spend the newest token set. */
-export function ledgerFinding(item: LedgerItem | undefined, advising: Advising): Finding {
-  const { now, authorizeCommand, refreshCommand } = advising;
-  const authorize = `Authorize again: ${authorizeCommand}.`;
+export function ledgerFinding(item: LedgerItem | undefined, { now, refreshCommand }: Advising): Finding {
+  const authorize = `Authorize again: ${AUTHORIZE}.`;
   if (!item) return holds('Reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
@@ -63,7 +80,7 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
   }
   if (state === 'STORED') {
     const text = 'According to the ledger, the current token set has a successor, but the secret does not have it.';
-    const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${authorizeCommand}.`;
+    const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${AUTHORIZE}.`;
     return broken(text, advice, ENVIRONMENT);
   }
   if (deadline === 0) return holds('Reachable; the current token set was claimed and given back unspent.');
@@ -83,7 +100,7 @@ export function ledgerFinding(item: LedgerItem | undefined, advising: Advising):
     const times = `${refusals} refreshes of the current token set were refused with an unrecognised error code`;
     return broken(`${times}; ${next} ${reason}.`, authorize);
   }
-  const advice = `Check whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
+  const advice = `Check whether the token endpoint answers. To wait no longer: ${AUTHORIZE}.`;
   return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
 }
 
@@ -106,9 +123,6 @@ export const GRANT_STORED = {
   mayBeUnknown: true,
 };
 
-/** The command of the run that refreshes an untried grant; `checked` adds the options of the deployment. */
-export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
-
 export function storedFinding(tokens: Tokens): Finding {
   const { functionStoredAt, obtainedAt } = tokens;
   if (isUntried(tokens)) {
@@ -121,16 +135,16 @@ export function storedFinding(tokens: Tokens): Finding {
   return holds(`At ${functionStoredAt}.`);
 }
 
-export function scopesFinding({ scope }: Tokens, needed: string[], { authorizeCommand }: Advising): Finding {
+export function scopesFinding({ scope }: Tokens, needed: string[]): Finding {
   const held = scope.split(' ');
   const missing = needed.filter((name) => !held.includes(name));
   if (missing.length === 0) return holds(`The grant has all of them: ${needed.join(' ')}.`);
   const text = `Lacking: ${missing.join(' ')}.`;
   if (missing.every((name) => [...PERSONAL_SCOPES, UPDATE_SCOPE].includes(name))) {
-    const advice = `No export needs these. To get them: ${authorizeCommand}; else take them out of the configuration.`;
+    const advice = `No export needs these. To get them: ${AUTHORIZE}; else take them out of the configuration.`;
     return warning(text, advice);
   }
-  const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
+  const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${AUTHORIZE}.`;
   return broken(text, advice);
 }
 
@@ -153,11 +167,11 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
 }
 
 /** What one refresh did, by the token set before and the newest one after it. */
-export function refreshFinding(before: TokenSet, after: TokenSet, { authorizeCommand }: Advising): Finding {
+export function refreshFinding(before: TokenSet, after: TokenSet): Finding {
   if (after.versionId === before.versionId) {
     const text =
       'The CRM refreshed the grant, but its answer could not be stored. The old refresh token may be used up.';
-    return broken(text, `Make sure that the secret can be written, then authorize again: ${authorizeCommand}.`);
+    return broken(text, `Make sure that the secret can be written, then authorize again: ${AUTHORIZE}.`);
   }
   const { refreshToken, expiresAt, obtainedAt } = after.tokens;
   const rotation =

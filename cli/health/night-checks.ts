@@ -1,5 +1,6 @@
 import { ListTargetsByRuleCommand } from '@aws-sdk/client-eventbridge';
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -9,8 +10,7 @@ import { whyWithheld } from '../../core/readers/withheld.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { rulesNotes, rulesOf } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
-import { commandFor } from '../support/command-options.ts';
-import type { Target, TargetOptions } from '../support/target.ts';
+import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { countsText, derivedObjects } from '../tables/derived-objects.ts';
 import { about, broken, type Finding, holds, warning } from './check.ts';
@@ -28,7 +28,6 @@ export const RULES = {
 export async function rulesFinding(
   target: Pick<Target, 'events' | 'stack' | 'StateMachineArn' | 'UndeliveredStartsUrl'>,
   deployment: Deployment,
-  place: TargetOptions,
 ): Promise<Finding> {
   const rules = await rulesOf(target, deployment);
   const having = (...states: string[]) => ENTITIES.filter((entity) => states.includes(rules[entity]));
@@ -50,7 +49,7 @@ export async function rulesFinding(
   const paused = having('paused');
   const isChanged = wrong.length > 0 || having('withoutRule', 'changed').length > 0;
   if (isChanged || paused.length > 0) {
-    const resume = `To switch these rules on: ${commandFor(`resume ${paused.join(' ')}`, place)}`;
+    const resume = `To switch these rules on: ${CRM_EXPORT} resume ${paused.join(' ')}`;
     const advice = [...(isChanged ? [`${RESTORE}.`] : []), ...(paused.length > 0 ? [resume] : [])];
     return broken(found, advice.join(' '));
   }
@@ -101,7 +100,6 @@ const DAY_MS = 24 * 3_600_000;
 export async function settingsFindings(
   target: Pick<Target, 's3' | 'BucketName'>,
   deployment: Deployment,
-  place: TargetOptions,
 ): Promise<Finding[]> {
   const all = await derivedObjects(target, deployment);
   const findings = await eachOf(ENTITIES, async (entity) => {
@@ -115,7 +113,7 @@ export async function settingsFindings(
     const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
     const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
     const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings, and the last of them expires on ${until}.`;
-    const outdated = `Write tables again, and remove feeds and copied tables: ${commandFor(`table ${entity} --outdated`, place)}.`;
+    const outdated = `Write tables again, and remove feeds and copied tables: ${CRM_EXPORT} table ${entity} --outdated.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';
     const advice = [...(objects.length > 0 ? [outdated] : []), ...(files.length > 0 ? [stored] : [])];

@@ -9,7 +9,6 @@ import { RetryableError, TransferError } from '../../transfer/base/transfer-erro
 import { watchClock } from '../access/aws-clock.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { ended as endOf } from '../support/aws-error.ts';
-import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -17,9 +16,9 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
+import { FIRST_RUN, grantDeps } from './grant-checks.ts';
 import { type Call, callSchema, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
-import { grantDeps } from './spend-grant.ts';
 
 interface ProbeOptions extends TargetOptions {
   configuration?: string;
@@ -48,7 +47,7 @@ export async function probe(options: ProbeOptions): Promise<void> {
   const tell = options.json ? printErr : printOut;
   const ended = await untilInterrupted('Interrupted before the first call of the probe.', async (signal) => {
     // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
-    const token = await storedToken(target, deployment.crm, options);
+    const token = await storedToken(target, deployment.crm);
     signal.throwIfAborted();
     tell(`The CRM at ${host}: each call once, one export of one column.`);
     if (unknown.length > 0) {
@@ -84,15 +83,14 @@ async function endOfProbe(context: ProbeContext, observed: Observations) {
  * The stored access token. Refreshes and stores a due token as a run does; throws if a function must refresh it first.
  * @throws RunError of the grant, such as `ReauthorizationRequired`; CommandError
  */
-async function storedToken(target: Target, crm: Deployment['crm'], place: TargetOptions): Promise<AccessToken> {
+async function storedToken(target: Target, crm: Deployment['crm']): Promise<AccessToken> {
   const { now } = watchClock(target.secrets);
-  const deps = grantDeps(target, { crm, now, authorizeCommand: commandFor('authorize', place) });
+  const deps = grantDeps(target, crm, now);
   const { tokens } = await newestOf(deps.store);
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
   if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
   const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;
-  const advice = `Start a run, which refreshes it: ${commandFor('start leads --wait', place)}`;
-  throw new CommandError(`${what}. The CRM was not called. ${advice}`, RUN_FAILED);
+  throw new CommandError(`${what}. The CRM was not called. Start a run, which refreshes it: ${FIRST_RUN}`, RUN_FAILED);
 }
 
 type Points = ReturnType<typeof pointsOf>;

@@ -14,7 +14,7 @@ import { grantPlaces } from '../deployment-state.ts';
 import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
 import type { Run } from '../runs/run.ts';
-import type { Target, TargetOptions } from '../support/target.ts';
+import type { Target } from '../support/target.ts';
 import { asciiText, bytesText, manyText } from '../support/text.ts';
 import { broken, CannotTell, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
@@ -27,8 +27,6 @@ export interface Check extends Question {
 /** One verify run: the deployment, and what its checks share. */
 export interface Verifying {
   target: Target;
-  /** Deployment options for the commands in the advice. */
-  place: TargetOptions;
   configuration: Promise<Deployed>;
   entity: Entity;
   /** Distinguishes objects of this verify from those of others. */

@@ -69,7 +69,7 @@ export const ALL_CHECKS: Check[] = [
   {
     ...RULES,
     rights: ['cloudformation:GetTemplate on the stack', ...RULES.rights],
-    answer: async ({ target, configuration, place }) => rulesFinding(target, await configuration, place),
+    answer: async ({ target, configuration }) => rulesFinding(target, await configuration),
   },
   RULE_START,
   GRANT_CHECK,
@@ -79,8 +79,8 @@ export interface VerifyOptions {
   entity: Entity;
   alarm?: boolean;
   signal: AbortSignal;
-  /** Options for the commands in the advice; by default only the name of the deployment. */
-  place?: TargetOptions;
+  /** Options for the commands in the advice. */
+  place: TargetOptions;
   /** Called with each result, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
@@ -100,13 +100,12 @@ const PACE: Pace = { everyMs: 5000, patienceMs: 300_000, runMs: 900_000 };
 export async function verify(target: Target, options: VerifyOptions): Promise<{ checks: Checked[]; runs: string[] }> {
   const between = unsettledText(target);
   if (between !== undefined) throw new CommandError(`${between} verify made no changes.`, ENVIRONMENT);
-  const { entity, alarm = false, pace = PACE, signal, checks = ALL_CHECKS, onChecked } = options;
-  const place = options.place ?? { deployment: target.stack.replace(/^crm-export-/, '') };
+  const { place, entity, alarm = false, pace = PACE, signal, checks = ALL_CHECKS, onChecked } = options;
   const id = `${stampOf(Date.now())}-${randomBytes(3).toString('hex')}`;
   const runs: string[] = [];
   let exported: Promise<Made> | undefined;
   const verifying: Verifying = {
-    ...{ target, place, entity, id, alarm, pace, signal, runs },
+    ...{ target, entity, id, alarm, pace, signal, runs },
     configuration: fact(deployedConfiguration(target, () => undefined)),
     exported: () => {
       exported ??= makeExport(verifying);

@@ -64,7 +64,14 @@ const IMPATIENT = { everyMs: 20, patienceMs: 300, runMs: 60_000 };
 function verified(ids: string[], options: Partial<VerifyOptions> = {}) {
   const checks = ALL_CHECKS.filter(({ id }) => ids.includes(id));
   const { signal } = new AbortController();
-  return verify(system.target, { entity: 'leads', signal, checks, pace: IMPATIENT, ...options });
+  return verify(system.target, {
+    place: { deployment: 'verify' },
+    entity: 'leads',
+    signal,
+    checks,
+    pace: IMPATIENT,
+    ...options,
+  });
 }
 
 /** The finding of one check. */
@@ -140,10 +147,9 @@ async function findingAbout(id: string, run: Partial<Made>) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
   const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as Made;
   const { signal } = new AbortController();
-  const place = { deployment: 'verify' };
   const configuration = deployedConfiguration(system.target);
   const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
-  const verifying: Verifying = { ...rest, runs: [], target: system.target, place, exported: async () => made };
+  const verifying: Verifying = { ...rest, runs: [], target: system.target, exported: async () => made };
   return ALL_CHECKS.find((check) => check.id === id)?.answer(verifying);
 }
 

@@ -21,7 +21,13 @@ test('a temporary rule with the role of the nightly rules starts a run, and is r
   const checks = ALL_CHECKS.filter(({ id }) => id === 'rule-start');
   const pace = { everyMs: 1000, patienceMs: 150_000, runMs: 60_000 };
 
-  const verified = await verify(system.target, { entity: 'leads', signal, checks, pace });
+  const verified = await verify(system.target, {
+    place: { deployment: 'verify-rule' },
+    entity: 'leads',
+    signal,
+    checks,
+    pace,
+  });
 
   expect(verified.runs).toHaveLength(1);
   expect(verified.checks).toMatchObject([

@@ -8,7 +8,6 @@ import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
 
 const OTHER = 'bbbbbbbbbbbbbbbb';
-const PLACE = { deployment: 'prod' };
 const LEADS = { columns: { except: ['id_number'] }, tables: { hash: ['id'] } };
 const TODAY = settingsDigest(deployment({ entities: { leads: LEADS } }).entities.leads);
 
@@ -32,7 +31,7 @@ async function said({ objects = {}, files = {} }: Bucket, leads: object = LEADS,
   }
   for (const [date, manifest] of Object.entries(files))
     cloud.publish({ date, execution: `leads-${date}`, manifest: { keptUntil: `2027-${date.slice(5)}`, ...manifest } });
-  return settingsFindings(cloud.target, deployment({ retentionDays: 90, entities: { leads } }), PLACE);
+  return settingsFindings(cloud.target, deployment({ retentionDays: 90, entities: { leads } }));
 }
 
 const fields = ['id', 'idNumber'].map((name) => ({ name, type: null, label: `the ${name}` }));
@@ -78,7 +77,7 @@ test('counts files, tables and feeds of earlier settings, and says when the last
     'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings, and the last of them expires on 2027-11-17.',
   );
   expect(checks[0]?.advice).toMatch(
-    /^Write tables again.*: npx --no -- crm-export table leads --outdated --deployment prod\. Files stay as they were published\./,
+    /^Write tables again.*: npx --no -- crm-export table leads --outdated\. Files stay as they were published\./,
   );
 });
 

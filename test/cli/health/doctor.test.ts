@@ -24,7 +24,7 @@ import { configured, halfStack } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
-const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
+const around = { now: NOW, refreshCommand: 'REFRESH' };
 const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000).toISOString();
 const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
   refreshToken: 'rt-canary',
@@ -50,7 +50,7 @@ describe('the stored OAuth client', () => {
   ])('gets the right verdict: %s', (_, stored, clientId, verdict) => {
     const of = tokens(clientId === undefined ? {} : { clientId });
 
-    expect(clientFinding(stored, of, deployment().crm, around)).toMatchObject({
+    expect(clientFinding(stored, of, deployment().crm)).toMatchObject({
       verdict,
       exitCode: verdict === 'broken' ? 2 : 0,
     });
@@ -182,7 +182,7 @@ describe('checks', () => {
 
 describe('the grant', () => {
   it('is reported with its token set and expiry', () => {
-    const finding = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), around);
+    const finding = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), NOW);
 
     expect(finding()).toMatchObject({
       verdict: 'holds',
@@ -256,7 +256,7 @@ describe('the grant', () => {
     const check = ledgerFinding(seen, around);
 
     expect(check).toMatchObject({ verdict, found: expect.stringMatching(text) });
-    if (verdict === 'broken') expect(check.advice).toContain('AUTHORIZE');
+    if (verdict === 'broken') expect(check.advice).toContain('crm-export authorize');
   });
 
   it.each<[string, string[], object]>([
@@ -270,10 +270,10 @@ describe('the grant', () => {
     [
       '',
       ['openid', 'global:export'],
-      { verdict: 'broken', found: 'Lacking: openid global:export.', advice: expect.stringContaining('AUTHORIZE') },
+      { verdict: 'broken', found: 'Lacking: openid global:export.', advice: expect.stringContaining('crm-export authorize') },
     ],
   ])('with the scopes "%s", of which %j are needed, gets the right verdict', (scope, needed, finding) => {
-    expect(scopesFinding(tokens({ scope }), needed, around)).toMatchObject(finding);
+    expect(scopesFinding(tokens({ scope }), needed)).toMatchObject(finding);
   });
 
   it.each<[string, Partial<Tokens>, string, RegExp]>([
@@ -295,7 +295,7 @@ test.each<[string, ReturnType<typeof tokenSet>, string, RegExp]>([
   ['reports that the refresh token stays the same', tokenSet('v2'), 'holds', /^No rotation/],
   ['fails if the new grant could not be stored', tokenSet('v1'), 'broken', /could not be stored/],
 ])('a refresh %s', (_, after, verdict, found) => {
-  expect(refreshFinding(tokenSet('v1'), after, around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
+  expect(refreshFinding(tokenSet('v1'), after)).toMatchObject({ verdict, found: expect.stringMatching(found) });
 });
 
 describe('the column settings', () => {

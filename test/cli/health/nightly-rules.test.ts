@@ -9,11 +9,11 @@ import type { Part } from '../support/cloud/world.ts';
 /** The finding about the rules of a deployment, whose other settings have their defaults. */
 async function found(entities: object, ...parts: Part[]) {
   const { target } = await aws(...parts);
-  return rulesFinding(target, deployment({ entities }), { deployment: 'test' });
+  return rulesFinding(target, deployment({ entities }));
 }
 
 const OFF = { enabled: false };
-const RESUME = 'To switch these rules on: npx --no -- crm-export resume leads meetings --deployment test';
+const RESUME = 'To switch these rules on: npx --no -- crm-export resume leads meetings';
 const RESTORE = expect.stringContaining('npx cdk deploy --revert-drift');
 const ALL_OFF = Object.fromEntries(ENTITIES.map((entity) => [entity, OFF]));
 

@@ -23,17 +23,16 @@ async function checkedWhere(id: string, answers: Answers, changes: Partial<Verif
   const { client, calls, asked, target: whole } = await aws(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
   const run = { ...aRun(), askedAt: new Date(), steps: ['CreateExport'], key: 'k', manifestKey: 'm' };
-  const place = { deployment: 'test' };
   const { signal } = new AbortController();
   const verifying: Verifying = {
-    ...{ target, place, entity: 'leads', id: 'test', alarm: true, runs: [], signal },
+    ...{ target, entity: 'leads', id: 'test', alarm: true, runs: [], signal },
     exported: async () => run,
     configuration: ofLocal(false),
     pace: { everyMs: 5, patienceMs: 5000, runMs: 0 },
     ...changes,
   };
   const check = ALL_CHECKS.find((one) => one.id === id) ?? expect.unreachable();
-  const [result] = await checked(check, () => check.answer(verifying), place);
+  const [result] = await checked(check, () => check.answer(verifying), { deployment: 'test' });
   return { result, calls, asked };
 }
 

@@ -81,6 +81,8 @@ test('without the right to read the template, resume and doctor say so, and list
   const doctor = await cli('doctor');
 
   expect(resumed).toMatchObject({ code: 3, stderr: expect.stringMatching(/^AWS denies access .*GetTemplate/) });
-  expect(doctor.stdout).toMatch(/^\? configuration: .*\? AWS denies access .*GetTemplate/m);
+  expect(doctor.stdout).toMatch(
+    /^\? configuration: .*\? These credentials lack the right cloudformation:GetTemplate\./m,
+  );
   expect(listed).toMatchObject({ code: 0, stderr: '' });
 });
