@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { chooseColumns } from '../../core/columns/columns.ts';
+import { isHeaderless, labelsOf, sheetsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { EXPORT_SCOPE } from '../../core/config/scopes.ts';
@@ -12,9 +13,12 @@ import { shapeOf } from '../../core/crm/read-body.ts';
 import { RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';
 import { buildRequest } from '../../core/export/request.ts';
+import { readContent } from '../../core/file/read-content.ts';
+import { type Facts, isEmptyFile } from '../../core/gate/facts.ts';
 import type { AccessToken } from '../../core/oauth/access-token.ts';
+import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import { isAllowedHost, printableHost } from '../../transfer/source/guard.ts';
-import { noteFile, policyOf } from './probe-file.ts';
+import { type FileSample, sampleFile } from '../../transfer/source/sample-file.ts';
 import { assumed, failing, type Notes, notSeen } from './probe-points.ts';
 
 /**
@@ -33,54 +37,50 @@ export const callSchema = z.strictObject({
 });
 export type Call = z.infer<typeof callSchema>;
 
-/** What the probe has observed so far. */
-export interface Observations {
+/** One probe: how it calls the CRM, and what it has observed so far. */
+export interface Probe {
+  deployment: Deployment;
+  token: AccessToken;
+  /** The entity to export; default: the first whose fields a run can read. */
+  wanted?: Entity | undefined;
+  sleep: (ms: number) => Promise<void>;
+  signal: AbortSignal;
+  onCall: (call: Call) => void;
   calls: Call[];
-  /** The one that is exported. */
+  /** The exported entity. */
   entity?: Entity;
   notes: Notes;
 }
 
-export interface ProbeContext {
-  deployment: Deployment;
-  token: AccessToken;
-  /** Default: the first entity whose fields a run can read. */
-  entity?: Entity | undefined;
-  sleep: (ms: number) => Promise<void>;
-  signal: AbortSignal;
-  onCall: (call: Call) => void;
-}
-
 /**
  * Reads the fields of all entities, makes one export of one column, and fetches its file.
- * @param observed collects the observations, also if this function throws
+ * @param probe collects the observations, also if this function throws
  * @throws RunError as a run would, TransferError, RetryableError, the reason of the signal
  */
-export async function makeCalls(context: ProbeContext, observed: Observations): Promise<void> {
-  const { deployment, token } = context;
-  const { notes } = observed;
-  const crm = recordingClient(context, observed);
+export async function makeCalls(probe: Probe): Promise<void> {
+  const { deployment, token, notes } = probe;
+  const crm = recordingClient(probe);
   const scopes = token.scope.split(/\s+/).filter(Boolean);
   try {
-    const { entity, fields } = await readLists(crm, context, observed);
-    observed.entity = entity;
+    const { entity, fields } = await readLists(crm, probe);
+    probe.entity = entity;
     const column = columnOf(deployment, entity, fields);
     const time = { timeoutMs: deployment.crm.createTimeoutSeconds * 1000 };
     const request = requestOf(deployment, entity, column);
-    const id = await noting('export-id-field', notes, () => createExport(crm, entity, request, time));
+    const id = await noting(notes, createExport(crm, entity, request, time), () => 'export-id-field');
     notes['export-id-field'] = assumed('The answer has a UUID.');
     const how = scopes.includes(EXPORT_SCOPE) ? 'with' : 'without';
     notes['export-scope'] =
       scopes.length > 0
         ? assumed(`An export is accepted ${how} ${EXPORT_SCOPE}.`)
         : notSeen('The CRM did not say which scopes the grant has.');
-    await waitFor(crm, context, observed, { entity, id });
-    const address = await noting('file-host', notes, () => requestDownload(crm, entity, id));
+    await waitFor(crm, probe, entity, id);
+    const address = await noting(notes, requestDownload(crm, entity, id), () => 'file-host');
     const { hostname } = new URL(address);
     const text = `Files come from ${printableHost(hostname)}`;
     const isListed = isAllowedHost(hostname, policyOf(deployment));
     notes['file-host'] = isListed ? assumed(`${text}.`) : failing(`${text}, which is not listed.`);
-    if (isListed) await noteFile(address, context, { entity, fields, column, notes });
+    if (isListed) await noteFile(address, probe, { entity, fields, column });
   } catch (error) {
     if (error instanceof RunError && error.status === 403 && scopes.includes(EXPORT_SCOPE)) {
       notes['export-scope'] = failing(error.message);
@@ -89,23 +89,18 @@ export async function makeCalls(context: ProbeContext, observed: Observations): 
   }
 }
 
-/** Notes an answer that a run cannot read. No setting helps then. */
-async function noting<T>(id: keyof Notes, notes: Notes, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
+/** Notes an answer that a run cannot read. No setting helps then. @param point the one that its error is about */
+function noting<T>(notes: Notes, reading: Promise<T>, point: (message: string) => keyof Notes): Promise<T> {
+  return reading.catch((error: unknown) => {
     if (error instanceof RunError && error.name === 'CrmContractError') {
-      notes[id] = { ...failing(error.message), setting: null };
+      notes[point(error.message)] = { ...failing(error.message), setting: null };
     }
     throw error;
-  }
+  });
 }
 
 /** The client of a run, which also records shapes. It has one token, so it repeats no call after a 401 or 403. */
-function recordingClient(
-  { deployment, token, signal, onCall }: ProbeContext,
-  { calls, notes }: Observations,
-): CrmClient {
+function recordingClient({ deployment, token, signal, onCall, calls, notes }: Probe): CrmClient {
   const log = { info: () => undefined, error: () => undefined };
   const now = () => new Date();
   const crm = createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken: async () => token, log, now, signal });
@@ -143,23 +138,24 @@ function noteScheme({ headers }: CrmAnswer, notes: Notes): void {
 }
 
 /** The fields of an entity, or why a run could not read them. */
-type List = { entity: Entity } & ({ fields: Field[]; error?: undefined } | { fields?: undefined; error: RunError });
-
-async function listOf(crm: CrmClient, entity: Entity): Promise<List> {
-  try {
-    return { entity, fields: await readFields(crm, entity) };
-  } catch (error) {
-    if (error instanceof RunError) return { entity, error };
-    throw error;
-  }
+interface List {
+  entity: Entity;
+  fields?: Field[];
+  error?: RunError;
 }
 
 /** The fields of the wanted entity, or of the first entity whose fields a run can read. @throws RunError */
-async function readLists(crm: CrmClient, { entity: wanted }: ProbeContext, { calls, notes }: Observations) {
+async function readLists(crm: CrmClient, { wanted, calls, notes }: Probe) {
   const lists: List[] = [];
   for (const entity of new Set([wanted ?? 'leads', ...ENTITIES])) {
-    const list = await listOf(crm, entity);
+    const list: List = { entity };
     lists.push(list);
+    try {
+      list.fields = await readFields(crm, entity);
+    } catch (error) {
+      if (!(error instanceof RunError)) throw error;
+      list.error = error;
+    }
     noteLists(lists, notes);
     // The other calls would end with the same error.
     const isForAll = list.error?.transient || (calls.length === 1 && calls[0]?.status === 401);
@@ -199,22 +195,15 @@ const FIRST_WAIT_MS = 2000;
 const LONGEST_WAIT_MS = 15_000;
 
 /** Reads the status until the export is PROCESSED. @throws RunError */
-async function waitFor(
-  crm: CrmClient,
-  { deployment, sleep }: ProbeContext,
-  { notes }: Observations,
-  { entity, id }: { entity: Entity; id: string },
-): Promise<void> {
+async function waitFor(crm: CrmClient, { deployment, sleep, notes }: Probe, entity: Entity, id: string): Promise<void> {
   const { deadlineSeconds } = deployment.entities[entity].polling;
   const words = new Set<string>();
   let seconds = 0;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
-    const { status } = await readStatus(crm, entity, id).catch((error: unknown) => {
-      if (!(error instanceof RunError && error.name === 'CrmContractError')) throw error;
-      // Either the status is none of the known words, or the record cannot be read.
-      const point = error.message.startsWith('The status of export') ? 'status-words' : 'status-record';
-      return noting(point, notes, () => Promise.reject(error));
-    });
+    // Either the status is none of the known words, or the record cannot be read.
+    const { status } = await noting(notes, readStatus(crm, entity, id), (message) =>
+      message.startsWith('The status of export') ? 'status-words' : 'status-record',
+    );
     words.add(status);
     notes['status-record'] = assumed('The answer has a status.');
     notes['status-words'] = assumed(`${[...words].join(', ')}.`);
@@ -225,5 +214,89 @@ async function waitFor(
       throw new RunError('ExportDeadlineExceeded', `The export is ${status} after ${deadlineSeconds} s.`);
     }
     await sleep(wait);
+  }
+}
+
+/** The hosts from which files may be fetched. */
+function policyOf({ crm, local }: Deployment) {
+  return { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local };
+}
+
+/** What was exported. */
+interface Exported {
+  entity: Entity;
+  fields: Field[];
+  column: string;
+}
+
+/** Most bytes of a file that the probe fetches. */
+const MOST_BYTES = 16 * 1024 * 1024;
+const MOST_CONTENT_BYTES = 512 * 1024 * 1024;
+
+/**
+ * Fetches a file by the rules of the transfer, and reads it as a run does.
+ * @throws TransferError, RetryableError
+ */
+async function noteFile(address: string, { deployment, signal, notes }: Probe, exported: Exported): Promise<void> {
+  const options = { policy: policyOf(deployment), signal, mostBytes: MOST_BYTES };
+  const looked = await sampleFile(address, options).catch((error: unknown) => {
+    // The address, one of its redirects or an IP address of its host is not allowed.
+    if (error instanceof TransferError && error.reason === 'address-rejected') {
+      notes['file-host'] = { ...failing(error.message), setting: settingFor(error.message) };
+    }
+    throw error;
+  });
+  try {
+    noteFacts(await factsOf(looked, deployment, exported), notes);
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    // A partial file may be cut in the middle of an archive, and other errors come from the limits of the probe.
+    if (!looked.whole || error.name !== 'FileRejected') return;
+    // If only the header is refused, the file may still be the export.
+    const isOfHeader = /text whose first record has one field|no header of listed columns/.test(error.message);
+    notes[isOfHeader ? 'header-texts' : 'file-format'] = failing(error.message);
+    notes['file-format'] ??= notSeen('See header-texts.');
+  }
+}
+
+/** The setting that allows an address which was rejected with this message. */
+function settingFor(rejected: string): string | null {
+  if (/which is not in crm\.fileHosts/.test(rejected)) return 'crm.fileHosts';
+  return /not public: (?:private|carrierGradeNat|uniqueLocal)/.test(rejected) ? 'crm.privateHosts' : null;
+}
+
+async function factsOf(
+  { head, bytes, undeclaredEnd }: FileSample,
+  { entities, files }: Deployment,
+  { entity, fields, column }: Exported,
+): Promise<Facts> {
+  const plan = entities[entity];
+  const { formats } = files;
+  const listed = { columns: [column], fields, excepted: [], labels: labelsOf(plan) };
+  const read = async function* (from: number, to: number) {
+    yield bytes.subarray(from, to);
+  };
+  const { facts } = await readContent(
+    { size: bytes.length, read },
+    {
+      expected: { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), ...sheetsOf(plan) },
+      what: 'The file',
+      contentType: /^[a-z]+\/[a-z0-9+.-]+/i.exec(head.contentType)?.[0] ?? '',
+      maxBytes: MOST_CONTENT_BYTES,
+      secondsLeft: () => Number.POSITIVE_INFINITY,
+      undeclaredEnd,
+    },
+  );
+  return facts;
+}
+
+function noteFacts(facts: Facts, notes: Notes): void {
+  const { format, compression, dialect, header, content } = facts;
+  const packed = compression ? ` in ${compression}` : '';
+  const text = dialect ? `, ${dialect.encoding ?? 'encoding not recognised'}, line breaks ${dialect.lineBreak}` : '';
+  if (!isEmptyFile(facts)) notes['file-format'] = assumed(`It is ${format}${packed}${text}.`);
+  if (header) notes['header-texts'] = assumed('The header has a name or label that the CRM lists.');
+  else if (content?.headed === false) {
+    notes['header-texts'] = assumed('It has no header, as configured in columns.header.');
   }
 }

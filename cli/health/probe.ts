@@ -17,7 +17,7 @@ import { printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
 import { FIRST_RUN, grantDeps } from './grant-checks.ts';
-import { type Call, callSchema, makeCalls, type Observations, type ProbeContext } from './probe-calls.ts';
+import { type Call, callSchema, makeCalls, type Probe } from './probe-calls.ts';
 import { pointSchema, pointsOf } from './probe-points.ts';
 
 interface ProbeOptions extends TargetOptions {
@@ -42,37 +42,42 @@ export const probeReportSchema = z.strictObject({
 export async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
   const { deployment, unknown } = withExtraKeys(options, await deployedConfiguration(target));
-  const observed: Observations = { calls: [], notes: {} };
   const { host } = new URL(deployment.crm.baseUrl);
   const tell = options.json ? printErr : printOut;
-  const ended = await untilInterrupted('Interrupted before the first call of the probe.', async (signal) => {
-    // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
-    const token = await storedToken(target, deployment.crm);
-    signal.throwIfAborted();
-    tell(`The CRM at ${host}: each call once, one export of one column.`);
-    if (unknown.length > 0) {
-      const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
-      tell(`${what}: name the deployed configuration with --configuration FILE.`);
-    }
-    const context = { deployment, token, entity: options.entity };
-    const pause = (ms: number) => sleep(ms, undefined, { signal });
-    return endOfProbe({ ...context, signal, sleep: pause, onCall: (call) => tell(lineOf(call)) }, observed);
-  });
-  const points = pointsOf(observed.notes, observed.entity);
+  const { ended, ...made } = await untilInterrupted(
+    'Interrupted before the first call of the probe.',
+    async (signal) => {
+      // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
+      const token = await storedToken(target, deployment.crm);
+      signal.throwIfAborted();
+      tell(`The CRM at ${host}: each call once, one export of one column.`);
+      if (unknown.length > 0) {
+        const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
+        tell(`${what}: name the deployed configuration with --configuration FILE.`);
+      }
+      const made: Probe = {
+        ...{ deployment, token, wanted: options.entity, signal, calls: [], notes: {} },
+        sleep: (ms) => sleep(ms, undefined, { signal }),
+        onCall: (call) => tell(lineOf(call)),
+      };
+      return Object.assign(made, { ended: await endOfProbe(made) });
+    },
+  );
+  const points = pointsOf(made.notes, made.entity);
   const code = ended?.code ?? (points.some(({ verdict }) => verdict === 'otherwise') ? RUN_FAILED : 0);
-  if (options.json) printJson(documentOf(observed, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
+  if (options.json) printJson(documentOf(made, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
   else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
   process.exitCode = code;
 }
 
 /** Runs the probe without throwing, so that observations are printed. @returns why it ended early, if it did */
-async function endOfProbe(context: ProbeContext, observed: Observations) {
+async function endOfProbe(made: Probe) {
   try {
-    await makeCalls(context, observed);
+    await makeCalls(made);
     return undefined;
   } catch (error) {
-    if (context.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
+    if (made.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
     if (error instanceof TransferError || error instanceof RetryableError)
       return { sentence: error.message, code: RUN_FAILED };
     return endOf(error);
@@ -96,7 +101,7 @@ async function storedToken(target: Target, crm: Deployment['crm']): Promise<Acce
 type Points = ReturnType<typeof pointsOf>;
 
 function documentOf(
-  { calls, entity }: Observations,
+  { calls, entity }: Pick<Probe, 'calls' | 'entity'>,
   points: Points,
   end: { host: string; ok: boolean; ended: string | null },
 ): z.infer<typeof probeReportSchema> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeCalls, type Observations } from '../../../cli/health/probe-calls.ts';
+import { makeCalls, type Probe } from '../../../cli/health/probe-calls.ts';
 import { pointsOf } from '../../../cli/health/probe-points.ts';
 import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
@@ -162,19 +162,18 @@ async function probed({ settings, faults = [] }: Dialect) {
   for (const fault of faults) sandbox.faults.add(fault);
   const { accessToken, scopes } = sandbox.issueTokens();
   const scope = scopes.join(' ');
-  const observed: Observations = { calls: [], notes: {} };
-  const ended = await makeCalls(
-    {
-      deployment: deployment({ crm: { baseUrl: sandbox.baseUrl } }),
-      token: { accessToken, scope },
-      sleep: async (ms) => {
-        sandbox.clock.advance(ms / 1000);
-      },
-      signal: new AbortController().signal,
-      onCall: () => undefined,
+  const observed: Probe = {
+    deployment: deployment({ crm: { baseUrl: sandbox.baseUrl } }),
+    token: { accessToken, scope },
+    sleep: async (ms) => {
+      sandbox.clock.advance(ms / 1000);
     },
-    observed,
-  ).catch((error: unknown) => String(error));
+    signal: new AbortController().signal,
+    onCall: () => undefined,
+    calls: [],
+    notes: {},
+  };
+  const ended = await makeCalls(observed).catch((error: unknown) => String(error));
   return { observed, ended, sandbox, accessToken, points: pointsOf(observed.notes) };
 }
 
