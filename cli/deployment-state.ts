@@ -72,6 +72,8 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
   };
 }
 
+export type GrantPlaces = ReturnType<typeof grantPlaces>;
+
 /** When the stored tokens were obtained, and why the grant cannot be used; `null` if this could not be read. */
 export async function grantOf(
   target: GrantTarget,

@@ -123,7 +123,7 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
   const { file, deployment } = await writeConfiguration(workDir, options, crm, cloud.endpoint);
   const cdk = { record, env: cloud.env, signal, outputDir: join(workDir, 'cdk.out') };
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: file };
-  const authorizing = Promise.all([import('../cli/access/authorize-flow.ts'), import('../cli/support/target.ts')]);
+  const authorizing = Promise.all([import('../cli/access/authorize.ts'), import('../cli/support/target.ts')]);
   await screen.step('Bootstrap stack of CDK, and synthesis beside it', () =>
     Promise.all([synthesise({ ...cdk, context }), bootstrap(cloud.endpoint, signal)]),
   );
@@ -134,10 +134,10 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, endpointUrl: cloud.endpoint, region: LOCAL_REGION });
   const { clientId, clientSecret, callback } = crm;
   const onUrl = options.crm ? (url: string) => screen.line(`Open: ${url}`) : approveConsent;
-  const consent = { crm: deployment.crm, clientId, clientSecret, ...callback, signal, onUrl };
+  const consent = { crm: deployment.crm, configuration: 'config/local.json', clientId, clientSecret, ...callback };
   await screen.step(
     'Authorization code flow',
-    () => authorize(target, consent),
+    () => authorize(target, { ...consent, signal, onUrl }),
     ({ scope }) => `scopes: ${scope}`,
   );
   return { target, updates: deployment.customerUpdates };

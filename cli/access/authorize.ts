@@ -1,19 +1,38 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PutSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { isUntried } from '../../core/oauth/grant.ts';
-import { grantPlaces } from '../deployment-state.ts';
+import { RunError } from '../../core/errors.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
+import { BEFORE_THE_FIRST, isUntried } from '../../core/oauth/grant.ts';
+import { GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
+import {
+  clientOf,
+  type NewTokens,
+  type OAuthClient,
+  oauthClientSchema,
+  readSecret,
+  secretError,
+  tokensSchema,
+  writeOAuthClient,
+} from '../../core/oauth/secrets.ts';
+import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
+import { type GrantPlaces, grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
-import { REWRITE } from '../support/aws-error.ts';
+import { RESTORE, REWRITE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, codeOf, ENVIRONMENT, INTERRUPTED, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { type AuthorizeOptions, authorize } from './authorize-flow.ts';
-import { standingGrant } from './store-grant.ts';
+import { watchClock } from './aws-clock.ts';
+import { type Consent, type ConsentOptions, callbackOf, consent, scopeAdvice } from './consent.ts';
+import { standingGrant, storeAuthorization } from './store-grant.ts';
 
 interface CommandOptions
   extends TargetOptions,
@@ -106,4 +125,240 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   printErr(
     `The run did not refresh the grant, because its functions still had a valid access token. After it expires, in about an hour, start another run: ${again}`,
   );
+}
+
+export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
+
+export interface AuthorizeOptions extends ConsentOptions {
+  crm: OAuthSettings;
+  /** Default: the stored client. */
+  clientId?: string | undefined;
+  /** The value of CRM_CLIENT_SECRET. It is never an argument, because other users of the machine could read that. */
+  clientSecret?: string | undefined;
+  /** The secret of the stored client has changed. */
+  newSecret?: boolean | undefined;
+  /** Asks a person for the secret of this client, without echo; left out if there is no person to ask. */
+  askSecret?: ((clientId: string) => Promise<string | undefined>) | undefined;
+  port?: number | undefined;
+  /** For services that compare the redirect URI exactly; see `callbackOf`. */
+  redirectUri?: string | undefined;
+  /** Allows a grant with fewer scopes to replace one that works. */
+  replace?: boolean | undefined;
+  /** Called when the command has to wait because another process holds the grant. */
+  onWait?: (() => void) | undefined;
+}
+
+/**
+ * The authorization code flow with PKCE (RFC 7636), `state`, and a loopback listener (RFC 8252). Checks the permissions
+ * to store its result before the person consents.
+ * @returns what is printed: never a token
+ * @throws CommandError, RunError; after the consent a CommandError that says whether the new grant is stored
+ */
+export async function authorize(target: GrantTarget, options: AuthorizeOptions) {
+  const { crm, signal } = options;
+  const callback = callbackOf(options);
+  if (callback.hosts.length === 0 && !options.paste) {
+    const what = 'Nothing can listen at this redirect URI';
+    throw new CommandError(`${what}: paste the answer of the CRM in a terminal, or pipe it in with --paste.`, USAGE);
+  }
+  const clock = watchClock(target.secrets);
+  const places = grantPlaces(target);
+  const texts = await checkPermissions(target, places.ledger);
+  const client = await chooseClient(texts, target.ClientSecretId, options);
+  signal?.throwIfAborted();
+  const given = await consent(client.clientId, callback, options);
+  let tokens: NewTokens | undefined;
+  try {
+    // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
+    const authorization = await withRetries(async () => {
+      const { tokenSet } = await standingGrant(places);
+      return places.ledger.takeNumber((tokenSet?.tokens.authorization ?? 0) + 1);
+    });
+    const exchanged = await exchangeCode(client, given, options, clock.now);
+    tokens = exchanged.tokens;
+    signal?.throwIfAborted();
+    const deps = {
+      ...places,
+      writeClient: (value: OAuthClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value),
+      needed: options.replace ? [] : crm.scopes,
+      // Functions compare the claim with their own clock, which runs on AWS time.
+      now: () => clock.now().getTime(),
+      onWait: options.onWait,
+      signal,
+    };
+    const { versionId } = await withRetries(() =>
+      storeAuthorization(client, { ...exchanged.tokens, authorization }, deps),
+    );
+    const { scope, expiresAt } = tokens;
+    return { secret: target.TokensSecretId, versionId, scope, expiresAt, notes: exchanged.notes };
+  } catch (error) {
+    throw await endedAfterConsent(error, places, tokens, signal);
+  }
+}
+
+/** Repeats an action after transient errors, for some 15 seconds, so that a person need not consent again. */
+async function withRetries<T>(action: () => Promise<T>): Promise<T> {
+  for (let wait = 500; ; wait *= 2) {
+    try {
+      return await action();
+    } catch (error) {
+      const passes = error instanceof RunError && error.transient;
+      if (!passes || wait > 8000) throw error;
+      await sleep(wait);
+    }
+  }
+}
+
+/** The error that ended the command after the consent, with a sentence about which grant is stored. */
+async function endedAfterConsent(
+  error: unknown,
+  places: GrantPlaces,
+  tokens: NewTokens | undefined,
+  signal: AbortSignal | undefined,
+): Promise<CommandError> {
+  const standing = await standingGrant(places).catch(() => undefined);
+  const isStored = tokens !== undefined && standing?.tokenSet?.tokens.accessToken === tokens.accessToken;
+  const stands = isStored
+    ? 'The new grant is stored and in use.'
+    : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;
+  const exitCode = error instanceof CommandError ? error.exitCode : error instanceof RunError && codeOf(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (signal?.aborted) return new CommandError(`Interrupted. ${stands}`, INTERRUPTED, { cause: error });
+  return new CommandError(`${message} ${stands}`, exitCode || RUN_FAILED, { cause: error });
+}
+
+/** The client to authorize with. */
+interface ChosenClient extends OAuthClient {
+  /** The client that its secret holds now; `undefined` if it holds none or cannot be read. */
+  stored: OAuthClient | undefined;
+  /** Where its secret comes from, for messages. */
+  source: 'is the stored one' | 'came from CRM_CLIENT_SECRET' | 'was typed';
+}
+
+/** The values of the two secrets; `undefined` before the first authorization. */
+type SecretTexts = Record<'client' | 'tokens', string | undefined>;
+
+/**
+ * Chooses the client of the grant or the stored one, with its secret, or a client whose secret is given or typed. A
+ * value that cannot be read counts as none.
+ * @throws CommandError (exit code 2)
+ */
+async function chooseClient(
+  texts: SecretTexts,
+  secretId: string,
+  { crm, newSecret, askSecret, ...given }: AuthorizeOptions,
+): Promise<ChosenClient> {
+  const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
+  const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
+  const known = clientOf(granted ?? {}) ?? stored;
+  const clientId = given.clientId ?? known?.clientId;
+  if (clientId === undefined) {
+    throw new CommandError(
+      `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
+      USAGE,
+    );
+  }
+  const client = { clientId, stored };
+  if (given.clientSecret) return { ...client, clientSecret: given.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
+  const keepsStored = given.clientId === undefined && !newSecret && known?.clientSecret;
+  if (keepsStored) return { ...client, clientSecret: keepsStored, source: 'is the stored one' };
+  const hasNoSecret = crm.clientAuthentication === 'none';
+  const typed = hasNoSecret ? '' : await askSecret?.(clientId);
+  if (typed || hasNoSecret) return { ...client, clientSecret: typed ?? '', source: 'was typed' };
+  throw new CommandError(
+    'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET. The stored secret is used only without --client-id and --new-secret.',
+    USAGE,
+  );
+}
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * Exchanges the code once: a second attempt may make the CRM revoke the tokens of the first.
+ * @throws CommandError that says what to change; the command has stored nothing then
+ */
+async function exchangeCode(
+  client: ChosenClient,
+  { code, redirectUri, verifier }: Consent,
+  { crm, configuration }: AuthorizeOptions,
+  now: () => Date,
+): Promise<{ tokens: NewTokens; notes: string[] }> {
+  const grant = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier } as const;
+  const scope = crm.scopes.join(' ');
+  const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
+  if (answer.kind === 'granted') {
+    const { refreshToken } = answer.tokens;
+    if (refreshToken) {
+      const tokens = { ...answer.tokens, refreshToken };
+      return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
+    }
+    const what = 'The CRM issued no refresh token, and no nightly run works without one';
+    const usual = 'many services give one for the scope "offline_access" only';
+    throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
+  }
+  const error = /: (invalid_client|invalid_scope)/.exec(answer.message)?.[1];
+  if (!error) throw new CommandError(answer.message, RUN_FAILED);
+  if (error === 'invalid_scope') {
+    throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
+  }
+  // The command does not try another way by itself: a service may lock the client.
+  const how = crm.clientAuthentication;
+  const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);
+  throw new CommandError(
+    `${answer.message} The secret of the client ${client.source}: give another in CRM_CLIENT_SECRET, or without that variable add --new-secret to be asked for it. If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${others.join(' or ')} in ${configuration} (it is "${how}").`,
+    USAGE,
+  );
+}
+
+/** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
+const SHORT_LIFE_MS = 20 * 60_000;
+
+function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[], requested: string[]): string[] {
+  const life = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.parse(obtainedAt);
+  const withheld = requested.filter((name) => !scope.split(' ').includes(name));
+  return [
+    oddities.length > 0 ? `The answer of the token endpoint does not follow the standard: ${oddities.join(', ')}.` : '',
+    withheld.length > 0 ? `The CRM did not grant all requested scopes. Missing: ${withheld.join(', ')}.` : '',
+    life < SHORT_LIFE_MS
+      ? `An access token is valid for only ${Math.round(life / 60_000)} minutes: ask the operator of the CRM for 20 or more.`
+      : '',
+  ].filter(Boolean);
+}
+
+/**
+ * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
+ * @throws CommandError (exit code 3)
+ */
+async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<SecretTexts> {
+  try {
+    const client = await rewriteSecret(target.secrets, target.ClientSecretId);
+    const tokens = await rewriteSecret(target.secrets, target.TokensSecretId);
+    const versionId = tokens?.versionId ?? BEFORE_THE_FIRST;
+    await ledger.read(versionId);
+    // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
+    await ledger.end({ versionId, owner: randomUUID() }, GIVEN_BACK);
+    return { client: client?.text, tokens: tokens?.text };
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    const advice = nameOf(error.cause) === 'ResourceNotFoundException' ? ` To mend it, ${RESTORE}.` : '';
+    throw new CommandError(`${error.message}${advice} No consent was requested yet.`, ENVIRONMENT, { cause: error });
+  }
+}
+
+const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
+
+/** Writes the current value again under its own VersionId. According to the AWS documentation this changes nothing. */
+async function rewriteSecret(client: SecretsManagerClient, SecretId: string) {
+  const stored = await readSecret(client, SecretId);
+  const { versionId, text } = stored ?? {};
+  const same = stored && { ClientRequestToken: versionId, SecretString: text, VersionStages: ['AWSCURRENT'] };
+  await client.send(new PutSecretValueCommand({ SecretId, ...same })).catch((error: unknown) => {
+    // A put without a value is invalid, but AWS says so only to callers with the right to put.
+    if (stored || !INCOMPLETE.has(nameOf(error))) throw secretError('written', SecretId, error);
+  });
+  return stored;
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { addAbortListener, once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,14 +9,10 @@ import { errorWord } from '../../core/oauth/token-answers.ts';
 import { hiddenLines, type Input } from '../support/confirm.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 
-/** The settings of a consent, and where a person changes them. */
-export interface ConsentSettings {
+export interface ConsentOptions {
   crm: Pick<OAuthSettings, 'authUrl' | 'scopes'>;
   /** The configuration file, for messages. */
   configuration: string;
-}
-
-export interface ConsentOptions {
   /** Default: five minutes. */
   timeoutSeconds?: number | undefined;
   /** The input into which a person may paste the answer. */
@@ -30,22 +26,14 @@ export interface ConsentOptions {
 }
 
 /** The code of the CRM, and what the exchange of the code has to repeat. */
-export interface Consent {
-  code: string;
-  redirectUri: string;
-  verifier: string;
-}
+export type Consent = Awaited<ReturnType<typeof consent>>;
 
 /**
  * Waits until a person has consented, and returns the code that the browser brings or the person pastes.
  * @throws CommandError at a refusal, at a timeout, or when the paste ends and no listener runs
  */
-export async function consent(
-  clientId: string,
-  callback: Callback,
-  settings: ConsentSettings,
-  { onUrl, paste, timeoutSeconds = 300, signal }: ConsentOptions,
-): Promise<Consent> {
+export async function consent(clientId: string, callback: Callback, options: ConsentOptions) {
+  const { crm, configuration, onUrl, paste, timeoutSeconds = 300, signal } = options;
   const verifier = randomBytes(32).toString('base64url');
   const state = randomBytes(32).toString('base64url');
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
@@ -55,11 +43,10 @@ export async function consent(
     if (answer.kind === 'code') resolve(answer.code);
     if (answer.kind === 'refused') reject(answer.error);
   };
-  const judge = (query: URLSearchParams) => judgeAnswer(query, state, settings);
+  const judge = (query: URLSearchParams) => judgeAnswer(query, state, options);
   const listener = callback.hosts.length > 0 ? await listenForCallback(callback, judge, settle) : undefined;
   const redirectUri = listener?.redirectUri ?? callback.uriAt(callback.port);
   const lines = paste && hiddenLines(paste);
-  const { crm, configuration } = settings;
   const wrong = `If the browser showed no page of the CRM, correct crm.authUrl (${crm.authUrl}) in ${configuration} and deploy.`;
   const fail = (sentence: string) => reject(new CommandError(`${sentence} ${wrong}`, RUN_FAILED));
   const late = `The browser did not come back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
@@ -92,7 +79,7 @@ export async function consent(
 }
 
 function authorizationUrl(
-  { authUrl, scopes }: ConsentSettings['crm'],
+  { authUrl, scopes }: ConsentOptions['crm'],
   { verifier, ...rest }: { client_id: string; redirect_uri: string; state: string; verifier: string },
 ): string {
   const challenge = createHash('sha256').update(verifier).digest('base64url');
@@ -110,9 +97,9 @@ type CrmAnswer =
 type Judge = (query: URLSearchParams) => CrmAnswer;
 
 /** Checks the query with which the CRM redirects the browser (RFC 6749, 4.1.2; RFC 9207). */
-function judgeAnswer(query: URLSearchParams, state: string, settings: ConsentSettings): CrmAnswer {
-  const { authUrl } = settings.crm;
-  if (!sameText(query.get('state') ?? '', state)) {
+function judgeAnswer(query: URLSearchParams, state: string, options: Settings): CrmAnswer {
+  const { authUrl } = options.crm;
+  if (query.get('state') !== state) {
     return { kind: 'unusable', why: 'This answer belongs to a different authorization.' };
   }
   const refused = (sentence: string): CrmAnswer => {
@@ -127,23 +114,19 @@ function judgeAnswer(query: URLSearchParams, state: string, settings: ConsentSet
   }
   const error = query.get('error');
   if (error) {
-    const advice = error === 'invalid_scope' ? ` ${scopeAdvice(settings)}` : '';
+    const advice = error === 'invalid_scope' ? ` ${scopeAdvice(options)}` : '';
     return refused(`The CRM refused the authorization: ${errorWord(error)}.${advice}`);
   }
   const code = query.get('code');
   return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };
 }
 
+type Settings = Pick<ConsentOptions, 'crm' | 'configuration'>;
+
 /** Advice that lists the requested scopes and the file in which a person changes them. */
-export function scopeAdvice({ crm: { scopes }, configuration }: ConsentSettings): string {
+export function scopeAdvice({ crm: { scopes }, configuration }: Settings): string {
   const updates = scopes.includes(UPDATE_SCOPE) ? ` ("customerUpdates": true adds ${UPDATE_SCOPE})` : '';
   return `These scopes were requested: ${scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
-}
-
-/** Compares in constant time, so that response times do not reveal the expected text. */
-function sameText(a: string, b: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }
 
 /** Whether the issuer is the address of the endpoints or a parent of it on the same host; no exact value is known. */

@@ -10,14 +10,10 @@ import {
   successorOf,
   type TokenSet,
 } from '../../core/oauth/grant.ts';
-import { type Claim, GIVEN_BACK, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
+import { type Claim, GIVEN_BACK, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens, OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
+import type { GrantPlaces } from '../deployment-state.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-
-export interface GrantPlaces {
-  store: GrantStore;
-  ledger: Ledger;
-}
 
 interface StoreDeps extends GrantPlaces {
   /** The time for the claim, in milliseconds since the epoch; by default that of this machine. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { authorize } from '../../cli/access/authorize-flow.ts';
+import { authorize } from '../../cli/access/authorize.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { deployment } from '../support/builders.ts';
@@ -35,7 +35,7 @@ describe.skipIf(!hasChromium())('authorize in a real browser', () => {
     const places = await makePlaces(cloud.endpoint);
     const { crm } = deployment({ crm: { authUrl: sandbox.authUrl } });
     const { clientId, clientSecret } = sandbox;
-    return { sandbox, places, options: { crm, clientId, clientSecret } };
+    return { sandbox, places, options: { crm, configuration: 'config/dev.json', clientId, clientSecret } };
   }
 
   async function callbackPage() {

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
-import { authorize } from '../../cli/access/authorize-flow.ts';
+import { authorize } from '../../cli/access/authorize.ts';
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 
@@ -104,7 +104,7 @@ test('stores a grant of oidc-provider, refreshes it, and replaces it after an ol
   const shown: string[] = [];
 
   const done = await authorize(places.target, {
-    crm,
+    ...{ crm, configuration: 'config/dev.json' },
     ...CLIENT,
     onUrl: async (url) => shown.push(await person()(url)),
   });
@@ -124,7 +124,7 @@ test('stores a grant of oidc-provider, refreshes it, and replaces it after an ol
   await expect(functionAt(places, crm)({ rejected: accessToken })).rejects.toMatchObject({
     name: 'ReauthorizationRequired',
   });
-  await authorize(places.target, { crm, onUrl: person() });
+  await authorize(places.target, { crm, configuration: 'config/dev.json', onUrl: person() });
   const third = await places.tokens();
   // The first function refreshes the grant from a person.
   const refreshed = await functionAt(places, crm)();
@@ -137,7 +137,7 @@ test('accepts a registered redirect URI on localhost, and sends credentials in t
   const places = await makePlaces(cloud.endpoint);
 
   await authorize(places.target, {
-    crm,
+    ...{ crm, configuration: 'config/dev.json' },
     ...CLIENT,
     redirectUri: 'http://localhost:0/from/the/service',
     onUrl: person(),

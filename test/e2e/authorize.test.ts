@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { type AuthorizeOptions, authorize } from '../../cli/access/authorize-flow.ts';
+import { type AuthorizeOptions, authorize } from '../../cli/access/authorize.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
 import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
@@ -22,7 +22,10 @@ async function setting(options: SandboxOptions = {}, crmOptions: Partial<Authori
   const { crm } = deployment({ crm: { authUrl: sandbox.authUrl, scopes: SCOPES, ...crmOptions } });
   const { clientId, clientSecret } = sandbox;
   const go = (more: Partial<AuthorizeOptions> = {}) =>
-    authorize(places.target, { crm, clientId, clientSecret, onUrl: approveConsent, ...more });
+    authorize(places.target, {
+      ...{ crm, configuration: 'config/NAME.json', clientId, clientSecret, onUrl: approveConsent },
+      ...more,
+    });
   const nothingStored = async () => {
     expect(await places.tokensText()).toBe('');
     expect(await places.clientText()).toBe('');

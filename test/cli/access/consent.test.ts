@@ -20,7 +20,7 @@ async function waitingConsent(place: Parameters<typeof callbackOf>[0] = {}, { is
   const ending = new AbortController();
   const shown = Promise.withResolvers<{ url: string; redirectUri: string; page: string | undefined }>();
   const onUrl = (url: string, redirectUri: string, page?: string) => shown.resolve({ url, redirectUri, page });
-  const given = consent('the client', callbackOf(place), settings, { onUrl, paste, signal: ending.signal });
+  const given = consent('the client', callbackOf(place), { ...settings, onUrl, paste, signal: ending.signal });
   given.catch(shown.reject);
   onTestFinished(() => ending.abort());
   const { url, redirectUri, page } = await shown.promise;

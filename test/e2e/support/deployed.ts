@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { inject } from 'vitest';
-import { authorize } from '../../../cli/access/authorize-flow.ts';
+import { authorize } from '../../../cli/access/authorize.ts';
 import { startRun } from '../../../cli/runs/executions.ts';
 import { followRun } from '../../../cli/runs/follow.ts';
 import type { Run } from '../../../cli/runs/run.ts';
@@ -178,5 +178,6 @@ async function authorizeAt(
   const scopes = ['openid', 'profile', 'global:export', ...(updates ? ['customers:update'] : [])];
   const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [], createTimeoutSeconds: 60 };
   const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
-  return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent, onWait: () => undefined });
+  const consent = { crm, configuration: 'config/local.json', onUrl: approveConsent };
+  return authorize(target, { ...consent, clientId, clientSecret, onWait: () => undefined });
 }

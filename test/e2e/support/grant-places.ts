@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { AuthorizeOptions, GrantTarget } from '../../../cli/access/authorize-flow.ts';
+import type { AuthorizeOptions, GrantTarget } from '../../../cli/access/authorize.ts';
 import { accessTokenDeps, createGetAccessToken } from '../../../core/oauth/access-token.ts';
 import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
