@@ -99,8 +99,8 @@ function checkedCrm({
   return { baseUrl, authUrl, clientId, clientSecret, fileHosts, callback };
 }
 
-const seconds = numberArgument('Whole seconds from 1 to 3600.', 1, 3600);
-const port = numberArgument('A port is a whole number from 1 to 65535.', 1, 65_535);
+const seconds = numberArgument(1, 3600);
+const port = numberArgument(1, 65_535);
 
 function address(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');

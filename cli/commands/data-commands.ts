@@ -112,7 +112,7 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
         .option(
           '--since <sequence>',
           'all feeds after this place in the chain; without it the newest',
-          numberArgument('A whole number from 0 on.', 0, Number.MAX_SAFE_INTEGER),
+          numberArgument(0),
         )
         .addOption(
           new Option(
@@ -161,17 +161,12 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         .option(
           '--max-rate <n>',
           'changes per second, at most what the configuration allows',
-          numberArgument(
-            'A rate is a number of changes per second, at least 0.1.',
-            0.1,
-            Number.POSITIVE_INFINITY,
-            /^\d+(\.\d+)?$/,
-          ),
+          numberArgument(0.1, undefined, 'decimal'),
         )
         .option(
           '--stop-after-failures <n>',
           'stop after this number of lines that were not applied, 1 to 1000',
-          numberArgument('A number of failures is a whole number from 1 to 1000.', 1, 1000),
+          numberArgument(1, 1000),
         )
         .option('--yes', 'do not ask before changing more than one customer')
         .option(

@@ -14,7 +14,7 @@ export const HEALTH_COMMANDS = {
     about: 'write the last nights as one HTML page',
     takes: (command) =>
       command
-        .option('--nights <number>', 'how many nights', numberArgument('A whole number from 1 to 400.', 1, 400), 30)
+        .option('--nights <number>', 'how many nights', numberArgument(1, 400), 30)
         .option(
           '-o, --output <file>',
           'where it is written, over what is there; - is standard output; default: report.html',

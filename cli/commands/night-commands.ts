@@ -23,7 +23,7 @@ export const NIGHT_COMMANDS = {
         .option(
           '--call-timeout <seconds>',
           'how long one call of AWS may take; default with --all-deployments: 20',
-          numberArgument('A whole number of seconds from 1 to 600.', 1, 600),
+          numberArgument(1, 600),
         )
         .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
         .option('--json', 'one JSON document'),
@@ -135,12 +135,7 @@ What is empty at the end of a line is left out.`,
         .argument('<entity>', ENTITIES.join(', '), entityArgument)
         .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
         .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
-        .option(
-          '--concurrency <number>',
-          'runs at the same time',
-          numberArgument('A whole number from 1 to 10.', 1, 10),
-          2,
-        )
+        .option('--concurrency <number>', 'runs at the same time', numberArgument(1, 10), 2)
         .option('--dry-run', 'show what is published and what would be started, and start nothing')
         .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
         .option('--json', JSON_ALONE),

@@ -44,23 +44,14 @@ export const SET_UP_COMMANDS = {
           'then start a run of this entity, which refreshes the grant, and wait for its end',
           entityArgument,
         )
-        .option(
-          '--port <number>',
-          'port of the callback on 127.0.0.1; default: any free',
-          numberArgument('A port is a number from 0 to 65535.', 0, 65_535),
-        )
+        .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', numberArgument(0, 65_535))
         .addOption(
           new Option(
             '--redirect-uri <uri>',
             'the redirect URI exactly as registered, e.g. http://localhost:8400/callback',
           ).conflicts('port'),
         )
-        .option(
-          '--timeout <seconds>',
-          'how long to wait for the person',
-          numberArgument('A time is a number of seconds from 1 to 86400.', 1, 86_400),
-          300,
-        )
+        .option('--timeout <seconds>', 'how long to wait for the person', numberArgument(1, 86_400), 300)
         .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
         .option('--no-browser', 'only print the address'),
     examples: {

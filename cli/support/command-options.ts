@@ -54,12 +54,13 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   throw new InvalidArgumentError(`That date is in the future: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
-/** Parses the number of an option. @throws InvalidArgumentError with the sentence, which names the limits */
-export function numberArgument(sentence: string, least: number, most: number, digits = /^\d+$/) {
+/** Parses the number of an option. @throws InvalidArgumentError that names the limits */
+export function numberArgument(least: number, most = Number.POSITIVE_INFINITY, kind: 'whole' | 'decimal' = 'whole') {
+  const pattern = kind === 'whole' ? /^\d+$/ : /^\d+(\.\d+)?$/;
   return (text: string): number => {
     const value = Number(text);
-    if (digits.test(text) && value >= least && value <= most) return value;
-    throw new InvalidArgumentError(sentence);
+    if (pattern.test(text) && value >= least && value <= Math.min(most, Number.MAX_SAFE_INTEGER)) return value;
+    throw new InvalidArgumentError(`A ${kind} number from ${least} ${Number.isFinite(most) ? `to ${most}` : 'on'}.`);
   };
 }
 

@@ -22,8 +22,8 @@ const wrong: [string, string[], RegExp][] = [
   ['help for an unknown command', ['folow', '--help'], /^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/],
   ['help before an unknown command', ['help', 'folow'], /^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/],
   ['a typo in an option', ['start', 'leads', ...local, '--wiat'], /unknown option '--wiat'\n\(Did you mean --wait\?\)/],
-  ['a port that is a word', ['authorize', ...local, '--port', ''], /A port is a number from 0 to 65535/],
-  ['an invalid time', ['authorize', ...local, '--timeout', '0'], /A time is a number of seconds/],
+  ['a port that is a word', ['authorize', ...local, '--port', ''], /A whole number from 0 to 65535/],
+  ['an invalid time', ['authorize', ...local, '--timeout', '0'], /A whole number from 1 to 86400/],
   [
     'a port together with a redirect URI',
     ['authorize', ...local, '--port', '8400', '--redirect-uri', 'http://localhost:8400/x'],
@@ -34,7 +34,7 @@ const wrong: [string, string[], RegExp][] = [
     ['status', '--all-deployments', ...local],
     /'--all-deployments' cannot be used with option/,
   ],
-  ['an invalid port', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
+  ['an invalid port', ['authorize', ...local, '--port', '70000'], /A whole number from 0 to 65535/],
   [
     'a deployment without a configuration',
     ['plan', '--deployment', 'nope'],

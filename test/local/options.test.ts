@@ -43,7 +43,7 @@ const redirect = (uri: string) => [...crm, '--redirect-uri', uri];
 test.for<[string, string[], NodeJS.ProcessEnv, RegExp]>([
   ['an unknown entity', ['--entity', 'contact'], {}, /no entity "contact" \(did you mean "contacts"\?\); there are /],
   ['an unknown option', ['--jsn'], {}, /unknown option '--jsn'.*--json/s],
-  ['a poll interval of 0', ['--poll-seconds', '0'], {}, /Whole seconds from 1 to 3600/],
+  ['a poll interval of 0', ['--poll-seconds', '0'], {}, /A whole number from 1 to 3600/],
   ['two redirect addresses', ['--port', '1', ...redirect('http://localhost:2/')], {}, /cannot be used with option/],
   ['a file as an address', ['--crm-url', 'file:///etc/passwd'], {}, /An address begins with http/],
   ['a cloud on another host', ['--endpoint-url', 'http://127.0.0.1.evil.example'], {}, /loopback/],

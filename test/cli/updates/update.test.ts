@@ -111,11 +111,11 @@ const usage: [string, string[], RegExp][] = [
   ['neither a file nor a batch', ['update'], /^Name a file, or a batch with --resume\.$/],
   ['a file and a batch', ['update', 'a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
   ['a dry run as a document', ['update', 'a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
-  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
+  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A decimal number from 0\.1 on/],
   [
     'too large a number of failures',
     ['update', 'a.csv', '--stop-after-failures', '1001'],
-    /a whole number from 1 to 1000/,
+    /A whole number from 1 to 1000/,
   ],
   ['an invalid batch name', ['update', '--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
   ['--over-newer without a batch', ['update', 'a.csv', '--over-newer'], /^--over-newer belongs to --resume\.$/],
