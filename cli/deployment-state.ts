@@ -8,7 +8,7 @@ import { eachOf } from '../core/each-of.ts';
 import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
 import { createLedger, isDead } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
-import { ended } from './support/aws-error.ts';
+import { ended, isGone } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
 import { asciiText } from './support/text.ts';
 
@@ -53,11 +53,6 @@ export async function rulesOf(
     }
   };
   return Object.fromEntries(await eachOf(ENTITIES, read)) as Rules;
-}
-
-/** Whether the error says that the rule does not exist. */
-export function isGone(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ResourceNotFoundException';
 }
 
 type Warn = (sentence: string) => void;

@@ -22,7 +22,7 @@ import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { type GrantPlaces, grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
 import { startNamed } from '../runs/start-run.ts';
-import { RESTORE, REWRITE } from '../support/aws-error.ts';
+import { isGone, RESTORE, REWRITE } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
@@ -340,12 +340,12 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<Se
     return { client: client?.text, tokens: tokens?.text };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const advice = nameOf(error.cause) === 'ResourceNotFoundException' ? ` To mend it, ${RESTORE}.` : '';
+    const advice = isGone(error.cause) ? ` To mend it, ${RESTORE}.` : '';
     throw new CommandError(`${error.message}${advice} No consent was requested yet.`, ENVIRONMENT, { cause: error });
   }
 }
 
-const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
+const INCOMPLETE = /^(InvalidRequest|InvalidParameter|Validation)Exception/;
 
 /** Writes the current value again under its own VersionId. According to the AWS documentation this changes nothing. */
 async function rewriteSecret(client: SecretsManagerClient, SecretId: string) {
@@ -354,11 +354,7 @@ async function rewriteSecret(client: SecretsManagerClient, SecretId: string) {
   const same = stored && { ClientRequestToken: versionId, SecretString: text, VersionStages: ['AWSCURRENT'] };
   await client.send(new PutSecretValueCommand({ SecretId, ...same })).catch((error: unknown) => {
     // A put without a value is invalid, but AWS says so only to callers with the right to put.
-    if (stored || !INCOMPLETE.has(nameOf(error))) throw secretError('written', SecretId, error);
+    if (stored || !INCOMPLETE.test(String(error))) throw secretError('written', SecretId, error);
   });
   return stored;
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : '';
 }

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { awsErrorText, RESTORE } from '../support/aws-error.ts';
+import { awsErrorText, DENIED, isGone, RESTORE } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -100,10 +100,8 @@ export function about(of: string, finding: Finding): Finding {
   return { ...finding, of };
 }
 
-const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
 /** Names of errors for calls that AWS does not know. */
 const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
-const GONE = /NotFound|NonExistent|DoesNotExist|^NoSuch/;
 
 /**
  * The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown.
@@ -142,11 +140,11 @@ function foreignFinding(error: unknown, rights: string[]): Finding {
     return unknown(found, trouble ?? null, ENVIRONMENT);
   }
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
-  const what = `this could not be checked (${asciiText(name)})`;
   if (NOT_HERE.test(name)) return unknown(`this cloud does not support it (${name})`, null, ENVIRONMENT);
-  if (GONE.test(name)) return broken(`${name}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
+  if (isGone(error)) return broken(`${name}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
   // The message of the error may quote data.
+  const what = `this could not be checked (${asciiText(name)})`;
   return broken(what, 'Run the command again. If the problem remains, report it to the developers.', ENVIRONMENT);
 }
 

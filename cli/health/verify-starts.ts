@@ -14,7 +14,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { alarmsOf } from '../deployment-state.ts';
 import { executionsOf } from '../runs/find-run.ts';
-import { REWRITE } from '../support/aws-error.ts';
+import { isGone, REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
 import { broken, CannotTell, deniedRight, type Finding, holds, isDenied, type Question, unknown } from './check.ts';
 import { ruleTarget } from './night-checks.ts';
@@ -254,7 +254,7 @@ interface Temporary {
 
 /** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
 function unlessGone(error: unknown): void {
-  if (!(error instanceof Error && /NotFound|DoesNotExist|NonExistent/.test(error.name))) throw error;
+  if (!isGone(error)) throw error;
 }
 
 async function rulesOf({ events, stack }: Target): Promise<Temporary[]> {

@@ -1,8 +1,7 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Entity } from '../../core/config/entities.ts';
-import { isGone } from '../deployment-state.ts';
 import { isDated } from '../runs/export-date.ts';
-import { partialFailure, RESTORE } from '../support/aws-error.ts';
+import { isGone, partialFailure, RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';

@@ -7,6 +7,7 @@ import { asciiText } from './text.ts';
 const CREDENTIALS =
   /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
 const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
+export const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
@@ -30,7 +31,7 @@ export function awsErrorText(error: unknown): string | undefined {
     return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
   }
   if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
-  if (/^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/.test(name)) {
+  if (DENIED.test(name)) {
     const what = sentence(message || 'it does not name the action');
     return `AWS denies access (${name}): ${what} Use other credentials (--profile), or ask for this permission.`;
   }
@@ -42,6 +43,11 @@ export function awsErrorText(error: unknown): string | undefined {
     return `The bucket of the deployment is missing (${both}): restore it under its old name, or deploy again (docs/runbook.md, StorageDenied).`;
   }
   return onTheWay(`${name} ${message}`, message);
+}
+
+/** Whether AWS says that what a call names does not exist. */
+export function isGone(error: unknown): boolean {
+  return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuch/.test(error.name);
 }
 
 function withoutCredentials(message: string): string {
