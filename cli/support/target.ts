@@ -124,48 +124,36 @@ const require = createRequire(import.meta.url);
 /** `require`, because a getter cannot wait for an import. */
 const sdk = <Module>(name: string): Module => require(`@aws-sdk/client-${name}`);
 
-type Settings = (typeof AWS_LIMITS | ReturnType<typeof limitsOf>) & {
-  credentials?: { accessKeyId: string; secretAccessKey: string };
+const CLASSES = {
+  sfn: () => sdk<typeof import('@aws-sdk/client-sfn')>('sfn').SFNClient,
+  s3: () => sdk<typeof import('@aws-sdk/client-s3')>('s3').S3Client,
+  secrets: () => sdk<typeof import('@aws-sdk/client-secrets-manager')>('secrets-manager').SecretsManagerClient,
+  dynamo: () => sdk<typeof import('@aws-sdk/client-dynamodb')>('dynamodb').DynamoDBClient,
+  logs: () => sdk<typeof import('@aws-sdk/client-cloudwatch-logs')>('cloudwatch-logs').CloudWatchLogsClient,
+  events: () => sdk<typeof import('@aws-sdk/client-eventbridge')>('eventbridge').EventBridgeClient,
+  sns: () => sdk<typeof import('@aws-sdk/client-sns')>('sns').SNSClient,
+  cloudformation: () => sdk<typeof import('@aws-sdk/client-cloudformation')>('cloudformation').CloudFormationClient,
+  cloudwatch: () => sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient,
+  sqs: () => sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient,
+  ec2: () => sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client,
 };
 
-const makers = (settings: Settings) => {
-  const lease = { ...settings, ...LEASE_LIMITS };
-  return {
-    sfn: () => new (sdk<typeof import('@aws-sdk/client-sfn')>('sfn').SFNClient)(settings),
-    // The bucket name goes into the path: before `localhost` it would form a host name that does not resolve.
-    s3: () => {
-      const forcePathStyle = 'credentials' in settings;
-      return new (sdk<typeof import('@aws-sdk/client-s3')>('s3').S3Client)({ ...settings, forcePathStyle });
-    },
-    secrets: () =>
-      new (sdk<typeof import('@aws-sdk/client-secrets-manager')>('secrets-manager').SecretsManagerClient)(lease),
-    dynamo: () => new (sdk<typeof import('@aws-sdk/client-dynamodb')>('dynamodb').DynamoDBClient)(lease),
-    logs: () =>
-      new (sdk<typeof import('@aws-sdk/client-cloudwatch-logs')>('cloudwatch-logs').CloudWatchLogsClient)(settings),
-    events: () => new (sdk<typeof import('@aws-sdk/client-eventbridge')>('eventbridge').EventBridgeClient)(settings),
-    sns: () => new (sdk<typeof import('@aws-sdk/client-sns')>('sns').SNSClient)(settings),
-    cloudformation: () =>
-      new (sdk<typeof import('@aws-sdk/client-cloudformation')>('cloudformation').CloudFormationClient)(settings),
-    cloudwatch: () => new (sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient)(settings),
-    sqs: () => new (sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient)(settings),
-    ec2: () => new (sdk<typeof import('@aws-sdk/client-ec2')>('ec2').EC2Client)(settings),
-  };
-};
-
-type Makers = ReturnType<typeof makers>;
 /** The clients of the AWS services that commands use. */
-export type Clients = { [Name in keyof Makers]: ReturnType<Makers[Name]> };
+export type Clients = { [Name in keyof typeof CLASSES]: InstanceType<ReturnType<(typeof CLASSES)[Name]>> };
 
 /** Loads and creates each client at its first use: a command needs two or three, and loading all takes too long. */
-export function lazyClients(settings: Settings): Clients {
+export function lazyClients(settings: ReturnType<typeof clientSettings>): Clients {
+  // The bucket name goes into the path: before `localhost` it would form a host name that does not resolve.
+  const s3 = { forcePathStyle: 'credentials' in settings };
+  const own: Record<string, object> = { s3, secrets: LEASE_LIMITS, dynamo: LEASE_LIMITS };
   const made = {} as Clients;
-  for (const [name, make] of Object.entries(makers(settings))) {
+  for (const [name, load] of Object.entries(CLASSES)) {
+    let client: unknown;
     const get = () => {
-      const value = make();
-      Object.defineProperty(made, name, { value, enumerable: true });
-      return value;
+      client ??= new (load() as new (all: object) => unknown)({ ...settings, ...own[name] });
+      return client;
     };
-    Object.defineProperty(made, name, { get, enumerable: true, configurable: true });
+    Object.defineProperty(made, name, { get, enumerable: true });
   }
   return made;
 }
