@@ -3,11 +3,10 @@ import { openClaims } from '../../core/batch/batch-results.ts';
 import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { JSONL } from '../../core/updates/read-updates.ts';
-import { commandFor } from '../support/command-options.ts';
 import { printErr } from '../support/print.ts';
-import type { TargetOptions } from '../support/target.ts';
 import { refused, type UpdateSource } from './update-source.ts';
 import {
   type BatchStatus,
@@ -62,7 +61,6 @@ const LISTED = 10;
 export async function refuseLaterBatches(
   target: UpdatesTarget,
   { batch, status, startedAt }: BatchStatus,
-  options: TargetOptions,
 ): Promise<void> {
   if (status === null) {
     throw refused(
@@ -78,7 +76,7 @@ export async function refuseLaterBatches(
   const own = [batch, resumedName(batch)];
   const later = [...new Set(begun.flat())].filter((name) => !own.includes(name));
   if (later.length === 0) return;
-  const lines = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
+  const lines = `${CRM_EXPORT} update-status ${batch} --failed-to FILE.jsonl`;
   throw refused(
     `Batches that started after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${later.length > LISTED ? ', …' : '.'} To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
   );

@@ -80,7 +80,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   const target = await connectForUpdates(options);
   const status = await statusOf(target, batch);
   await refuseToResume(target, status);
-  if (!options.overNewer) await refuseLaterBatches(target, status, options);
+  if (!options.overNewer) await refuseLaterBatches(target, status);
   const source = unfinishedLines(target, batch);
   if (options.dryRun) return showDryRun(await checkUpdates(source, (await deployedConfiguration(target)).updates));
   if (status.manifestKey === null) await drainBatch(target, status);
@@ -119,7 +119,7 @@ async function checkAndSend(
   const batch = resumed ? resumedName(resumed.batch) : `update-${stamp}-${randomBytes(3).toString('hex')}`;
   const key = await uploadInput(target.store, batch, checked);
   // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
-  if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed, options);
+  if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed);
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
