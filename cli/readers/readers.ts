@@ -23,7 +23,7 @@ import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { countsText, derivedObjects, keysOf } from '../tables/derived-objects.ts';
+import { countsText, type DerivedObject, derivedObjects, keysOf } from '../tables/derived-objects.ts';
 
 interface ReadersOptions extends TargetOptions {
   tag?: boolean;
@@ -117,9 +117,10 @@ function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPla
   return `aws s3 cp s3://${bucket}/published/entity=${entity}/latest.json -`;
 }
 
-/** What `--tag` did: words for what has the tag now, and how many objects were refused. */
+/** What `--tag` did: the number of files and the objects that have the tag now, and the number of refused ones. */
 interface Tagged {
-  tagged: string;
+  files: number;
+  objects: DerivedObject[];
   refused: number;
 }
 
@@ -128,58 +129,54 @@ interface Tagged {
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 async function tagAll(target: Place, deployment: Sharing): Promise<void> {
-  const done = [await tagPublished(target, deployment, printErr), await tagDerived(target, deployment, printErr)];
-  const refused = done.reduce((sum, each) => sum + each.refused, 0);
-  const tagged = done.flatMap((each) => (each.tagged === '' ? [] : [each.tagged]));
+  const done: Tagged = { files: 0, objects: [], refused: 0 };
+  await tagPublished(target, deployment, done);
+  await tagDerived(target, deployment, done);
+  const { files, objects, refused } = done;
+  const tagged = [files > 0 && manyText(files, 'published file'), countsText(objects)].filter(Boolean);
   printOut(`${tagged.join(', ') || 'Nothing'} tagged${refused > 0 ? `, ${refused} not` : ''}.`);
 }
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
 type Sharing = Pick<Deployment, 'readers' | 'entities'>;
-type Warn = (sentence: string) => void;
 
 /** Files that pointers name, with their manifests. */
-async function tagPublished(target: Place, deployment: Sharing, warn: Warn): Promise<Tagged> {
+async function tagPublished(target: Place, deployment: Sharing, done: Tagged): Promise<void> {
   const manifests = createManifests(target);
   const bucket = createBucket(target.s3, target.BucketName);
-  const files = { tagged: 0, refused: 0 };
   for (const entity of sharedAs('files', deployment)) {
     const plan = deployment.entities[entity];
-    const { published, newest } = await publishedManifests(manifests, entity, warn);
+    const { published, newest } = await publishedManifests(manifests, entity, printErr);
     await eachOf(published, async ({ manifest, manifestKey }) => {
       const why = whyWithheld(manifest, plan, newest);
       const { key } = manifest.file;
       if (!(await tag(bucket, [key, manifestKey], why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
-        return warn(`${key} is gone: it is not tagged.`);
-      if (why !== undefined) warn(`${key} is not tagged: it ${why}.`);
-      files[why === undefined ? 'tagged' : 'refused'] += 1;
+        return printErr(`${key} is gone: it is not tagged.`);
+      if (why !== undefined) printErr(`${key} is not tagged: it ${why}.`);
+      done[why === undefined ? 'files' : 'refused'] += 1;
     });
   }
-  return { tagged: files.tagged > 0 ? manyText(files.tagged, 'published file') : '', refused: files.refused };
 }
 
 /** Tables, and feeds with their records. */
-async function tagDerived(target: Place, deployment: Sharing, warn: Warn): Promise<Tagged> {
+async function tagDerived(target: Place, deployment: Sharing, done: Tagged): Promise<void> {
   const shared = sharedAs('tables', deployment);
-  if (shared.length === 0) return { tagged: '', refused: 0 };
+  if (shared.length === 0) return;
   const bucket = createBucket(target.s3, target.BucketName);
   const all = await derivedObjects(target, deployment);
   const objects = all.filter(({ entity, kind }) => shared.includes(entity) && kind !== 'copy');
-  const found = await eachOf(objects, async (object) => {
+  await eachOf(objects, async (object) => {
     const { entity, then, key } = object;
     const digest = settingsDigest(deployment.entities[entity]);
     const isTagged = then === 'keep' && (await tag(bucket, keysOf(object), tableValue(entity, digest)));
     // A run that began under other settings may have replaced the object after it was listed.
-    if (isTagged && (await bucket.head(key))?.metadata.settings === digest) return [object];
-    if (await tag(bucket, keysOf(object), NOT_PUBLISHED)) {
-      warn(`${key} is not tagged: it was written under other column settings.`);
-      return ['refused' as const];
-    }
-    warn(`${key} is gone: it is not tagged.`);
-    return [];
+    if (isTagged && (await bucket.head(key))?.metadata.settings === digest) {
+      done.objects.push(object);
+    } else if (await tag(bucket, keysOf(object), NOT_PUBLISHED)) {
+      printErr(`${key} is not tagged: it was written under other column settings.`);
+      done.refused += 1;
+    } else printErr(`${key} is gone: it is not tagged.`);
   });
-  const tagged = found.flat().filter((object) => object !== 'refused');
-  return { tagged: countsText(tagged), refused: found.flat().length - tagged.length };
 }
 
 /** @returns whether the objects exist: files are deleted before their manifests (docs/removing-a-customer.md) */
