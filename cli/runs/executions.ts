@@ -18,14 +18,15 @@ export async function startRun(
   { sfn, StateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entity: Entity,
   more: object,
-  name = nameOf([entity, ...['release', 'table'].filter((key) => key in more)].join('-')),
+  name = timedName([entity, ...['release', 'table'].filter((key) => key in more)].join('-')),
 ): Promise<Execution> {
   const input = JSON.stringify({ entity, ...more });
   const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
   return executionOf({ executionArn, startDate: new Date(), input });
 }
 
-function nameOf(beginning: string): string {
+/** A new name that sorts by time: `update-20261120T020000Z-1a2b3c`. */
+export function timedName(beginning: string): string {
   const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }

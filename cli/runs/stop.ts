@@ -22,14 +22,8 @@ export async function stop(run: string, options: StopOptions): Promise<void> {
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
   const seen = await lastEnteredState(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
-  if (!options.yes) {
-    if (!process.stdin.isTTY)
-      throw new CommandError(
-        'Standard input is not a terminal, so stop cannot ask: add --yes. Nothing was stopped.',
-        USAGE,
-      );
+  if (!options.yes)
     await askHere(`Stop ${found.name} of the deployment ${options.deployment}?`, 'nothing was stopped.');
-  }
   await stopRun(target, found);
   printOut(`${found.name}: stopped.`);
 }

@@ -22,8 +22,12 @@ export async function confirm(
   }
 }
 
-/** Asks on the terminal of the command. @throws CommandError (exit code 2) unless the answer is yes */
+/** Asks on the terminal of the command. @throws CommandError (exit code 2) unless there is one and the answer is yes */
 export async function askHere(question: string, refusal: string): Promise<void> {
+  if (!process.stdin.isTTY) {
+    const why = 'Standard input is not a terminal, so the command cannot ask';
+    throw new CommandError(`${question} ${why}: add --yes; ${refusal}`, USAGE);
+  }
   const asking = { stream: process.stdin, print: (text: string) => writeText(process.stderr, text) };
   if (!(await confirm(asking, question))) throw new CommandError(`Not confirmed: ${refusal}`, USAGE);
 }

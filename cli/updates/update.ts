@@ -11,6 +11,7 @@ import type { UploadBucket } from '../../core/storage/upload.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { CSV, csvToJsonl } from '../../core/updates/read-csv.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
+import { timedName } from '../runs/executions.ts';
 import { secondsBetween } from '../runs/run.ts';
 import { failureText } from '../runs/run-words.ts';
 import { commandFor } from '../support/command-options.ts';
@@ -114,9 +115,7 @@ async function checkAndSend(
   const checked = await checkUpdates(source, updates);
   await askBefore(checked, target, options);
   const { maxRate, stopAfterFailures } = options;
-  // The name of a new batch sorts by time: `update-20261120T020000-1a2b3c`.
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+Z$/g, '');
-  const batch = resumed ? resumedName(resumed.batch) : `update-${stamp}-${randomBytes(3).toString('hex')}`;
+  const batch = resumed ? resumedName(resumed.batch) : timedName('update');
   const key = await uploadInput(target.store, batch, checked);
   // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
   if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed);
@@ -134,8 +133,6 @@ async function askBefore(
   if (yes || records === 1) return;
   const [, , , region = '', account = ''] = UpdatesStateMachineArn.split(':');
   const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
-  if (!process.stdin.isTTY)
-    throw refused(`${what}, and standard input is not a terminal, so it cannot ask: add --yes.`);
   await askHere(`${what}. Send?`, 'nothing was sent.');
 }
 
