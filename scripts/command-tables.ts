@@ -2,7 +2,7 @@ import { Help } from 'commander';
 import type { Question } from '../cli/health/check.ts';
 import { DOCTOR_QUESTIONS } from '../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
-import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
+import { LEFT_OVERS } from '../cli/health/verify-temporary.ts';
 import { createProgram } from '../cli/program.ts';
 import { code } from './document-tables.ts';
 

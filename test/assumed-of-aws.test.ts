@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DOCTOR_QUESTIONS } from '../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../cli/health/verify.ts';
-import { LEFT_OVERS } from '../cli/health/verify-starts.ts';
+import { LEFT_OVERS } from '../cli/health/verify-temporary.ts';
 import { fullDeployment } from '../scripts/deployments.ts';
 import { synthesise } from '../scripts/synthesise.ts';
 import { type Definition, definitionOf } from '../scripts/template.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { HeadObjectCommand } from '@aws-sdk/client-s3';
 import * as z from 'zod/mini';
 import type { Deployed } from '../../core/config/deployed.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -10,7 +11,7 @@ import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts'
 import { newestOf } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/stored-file.ts';
-import { grantPlaces } from '../deployment-state.ts';
+import { grantPlaces, keyIdOf } from '../deployment-state.ts';
 import { historyOf, startRun } from '../runs/executions.ts';
 import { followRun } from '../runs/follow.ts';
 import type { Run } from '../runs/run.ts';
@@ -76,7 +77,7 @@ export interface Pace {
 }
 
 /** The rights of a check that needs the run of this verify. */
-export const RUN_RIGHTS = [
+const RUN_RIGHTS = [
   'states:StartExecution on ExportRun',
   'states:DescribeExecution on executions of ExportRun',
   'states:GetExecutionHistory on executions of ExportRun',
@@ -91,15 +92,11 @@ export interface Made extends Run {
 }
 
 /** The export of this verify. @throws CannotTell if it is not published */
-export async function publishedBy({ exported }: Pick<Verifying, 'exported'>) {
+async function publishedBy({ exported }: Pick<Verifying, 'exported'>) {
   const run = await exported();
-  const { manifestKey, key } = run;
-  if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
+  const { outcome, manifestKey, key } = run;
+  if (outcome === 'published' && manifestKey && key) return { ...run, manifestKey, key };
   throw new CannotTell('the export was not published');
-}
-
-function isPublished({ outcome, manifestKey }: Run): boolean {
-  return outcome === 'published' && manifestKey !== null;
 }
 
 /** Makes one export. @throws CannotTell if it does not end in time */
@@ -120,7 +117,21 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
 
 /** Checks of one export, from its start to its readers. */
 export const EXPORT_CHECKS: Check[] = [
-  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, answer: exportFinding },
+  {
+    id: 'export',
+    question: 'Is one export published?',
+    rights: RUN_RIGHTS,
+    answer: async ({ exported }) => {
+      const { run: name, outcome, manifestKey, status, error, cause, rows, bytes, seconds } = await exported();
+      if (outcome === 'published' && manifestKey) {
+        const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
+        return holds(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
+      }
+      const why = `in ${error ?? status}: ${cause ?? 'no cause was given'}`;
+      const found = `${name} ended ${status === 'SUCCEEDED' ? 'without publishing' : why}`;
+      return broken(found, 'It should be published; docs/runbook.md has an entry for each error.');
+    },
+  },
   {
     id: 'read-back',
     question: 'Do pointers, manifest and every byte of the file of that export agree?',
@@ -136,18 +147,54 @@ export const EXPORT_CHECKS: Check[] = [
       return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
     },
   },
+  {
+    // A library that logs by itself would be found here.
+    id: 'log-lines',
+    question: 'Do the functions log only listed fields, since the start of that export?',
+    rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
+    answer: async (verifying) => {
+      const { steps, run, askedAt } = await publishedBy(verifying);
+      const silentIn = (lines: Line[]) =>
+        steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run)));
+      const read = () => linesSince(verifying, steps, askedAt);
+      const lines = await pollUntil(read, (found) => silentIn(found).length === 0, verifying);
+      const silent = silentIn(lines);
+      if (silent.length > 0) throw new CannotTell(`${silent.join(', ')} logged nothing of that export yet`);
+      const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
+      const why =
+        'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
+      return holdsUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
+    },
+  },
+  {
+    id: 'encryption',
+    question: 'Are the file and its manifest encrypted by the key of the deployment?',
+    rights: [
+      ...RUN_RIGHTS,
+      'cloudformation:ListStackResources on the stack',
+      's3:GetObject on `published/*`, `runs/*`',
+      'kms:Decrypt on the key, through S3',
+    ],
+    answer: async (verifying) => {
+      const { s3, BucketName: Bucket } = verifying.target;
+      const { key, manifestKey } = await publishedBy(verifying);
+      const ours = await keyIdOf(verifying.target);
+      const wrong: string[] = [];
+      let encrypted = 0;
+      for (const Key of [key, manifestKey]) {
+        const { ServerSideEncryption: by, SSEKMSKeyId: id = '' } = await s3.send(
+          new HeadObjectCommand({ Bucket, Key }),
+        );
+        encrypted += by ? 1 : 0;
+        if (by !== 'aws:kms') wrong.push(`${Key} is encrypted by ${by ?? 'nothing'}`);
+        else if (id.split('/').at(-1) !== ours) wrong.push(`${Key} is encrypted with another key, ${id}`);
+      }
+      const finding = holdsUnless(wrong, `both by aws:kms with the key ${ours} of the deployment`);
+      // S3 encrypts every object: https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-encryption-faq.html
+      return encrypted > 0 ? finding : unlessLocal(verifying, finding);
+    },
+  },
 ];
-
-async function exportFinding({ exported }: Verifying): Promise<Finding> {
-  const run = await exported();
-  const { run: name, status, error, cause, rows, bytes, seconds } = run;
-  if (isPublished(run)) {
-    const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
-    return holds(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
-  }
-  const end = status === 'SUCCEEDED' ? 'without publishing' : `in ${error ?? status}: ${cause ?? 'no cause was given'}`;
-  return broken(`${name} ended ${end}`, 'It should be published; docs/runbook.md has an entry for each error.');
-}
 
 /** Checked after the export, whose functions refresh a grant that is due, however it ends. */
 export const GRANT_CHECK: Check = {
@@ -156,14 +203,6 @@ export const GRANT_CHECK: Check = {
     await exported().catch(() => undefined);
     return storedFinding((await newestOf(grantPlaces(target).store)).tokens);
   },
-};
-
-/** Checks that functions log only ids, counts and outcomes: a library that logs by itself would be found here. */
-export const LOG_CHECK: Check = {
-  id: 'log-lines',
-  question: 'Do the functions log only listed fields, since the start of that export?',
-  rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
-  answer: logLines,
 };
 
 /** Lines of Lambda (https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html), and fixed texts of Node. */
@@ -179,20 +218,6 @@ const lineSchema = z.looseObject({ execution: z.optional(z.string()) });
 interface Line {
   step: string;
   text: string;
-}
-
-async function logLines(verifying: Verifying): Promise<Finding> {
-  const run = await publishedBy(verifying);
-  const { steps } = run;
-  const silent = (lines: Line[]) =>
-    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
-  const read = () => linesSince(verifying, steps, run.askedAt);
-  const lines = await pollUntil(read, (found) => silent(found).length === 0, verifying);
-  if (silent(lines).length > 0) throw new CannotTell(`${silent(lines).join(', ')} logged nothing of that export yet`);
-  const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
-  const why =
-    'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
-  return holdsUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
 }
 
 async function linesSince({ target, signal }: Verifying, steps: string[], since: Date): Promise<Line[]> {
@@ -221,8 +246,23 @@ export const METRIC_CHECK: Check = {
   id: 'metrics',
   question: 'Have the metrics of that export arrived?',
   rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`'],
-  answer: arrived,
+  // Missing metrics are unknown, because they may still arrive.
+  answer: async (verifying) => {
+    const run = await publishedBy(verifying);
+    const expected = expectedOf(verifying, run);
+    const read = () => withoutData(verifying.target, expected, run.askedAt);
+    const judge = (missing: Metric[]) =>
+      missing.length === 0
+        ? holds(`all ${expected.length} have data`)
+        : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
+    const first = await unlessLocal(verifying, judge(await read()));
+    // Without advice, a second read cannot change the finding.
+    if (first.advice === null) return first;
+    return judge(await pollUntil(read, (missing) => missing.length === 0, verifying));
+  },
 };
+
+const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';
 
 /** The metrics that every export writes, by the names of their dimensions. */
 function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
@@ -242,23 +282,6 @@ function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, '
 function metricOf(Namespace: string, MetricName: string, dimensions: Record<string, string>): Metric {
   return { Namespace, MetricName, Dimensions: Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value })) };
 }
-
-/** Missing metrics are unknown, because they may still arrive. */
-async function arrived(verifying: Verifying): Promise<Finding> {
-  const run = await publishedBy(verifying);
-  const expected = expectedOf(verifying, run);
-  const read = () => withoutData(verifying.target, expected, run.askedAt);
-  const judge = (missing: Metric[]) =>
-    missing.length === 0
-      ? holds(`all ${expected.length} have data`)
-      : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
-  const first = await unlessLocal(verifying, judge(await read()));
-  // Without advice, a second read cannot change the finding.
-  if (first.advice === null) return first;
-  return judge(await pollUntil(read, (missing) => missing.length === 0, verifying));
-}
-
-const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';
 
 const MINUTE_MS = 60_000;
 

@@ -11,15 +11,13 @@ import {
   type Check,
   EXPORT_CHECKS,
   GRANT_CHECK,
-  LOG_CHECK,
   type Made,
   METRIC_CHECK,
   makeExport,
   type Pace,
   type Verifying,
 } from './verify-export.ts';
-import { ALARM_CHECK, LEFT_OVERS, RULE_START, removeLeftOvers, stampOf } from './verify-starts.ts';
-import { STORAGE_CHECKS } from './verify-storage.ts';
+import { ALARM_CHECK, LEFT_OVERS, REFUSED_CHECKS, RULE_START, removeLeftOvers, stampOf } from './verify-temporary.ts';
 
 interface VerifyCommandOptions extends TargetOptions {
   entity?: Entity;
@@ -62,8 +60,7 @@ export function isProof(checks: Checked[]): boolean {
 /** All checks except the last one, `left-overs`, in the order of the output; they run at the same time. */
 export const ALL_CHECKS: Check[] = [
   ...EXPORT_CHECKS,
-  LOG_CHECK,
-  ...STORAGE_CHECKS,
+  ...REFUSED_CHECKS,
   METRIC_CHECK,
   ALARM_CHECK,
   {

@@ -31,7 +31,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyIdOf } from '../../cli/deployment-state.ts';
 import { ALL_CHECKS, type VerifyOptions, verify } from '../../cli/health/verify.ts';
 import type { Made, Verifying } from '../../cli/health/verify-export.ts';
-import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-starts.ts';
+import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-temporary.ts';
 import { REWRITE } from '../../cli/support/aws-error.ts';
 import { completed } from '../../cli/support/completed.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';

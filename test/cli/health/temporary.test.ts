@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/health/check.ts';
-import { LEFT_OVERS, reasonFor, removeLeftOvers, stampOf } from '../../../cli/health/verify-starts.ts';
+import { LEFT_OVERS, reasonFor, removeLeftOvers, stampOf } from '../../../cli/health/verify-temporary.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { checked } from '../../../cli/health/check.ts';
 import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import type { Verifying } from '../../../cli/health/verify-export.ts';
-import { reasonFor } from '../../../cli/health/verify-starts.ts';
+import { reasonFor } from '../../../cli/health/verify-temporary.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';

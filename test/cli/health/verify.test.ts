@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { broken, type Checked, holds, unknown } from '../../../cli/health/check.ts';
 import { ALL_CHECKS, isProof } from '../../../cli/health/verify.ts';
-import { LEFT_OVERS } from '../../../cli/health/verify-starts.ts';
+import { LEFT_OVERS } from '../../../cli/health/verify-temporary.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
 

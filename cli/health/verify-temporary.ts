@@ -6,7 +6,12 @@ import {
   PutTargetsCommand,
   RemoveTargetsCommand,
 } from '@aws-sdk/client-eventbridge';
-import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import {
+  DeleteObjectCommand,
+  ListObjectVersionsCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+} from '@aws-sdk/client-s3';
 import { paginateListSubscriptionsByTopic, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ListQueuesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
@@ -16,11 +21,21 @@ import { alarmsOf } from '../deployment-state.ts';
 import { executionsOf } from '../runs/find-run.ts';
 import { isGone, REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import { broken, CannotTell, deniedRight, type Finding, holds, isDenied, type Question, unknown } from './check.ts';
+import {
+  broken,
+  CannotTell,
+  deniedRight,
+  type Finding,
+  holds,
+  holdsUnless,
+  isDenied,
+  type Question,
+  unknown,
+} from './check.ts';
 import { ruleTarget } from './night-checks.ts';
-import { type Check, pollUntil, type Verifying } from './verify-export.ts';
+import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-export.ts';
 
-/** Checks that make something temporary in the account, and the check that removes it. */
+/** Checks that make something temporary in the account, or try to, and the check that removes it. */
 
 export const ALARM_CHECK: Check = {
   id: 'alarm',
@@ -32,7 +47,36 @@ export const ALARM_CHECK: Check = {
     'sqs:CreateQueue on queues named `crm-export-NAME_verify_*`',
     'sqs:ReceiveMessage on queues named `crm-export-NAME_verify_*`',
   ],
-  answer: alarm,
+  answer: async (verifying) => {
+    const { target, id, pace } = verifying;
+    if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
+    const { name, before } = await quietAlarm(target);
+    // If it cannot be set back here, the left-overs set it back, by this reason.
+    const StateReason = reasonFor(id, before);
+    const set = (StateValue: StateValue) =>
+      target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
+    const QueueUrl = await queueThatHears(verifying);
+    let nextAt = 0;
+    const received = async () => {
+      if (performance.now() >= nextAt) {
+        // CloudWatch sends a message only if the state changes.
+        if (nextAt > 0) await set(before);
+        await set('ALARM');
+        nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
+      }
+      return messageAbout(verifying, QueueUrl, name);
+    };
+    try {
+      if (await pollUntil(received, Boolean, verifying)) return holds(`${name} arrived in the queue`);
+    } finally {
+      // The other checks may take minutes, and whoever has the mail looks at the alarm.
+      await set(before).catch(() => undefined);
+    }
+    return broken(
+      `${name} did not arrive in the queue`,
+      'CloudWatch should publish to the topic, and the topic should deliver to the queue.',
+    );
+  },
 };
 
 /**
@@ -40,37 +84,6 @@ export const ALARM_CHECK: Check = {
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html).
  */
 const LOOKS_A_SETTING = 12;
-
-async function alarm(verifying: Verifying): Promise<Finding> {
-  const { target, id, pace } = verifying;
-  if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
-  const { name, before } = await quietAlarm(target);
-  // If it cannot be set back here, the left-overs set it back, by this reason.
-  const StateReason = reasonFor(id, before);
-  const set = (StateValue: StateValue) =>
-    target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
-  const QueueUrl = await queueThatHears(verifying);
-  let nextAt = 0;
-  const received = async () => {
-    if (performance.now() >= nextAt) {
-      // CloudWatch sends a message only if the state changes.
-      if (nextAt > 0) await set(before);
-      await set('ALARM');
-      nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
-    }
-    return messageAbout(verifying, QueueUrl, name);
-  };
-  try {
-    if (await pollUntil(received, Boolean, verifying)) return holds(`${name} arrived in the queue`);
-  } finally {
-    // The other checks may take minutes, and whoever has the mail looks at the alarm.
-    await set(before).catch(() => undefined);
-  }
-  return broken(
-    `${name} did not arrive in the queue`,
-    'CloudWatch should publish to the topic, and the topic should deliver to the queue.',
-  );
-}
 
 /**
  * Finds an alarm that is not in ALARM and has actions for ALARM only. Setting it changes its state, and setting it back
@@ -112,6 +125,65 @@ async function messageAbout({ target }: Verifying, QueueUrl: string, name: strin
   return messages.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
 }
 
+type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
+
+const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObjectVersion on `verify_/*`'];
+
+/** Checks of requests that the bucket policy refuses for everyone. */
+export const REFUSED_CHECKS: Check[] = [
+  {
+    id: 'plain-http',
+    question: 'Is an object refused that comes by plain http?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
+    answer: (verifying) => refused(verifying, { 'by plain http': {} }, true),
+  },
+  {
+    id: 'foreign-key',
+    question: 'Is an object refused with another key, and by another way of encrypting?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
+    answer: (verifying) => {
+      const [, partition, , region, account] = verifying.target.StateMachineArn.split(':');
+      const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
+      const puts = {
+        'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
+        'by AES256': { ServerSideEncryption: 'AES256' },
+      } as const;
+      return refused(verifying, puts, false);
+    },
+  },
+];
+
+async function refused(verifying: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
+  const stored: string[] = [];
+  for (const [how, put] of Object.entries(puts)) {
+    if (!(await isRefused(verifying, put, plainHttp))) stored.push(`stored ${how}`);
+  }
+  const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
+  const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
+  return unlessLocal(verifying, finding);
+}
+
+/** @throws CannotTell if S3 refuses for another reason than the policy: credentials without the right prove nothing */
+async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean): Promise<boolean> {
+  const { s3, BucketName: Bucket } = target;
+  const Key = `${TEMPORARY_PREFIX}${id}`;
+  const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
+  if (plainHttp) {
+    const overPlainHttp = ({ request }: { request: unknown }) =>
+      Object.assign(request as object, { protocol: 'http:' });
+    command.middlewareStack.add((next) => (args) => next({ ...args, request: overPlainHttp(args) }), { step: 'build' });
+  }
+  try {
+    await s3.send(command);
+    return false;
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
+    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
+    if (/explicit deny in a resource-based policy/.test(error.message)) return true;
+    throw new CannotTell('S3 does not name the bucket policy as the reason: these credentials may lack s3:PutObject');
+  }
+}
+
 /** Whether the role of the nightly rules may start the machine: otherwise only the first night would show it. */
 export const RULE_START: Check = {
   id: 'rule-start',
@@ -126,44 +198,37 @@ export const RULE_START: Check = {
     'states:ListExecutions on ExportRun',
     'states:DescribeExecution on executions of ExportRun',
   ],
-  answer: ruleStart,
+  answer: async (verifying) => {
+    const { target, id, runs } = verifying;
+    const { events, stack, StateMachineArn: Arn } = target;
+    const { RoleArn } = (await ruleTarget(target, ENTITIES[0])) ?? {};
+    if (!RoleArn) throw new CannotTell(`the rule of ${ENTITIES[0]} has no role`);
+    const Name = temporaryName(stack, id);
+    // Checks the right to remove the rule before making one that fires every minute.
+    await removeRule(target, Name);
+    const since = new Date(Date.now() - CLOCK_MS);
+    try {
+      // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
+      const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, made by verify; may be deleted' };
+      await events.send(new PutRuleCommand({ Name, ...every }));
+      // A run with this input requests no export: it ends in InvalidInput. A rule may start one more after its removal.
+      const goal = { Id: RULE_TARGET, Arn, RoleArn, Input: JSON.stringify({ verify: id }) };
+      const { FailedEntries = [] } = await events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
+      if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
+      const run = await pollUntil(() => startedBy(verifying, since), Boolean, verifying);
+      if (!run) return broken(`${Name} started no run`, NOT_STARTED);
+      runs.push(run);
+      return holds(`${Name} started ${run}, which fails in InvalidInput`);
+    } finally {
+      await removeRule(target, Name);
+    }
+  },
 };
 
-async function ruleStart(verifying: Verifying): Promise<Finding> {
-  const { target, id } = verifying;
-  const { RoleArn } = (await ruleTarget(target, ENTITIES[0])) ?? {};
-  if (!RoleArn) throw new CannotTell(`the rule of ${ENTITIES[0]} has no role`);
-  const name = temporaryName(target.stack, id);
-  // Checks the right to remove the rule before making one that fires every minute.
-  await removeRule(target, name);
-  try {
-    return await started(verifying, name, RoleArn);
-  } finally {
-    await removeRule(target, name);
-  }
-}
-
+const NOT_STARTED = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
 /** Allowance for a difference between two clocks. */
 const CLOCK_MS = 60_000;
 const RULE_TARGET = 'verify';
-
-async function started(verifying: Verifying, Name: string, RoleArn: string): Promise<Finding> {
-  const { target, id, runs } = verifying;
-  const since = new Date(Date.now() - CLOCK_MS);
-  // A run with this input requests no export: it ends in InvalidInput. A rule may start one more after its removal.
-  const Input = JSON.stringify({ verify: id });
-  const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn, Input };
-  // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
-  const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, made by verify; may be deleted' };
-  await target.events.send(new PutRuleCommand({ Name, ...every }));
-  const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
-  if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
-  const run = await pollUntil(() => startedBy(verifying, since), Boolean, verifying);
-  if (run) runs.push(run);
-  if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
-  const should = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
-  return broken(`${Name} started no run`, should);
-}
 
 /** The name of the run that the temporary rule started. */
 async function startedBy({ target, id }: Verifying, since: Date): Promise<string | undefined> {
