@@ -1,7 +1,7 @@
 import { chooseColumns, compareColumns, type LastColumns, lastColumnsOf } from '../../core/columns/columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { createCrmClient } from '../../core/crm/crm-client.ts';
+import { type CrmClient, createCrmClient } from '../../core/crm/crm-client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import { planFor } from '../../core/export/plan.ts';
@@ -31,11 +31,19 @@ export async function askCrm(
   tokens: Tokens,
   options: AskOptions,
 ): Promise<{ service: Finding; columns: Finding[] }> {
+  const { baseUrl } = deployment.crm;
+  const crm = createCrmClient({
+    ...{ baseUrl, now: options.now, log: { info: () => undefined, error: () => undefined } },
+    getAccessToken: async ({ rejected } = {}) => {
+      if (rejected !== undefined) throw new TokenRefused();
+      return tokens;
+    },
+  });
   const columns: Finding[] = [];
   const started = performance.now();
   try {
     for (const entity of ENTITIES) {
-      const findings = await entityFindings(deployment, entity, tokens, options);
+      const findings = await entityFindings(crm, deployment, entity, options.target);
       // An entity that is switched off cannot fail a night.
       const { enabled } = deployment.entities[entity];
       columns.push(...findings.map((finding) => (enabled ? finding : softened(finding))));
@@ -45,7 +53,7 @@ export async function askCrm(
     return { service: findingOf(error), columns };
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
-  const service = holds(`It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`);
+  const service = holds(`It answers at ${baseUrl} (${each} ms per list of fields).`);
   // An unreadable bucket concerns all entities, so it is reported once.
   return { service, columns: [...new Map(columns.map((finding) => [finding.of, finding])).values()] };
 }
@@ -63,21 +71,7 @@ function softened(finding: Finding): Finding {
 }
 
 /** @throws TokenRefused; RunError that concerns all entities */
-async function entityFindings(
-  deployment: Deployment,
-  entity: Entity,
-  { accessToken, scope }: Tokens,
-  { target, now }: AskOptions,
-): Promise<Finding[]> {
-  const crm = createCrmClient({
-    baseUrl: deployment.crm.baseUrl,
-    getAccessToken: async ({ rejected } = {}) => {
-      if (rejected !== undefined) throw new TokenRefused();
-      return { accessToken, scope };
-    },
-    log: { info: () => undefined, error: () => undefined },
-    now,
-  });
+async function entityFindings(crm: CrmClient, deployment: Deployment, entity: Entity, target: AskOptions['target']) {
   try {
     const fields = await readFields(crm, entity);
     // Without the newest export, the columns of the CRM are still checked.
@@ -86,7 +80,7 @@ async function entityFindings(
       unread.push(about('changed', findingOf(error)));
       return undefined;
     });
-    return [...columnsFindings(deployment, { entity, fields, last }), ...unread];
+    return [...columnsFindings(deployment, entity, fields, last), ...unread];
   } catch (error) {
     // A transient error concerns all entities: it is reported once and not retried for each.
     if (error instanceof TokenRefused || (error instanceof RunError && error.transient)) throw error;
@@ -103,15 +97,11 @@ async function newestColumns(target: AskOptions['target'], entity: Entity): Prom
   return manifest && lastColumnsOf(manifest);
 }
 
-/** The columns that the CRM lists for an entity now, and those of its newest export. */
-interface Listed {
-  entity: Entity;
-  fields: Field[];
-  last: LastColumns;
-}
-
-/** Checks columns and request by the rules of a run, and compares them with those of the newest export. */
-export function columnsFindings(deployment: Deployment, { entity, fields, last }: Listed): Finding[] {
+/**
+ * Checks columns and request by the rules of a run, and compares them with those of the newest export.
+ * @param fields those that the CRM lists now
+ */
+export function columnsFindings(deployment: Deployment, entity: Entity, fields: Field[], last: LastColumns): Finding[] {
   const plan = deployment.entities[entity];
   const planned = planFor(plan, { entity });
   const findings: Finding[] = [];

@@ -270,7 +270,11 @@ describe('the grant', () => {
     [
       '',
       ['openid', 'global:export'],
-      { verdict: 'broken', found: 'Lacking: openid global:export.', advice: expect.stringContaining('crm-export authorize') },
+      {
+        verdict: 'broken',
+        found: 'Lacking: openid global:export.',
+        advice: expect.stringContaining('crm-export authorize'),
+      },
     ],
   ])('with the scopes "%s", of which %j are needed, gets the right verdict', (scope, needed, finding) => {
     expect(scopesFinding(tokens({ scope }), needed)).toMatchObject(finding);
@@ -302,14 +306,12 @@ describe('the column settings', () => {
   const found = (columns: object, names: string[]) => {
     const fields = names.map((name) => ({ name, label: null, type: null }));
     const settings = deployment({ entities: { leads: { columns } } });
-    return columnsFindings(settings, { entity: 'leads', fields, last: undefined });
+    return columnsFindings(settings, 'leads', fields, undefined);
   };
 
   it('are compared with the columns of the CRM', () => {
-    const [all] = columnsFindings(deployment(), {
-      ...{ entity: 'leads', last: undefined },
-      fields: ['id', 'name'].map((name) => ({ name, label: null, type: null })),
-    });
+    const listed = ['id', 'name'].map((name) => ({ name, label: null, type: null }));
+    const [all] = columnsFindings(deployment(), 'leads', listed, undefined);
     expect(all?.found).toMatch(/^All 2 columns/);
     const chosen = { except: ['name'], required: ['phone'] };
     expect(found(['id'], ['id', 'name'])).toMatchObject([
