@@ -116,8 +116,8 @@ async function transitionsOf({ sfn }: Target, executionArn: string): Promise<num
 }
 
 /** The lines of a function about a run. */
-async function* linesOf({ logs: client, downloadLogGroup }: Target, step: string, executionArn: string) {
-  const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
+async function* linesOf({ logs: client, stack }: Target, step: string, executionArn: string) {
+  const logGroupName = `/aws/lambda/${stack}-${step}`;
   for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
     for (const { message: text = '' } of events) {
       const { data: line } = lineSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : undefined);

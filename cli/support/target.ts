@@ -43,8 +43,6 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
   stackStatus: string;
   /** When the stack was created. */
   stackCreatedAt: Date | undefined;
-  /** The log group of the function that moves files. */
-  downloadLogGroup: string;
 }
 
 /**
@@ -55,8 +53,7 @@ export async function connect(options: TargetOptions): Promise<Target> {
   const settings = clientSettings(options);
   const stack = `crm-export-${options.deployment}`;
   const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
-  const downloadLogGroup = `/aws/lambda/${stack}-DownloadFile`;
-  return Object.assign(lazyClients(settings), outputs, { stack, downloadLogGroup });
+  return Object.assign(lazyClients(settings), outputs, { stack });
 }
 
 /**
