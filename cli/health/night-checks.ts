@@ -67,19 +67,11 @@ export async function ruleTarget({ events, stack }: Pick<Target, 'events' | 'sta
  * Checks whether alarms reach a person. Addresses are counted, not shown.
  * @param addresses digests of the deployed addresses
  */
-export async function alarmAddresses(
-  { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
-  addresses: string[] = [],
-): Promise<Finding> {
-  const confirmed: string[] = [];
-  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
-    // Other texts than an ARN mean that the subscription is not confirmed, or was removed.
-    const own = (page.Subscriptions ?? []).filter(({ SubscriptionArn = '' }) => SubscriptionArn.startsWith('arn:'));
-    confirmed.push(...own.map(({ Endpoint = '' }) => mailDigest(Endpoint)));
-  }
+export async function alarmAddresses(target: TopicTarget, addresses: string[] = []): Promise<Finding> {
+  const confirmed = (await subscriptionsOf(target)).map(({ Endpoint }) => mailDigest(Endpoint));
   const missing = addresses.filter((address) => !confirmed.includes(address)).length;
   // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
-  const subscribe = `aws sns subscribe --topic-arn ${AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
+  const subscribe = `aws sns subscribe --topic-arn ${target.AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
   const advice = `The link in the mail "AWS Notification - Subscription Confirmation" is valid for two days. After that, and for an address without a subscription: ${subscribe}.`;
   if (confirmed.length === 0) {
     const text = 'Alarms reach no person: the topic has no confirmed subscription.';
@@ -88,6 +80,18 @@ export async function alarmAddresses(
   const text = `Alarms go to ${manyText(confirmed.length, 'confirmed subscription')}`;
   if (missing === 0) return holds(`${text}.`);
   return warning(`${text}; addresses of alarms.email without a confirmed subscription: ${missing}.`, advice);
+}
+
+type TopicTarget = Pick<Target, 'sns' | 'AlarmTopicArn'>;
+
+/** The subscriptions of the alarms, without those that are not confirmed or were removed: these have no ARN. */
+export async function subscriptionsOf({ sns: client, AlarmTopicArn: TopicArn }: TopicTarget) {
+  const found: { SubscriptionArn: string; Endpoint: string }[] = [];
+  for await (const { Subscriptions = [] } of paginateListSubscriptionsByTopic({ client }, { TopicArn })) {
+    const all = Subscriptions.map(({ SubscriptionArn = '', Endpoint = '' }) => ({ SubscriptionArn, Endpoint }));
+    found.push(...all.filter(({ SubscriptionArn }) => SubscriptionArn.startsWith('arn:')));
+  }
+  return found;
 }
 
 const DAY_MS = 24 * 3_600_000;

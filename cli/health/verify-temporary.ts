@@ -12,7 +12,7 @@ import {
   PutObjectCommand,
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
-import { paginateListSubscriptionsByTopic, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
+import { SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ListQueuesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { ENTITIES } from '../../core/config/entities.ts';
@@ -32,7 +32,7 @@ import {
   type Question,
   unknown,
 } from './check.ts';
-import { ruleTarget } from './night-checks.ts';
+import { ruleTarget, subscriptionsOf } from './night-checks.ts';
 import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-export.ts';
 
 /** Checks that make something temporary in the account, or try to, and the check that removes it. */
@@ -209,7 +209,10 @@ export const RULE_START: Check = {
     const since = new Date(Date.now() - CLOCK_MS);
     try {
       // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
-      const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, made by verify; may be deleted' };
+      const every = {
+        ScheduleExpression: 'cron(* * * * ? *)',
+        Description: 'Temporary, made by verify; may be deleted',
+      };
       await events.send(new PutRuleCommand({ Name, ...every }));
       // A run with this input requests no export: it ends in InvalidInput. A rule may start one more after its removal.
       const goal = { Id: RULE_TARGET, Arn, RoleArn, Input: JSON.stringify({ verify: id }) };
@@ -288,7 +291,7 @@ export const LEFT_OVERS: Question = {
 };
 
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
-  const kinds = [rulesOf, subscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
+  const kinds = [rulesOf, queueSubscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
   const removed: string[] = [];
   // Each kind is removed even if another cannot be.
   const settled = await Promise.allSettled(
@@ -336,18 +339,13 @@ async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Pro
   await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
-async function subscriptionsOf({ sns, stack, AlarmTopicArn }: Target): Promise<Temporary[]> {
-  const found: Temporary[] = [];
-  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
-    for (const { SubscriptionArn = '', Endpoint = '' } of page.Subscriptions ?? []) {
-      const queue = Endpoint.split(':').at(-1) ?? '';
-      // With `PendingConfirmation` or `Deleted` instead of an ARN, AWS refuses to remove the subscription.
-      if (!queue.startsWith(temporaryName(stack, '')) || !SubscriptionArn.startsWith('arn:')) continue;
-      const remove = () => sns.send(new UnsubscribeCommand({ SubscriptionArn }));
-      found.push({ name: `subscription of ${queue}`, remove });
-    }
-  }
-  return found;
+async function queueSubscriptionsOf(target: Target): Promise<Temporary[]> {
+  const queues = `:${temporaryName(target.stack, '')}`;
+  const ours = (await subscriptionsOf(target)).filter(({ Endpoint }) => Endpoint.includes(queues));
+  return ours.map(({ SubscriptionArn, Endpoint }) => ({
+    name: `subscription of ${Endpoint.split(':').at(-1)}`,
+    remove: () => target.sns.send(new UnsubscribeCommand({ SubscriptionArn })),
+  }));
 }
 
 async function queuesOf({ sqs, stack }: Target): Promise<Temporary[]> {

@@ -5,15 +5,11 @@ import { CommandError, USAGE } from './exit.ts';
 import { writeText } from './print.ts';
 import { printableLine } from './text.ts';
 
-/** Asks a person. Only "y" or "yes" means yes; any other answer, the end of the input or the signal means no. */
-export async function confirm(
-  { stream, print }: Pick<Input, 'stream' | 'print'>,
-  question: string,
-  signal?: AbortSignal,
-): Promise<boolean> {
+/** Asks a person. Only "y" or "yes" means yes; any other answer or the end of the input means no. */
+export async function confirm({ stream, print }: Pick<Input, 'stream' | 'print'>, question: string): Promise<boolean> {
   print(`${printableLine(question)} [y/N] `);
   // Reads whole lines, so that the terminal itself handles Ctrl-C.
-  const lines = createInterface({ input: stream, terminal: false, ...(signal && { signal }) });
+  const lines = createInterface({ input: stream, terminal: false });
   try {
     const [answer] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
     return /^\s*y(es)?\s*$/i.test(String(answer));
