@@ -4,7 +4,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import type { Marked, Night } from '../../core/night/marker.ts';
 import { pathArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
+import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -107,7 +107,7 @@ function factsOf({ run: { entity, date }, execution, file }: Manifest): string {
 function progressRow(path: string) {
   const { stderr } = process;
   if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
-  const row = liveLines(stderr);
+  const row = liveLine(stderr);
   let shownAt = 0;
   return {
     show: ({ bytes, totalBytes }: { bytes: number; totalBytes: number }) => {

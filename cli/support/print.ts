@@ -28,27 +28,19 @@ export function printErr(text: string): void {
   writeText(process.stderr, `${text}\n`);
 }
 
-/** Lines at the end of a terminal that each call overwrites. Lines that are too long for the terminal are cut. */
-export function liveLines(stream: NodeJS.WriteStream) {
-  let shown = 0;
+/** A line at the end of a terminal that each call overwrites. It is cut where it is too long for the terminal. */
+export function liveLine(stream: NodeJS.WriteStream) {
+  let isShown = false;
   const clear = () => {
-    if (shown > 0) stream.write(`${ESCAPE}[1A${ESCAPE}[2K`.repeat(shown));
-    shown = 0;
+    if (isShown) stream.write(`${ESCAPE}[1A${ESCAPE}[2K`);
+    isShown = false;
   };
   return {
     show: (text: string) => {
       clear();
-      const lines = text.split('\n').map((line) => fitted(line, stream.columns || Number.POSITIVE_INFINITY));
-      shown = lines.length;
-      writeText(stream, `${lines.join('\n')}\n`);
+      isShown = true;
+      writeText(stream, `${escapeControls(text).slice(0, stream.columns || undefined)}\n`);
     },
     clear,
   };
-}
-
-/** A line that is cut loses its colours. */
-function fitted(line: string, columns: number): string {
-  const plain = line.split(COLORS).filter((_, index) => index % 2 === 0);
-  const text = plain.join('');
-  return text.length > columns ? text.slice(0, columns) : line;
 }

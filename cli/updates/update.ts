@@ -18,7 +18,7 @@ import { commandFor } from '../support/command-options.ts';
 import { askHere } from '../support/confirm.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { liveLines, printErr, printJson, printOut } from '../support/print.ts';
+import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -237,7 +237,7 @@ async function followBatch(
 ) {
   const { stderr } = process;
   // A terminal without a known size cannot show a live row.
-  const row = stderr.isTTY && stderr.columns > 0 && stderr.rows > 0 ? liveLines(stderr) : undefined;
+  const row = stderr.isTTY && stderr.columns > 0 && stderr.rows > 0 ? liveLine(stderr) : undefined;
   const tally = createTally(store, batch);
   for (let shown = -1; ; ) {
     signal.throwIfAborted();
