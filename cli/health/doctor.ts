@@ -69,7 +69,7 @@ const BUCKET_RIGHTS = [
   'kms:Decrypt on the key, through S3',
 ];
 
-/** The questions in the order in which a nightly run needs what they ask. */
+/** The questions in the order in which a nightly run needs what they ask, and in which doctor shows the answers. */
 export const DOCTOR_QUESTIONS = {
   configuration: {
     question: 'Is the configuration file the deployed one?',
@@ -125,20 +125,25 @@ type Ask = (id: keyof typeof DOCTOR_QUESTIONS, answer: Parameters<typeof checked
  * @returns the results in the order in which a run needs what they check; no result contains a token
  */
 export async function doctor(options: DoctorOptions): Promise<Checked[]> {
-  const ask: Ask = (id, answer) => checked({ id, ...DOCTOR_QUESTIONS[id] }, answer, options);
+  const answers = new Map<string, Checked[]>();
+  const ask: Ask = async (id, answer) => {
+    const found = await checked({ id, ...DOCTOR_QUESTIONS[id] }, answer, options);
+    answers.set(id, found);
+    return found;
+  };
   const connected = fact(connect(options));
   const target = await ifRead(connected);
   const configuration = fact(configuredBy(options, target));
   const deployment = (await ifRead(configuration))?.deployment;
-  const deployed = [
-    ...(await ask('configuration', async () => (await configuration).finding)),
-    ...(await ask('stack', async () => stackFinding(await connected))),
-  ];
+  await ask('configuration', async () => (await configuration).finding);
+  await ask('stack', async () => stackFinding(await connected));
+  if (target) {
+    await askNight(ask, target, deployment);
+    await askService(ask, target, deployment, await askGrant(ask, target, deployment, options));
+  }
   // Before the first deployment, it shows whether the configured network has a way out.
-  if (!target) return [...deployed, ...(await askNetwork(ask, lazyClients(clientSettings(options)), deployment))];
-  const night = await askNight(ask, target, deployment);
-  const { checks: grant, ...spendable } = await askGrant(ask, target, deployment, options);
-  return [...deployed, ...night, ...grant, ...(await askService(ask, target, deployment, spendable))];
+  else await askNetwork(ask, lazyClients(clientSettings(options)), deployment);
+  return Object.keys(DOCTOR_QUESTIONS).flatMap((id) => answers.get(id) ?? []);
 }
 
 /** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
@@ -163,18 +168,17 @@ function stackFinding(target: Target): Finding {
 async function askNight(ask: Ask, target: Target, deployment: Deployment | undefined) {
   if (!deployment) return ask('rules', () => notChecked('a valid configuration'));
   const { local, alarms } = deployment;
-  const checks = await Promise.all([
+  return Promise.all([
     ask('rules', () => rulesFinding(target, deployment)),
     askNetwork(ask, target, deployment),
     // A local cloud sends no mail, so its configuration needs no address.
-    local && alarms.email.length === 0 ? [] : ask('alarm-addresses', () => alarmAddresses(target, alarms.email)),
+    local && alarms.email.length === 0 ? undefined : ask('alarm-addresses', () => alarmAddresses(target, alarms.email)),
     ask('column-settings', () => settingsFindings(target, deployment)),
   ]);
-  return checks.flat();
 }
 
 async function askNetwork(ask: Ask, target: Pick<Target, 'ec2'>, deployment: Deployment | undefined) {
-  if (!deployment?.network) return [];
+  if (!deployment?.network) return undefined;
   const { network, crm } = deployment;
   // Loaded only if there is a network: the client of EC2 takes as long to load as all others together.
   const { networkFindings } = await import('./network-checks.ts');
@@ -199,8 +203,8 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
     return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
   });
-  const checks = [...client, ...(await ask('grant', async () => grantFinding(await grant, now()))), ...claim];
-  if (before) checks.push(...(await ask('grant-stored', () => storedFinding(before.tokens))));
+  await ask('grant', async () => grantFinding(await grant, now()));
+  if (before) await ask('grant-stored', () => storedFinding(before.tokens));
   let newest = before;
   const refresh = async () => {
     // A function has to make the first refresh: this shows that functions can refresh.
@@ -214,13 +218,13 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     newest = await newestOf(store);
     return refreshFinding(before, newest);
   };
-  if (options.refresh) checks.push(...(await ask('refresh', refresh)));
+  if (options.refresh) await ask('refresh', refresh);
   const after = newest;
   if (after && deployment) {
-    checks.push(...(await ask('scopes', () => scopesFinding(after.tokens, deployment.crm.scopes))));
-    checks.push(...(await ask('access-token', () => accessTokenFinding(after.tokens, advising))));
+    await ask('scopes', () => scopesFinding(after.tokens, deployment.crm.scopes));
+    await ask('access-token', () => accessTokenFinding(after.tokens, advising));
   }
-  return { checks, newest: after, refreshed: after !== before, now, refreshCommand };
+  return { newest: after, refreshed: after !== before, now, refreshCommand };
 }
 
 /** Asks the CRM, if there is an access token that lives. */
@@ -228,7 +232,7 @@ async function askService(
   ask: Ask,
   target: Target,
   deployment: Deployment | undefined,
-  { newest, refreshed, now, refreshCommand }: Omit<Awaited<ReturnType<typeof askGrant>>, 'checks'>,
+  { newest, refreshed, now, refreshCommand }: Awaited<ReturnType<typeof askGrant>>,
 ) {
   const lacking = deployment ? 'a grant' : 'a valid configuration';
   if (!deployment || !newest) return ask('service', () => notChecked(lacking));
@@ -236,7 +240,8 @@ async function askService(
     return ask('service', () => notChecked('a valid access token', `Refresh it by: ${refreshCommand}.`));
   }
   const { service, columns } = await askCrm(deployment, newest.tokens, { now, refreshed, refreshCommand, target });
-  return [...(await ask('service', () => service)), ...(await ask('columns', () => columns))];
+  await ask('service', () => service);
+  return ask('columns', () => columns);
 }
 
 /** The finding of a check that cannot run because an earlier check failed. */
