@@ -29,8 +29,7 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { failed } from './find-manifest.ts';
-import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
+import { bytesFrom, failed, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
 import { columnsOf, ifReadable, type Manifests } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';

@@ -1,14 +1,15 @@
-import { once } from 'node:events';
 import { constants, createWriteStream, fstatSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { failed } from './find-manifest.ts';
-import { bytesFrom, corruptText, type ExportsBucket, type StoredFile, storedFile } from './stored-file.ts';
+import type { Target } from '../support/target.ts';
+import { bytesFrom, corruptText, failed, storedFile } from './stored-file.ts';
 
 type Measure = { bytes: number; crc32: number };
 
@@ -25,79 +26,65 @@ interface DownloadOptions {
 /**
  * Downloads the file of a manifest, and continues an earlier attempt. The file gets its final name only if size and
  * checksum match the manifest.
- * @returns how many bytes were on the disk already
+ * @returns the number of bytes that were on the disk already
  * @throws CommandError: 1 when the file differs from its manifest, 2 when it cannot be written
  */
 export async function downloadTo(
-  target: ExportsBucket,
+  target: Target,
   manifest: Manifest,
   path: string,
-  options: DownloadOptions,
-): Promise<{ resumedAt: number }> {
-  const { force, signal } = options;
+  { force, onProgress, signal }: DownloadOptions,
+): Promise<number> {
   const file = await storedFile(target, manifest, signal);
   const part = await openPart(path, { wholeBytes: file.bytes, force, signal });
+  /** Appends the bytes that follow the first ones. @returns the CRC-32 of all */
+  const fill = async (first: Measure): Promise<number> => {
+    const total = { ...first };
+    for await (const chunk of measured(bytesFrom(target, file, first.bytes, signal), total)) {
+      await part.append(chunk);
+      onProgress({ bytes: total.bytes, totalBytes: file.bytes });
+    }
+    return total.crc32;
+  };
   try {
     let resumedAt = part.first.bytes;
-    let crc = await fill(target, file, part, part.first, options);
+    let crc = await fill(part.first);
     if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
       // The partial file was of another file.
       await part.reset();
       resumedAt = 0;
-      crc = await fill(target, file, part, NOTHING, options);
+      crc = await fill(NOTHING);
     }
     if (crc32Text(crc) !== manifest.file.crc32) {
       await part.reset();
       throw failed(corruptText(manifest, crc));
     }
     await part.finish();
-    return { resumedAt };
+    return resumedAt;
   } finally {
     await part.close();
   }
-}
-
-/** Appends the bytes that follow the first ones. @param first their number and CRC-32 @returns the CRC-32 of all */
-async function fill(
-  target: ExportsBucket,
-  file: StoredFile,
-  part: { append: (chunk: Uint8Array) => Promise<void> },
-  first: Measure,
-  { onProgress, signal }: Pick<DownloadOptions, 'onProgress' | 'signal'>,
-): Promise<number> {
-  const total = { ...first };
-  for await (const chunk of measured(bytesFrom(target, file, first.bytes, signal), total)) {
-    await part.append(chunk);
-    onProgress({ bytes: total.bytes, totalBytes: file.bytes });
-  }
-  return total.crc32;
 }
 
 /**
  * Writes the file of a manifest to a stream.
  * @throws CommandError (exit code 1) when the written bytes do not match the manifest
  */
-export async function downloadInto(
-  target: ExportsBucket,
-  manifest: Manifest,
-  stream: NodeJS.WritableStream,
-): Promise<void> {
+export async function downloadInto(target: Target, manifest: Manifest, stream: Writable): Promise<void> {
   const file = await storedFile(target, manifest);
-  const failure = once(stream, 'error').then(([error]) => {
-    throw failed(`Not whole: ${unwrittenText(error)}`, error);
-  });
-  failure.catch(() => undefined);
-  const append = async (chunk: Uint8Array) => {
-    if (stream.write(chunk)) return;
-    await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), failure]);
-  };
-  const crc = await fill(target, file, { append }, NOTHING, { onProgress: () => undefined });
-  await Promise.race([new Promise<void>((resolve) => stream.write('', () => resolve())), failure]);
-  if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
+  const total = { ...NOTHING };
+  try {
+    await pipeline(measured(bytesFrom(target, file, 0), total), stream, { end: false });
+    await new Promise<void>((resolve, reject) => stream.write('', (error) => (error ? reject(error) : resolve())));
+  } catch (error) {
+    const { errored } = stream;
+    throw errored && errored === error ? failed(`Not whole: ${unwrittenText(errored)}`, error) : error;
+  }
+  if (crc32Text(total.crc32) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, total.crc32)}`);
 }
 
 /** Standard output that writes every byte or fails: Node's own drops bytes when the disk is full. */
-export function wholeOutput(): NodeJS.WritableStream {
+export function wholeOutput(): Writable {
   return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
 }
 

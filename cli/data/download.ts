@@ -10,8 +10,7 @@ import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
-import { failed, findManifest, type Which } from './find-manifest.ts';
-import { refuseUnread } from './stored-file.ts';
+import { failed, findManifest, refuseUnread, type Which } from './stored-file.ts';
 import { createManifests, type Manifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, Which {
@@ -36,10 +35,8 @@ export async function download(entity: Entity | undefined, options: Options): Pr
     for (const remark of remarksOf(manifest)) printErr(`Warning: ${remark}`);
     return printErr(`Whole: ${factsOf(manifest)}.`);
   }
-  const path = output ?? defaultPath(manifest, excel);
-  const { document, text } = await downloadOne(target, manifest, { path, force, excel });
+  const document = await downloadOne(target, manifest, output ?? defaultPath(manifest, excel), options);
   if (json) printJson(document);
-  else printDownloaded(manifest, path, text);
 }
 
 /** @throws CommandError (exit code 2) */
@@ -50,13 +47,6 @@ function refuseContradiction(entity: Entity | undefined, { all, run, output, jso
   if (output !== '-') return;
   if (json) throw no('Standard output takes the file or the JSON document, not both.');
   if (all || excel) throw no('Standard output takes one file as it is: no --all or --excel.');
-}
-
-interface Wanted {
-  path: string;
-  force: boolean;
-  /** Write a workbook instead of the file itself. */
-  excel: boolean;
 }
 
 /** The default path of a download. @param directory default: the current directory */
@@ -71,8 +61,12 @@ function extensionsOf(key: string): string {
   return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
 }
 
-/** Downloads a file with a progress row. @returns the result as a document and as a sentence */
-async function downloadOne(target: Target, manifest: Manifest, { path, force, excel }: Wanted) {
+/**
+ * Downloads a file with a progress row, and prints one line about it and the warnings of its manifest.
+ * @returns the document of `--json`, which replaces the lines
+ */
+async function downloadOne(target: Target, manifest: Manifest, path: string, options: Options): Promise<object> {
+  const { force = false, excel = false } = options;
   const { execution, file, state } = manifest;
   const { entity, date, kind } = manifest.run;
   const { bytes, rows, crc32 } = file;
@@ -80,21 +74,22 @@ async function downloadOne(target: Target, manifest: Manifest, { path, force, ex
   if (excel) {
     const words = 'Stopped. No file was written: a workbook is always made from the start.';
     await untilInterrupted(words, (signal) => downloadForExcel(target, manifest, path, { force, signal }));
-    const document = { ...facts, excel: 'xlsx', whole: true };
-    return { document, text: `${factsOf(manifest)}; a workbook for spreadsheets, every cell as text` };
+    printDownloaded(manifest, path, '; a workbook for spreadsheets, every cell as text', options);
+    return { ...facts, excel: 'xlsx', whole: true };
   }
   const row = progressRow(printableLine(path));
   const words = `Stopped. The part that was downloaded is in ${basename(path)}.part: the same command continues from there.`;
-  const { resumedAt } = await untilInterrupted(words, (signal) =>
+  const resumedAt = await untilInterrupted(words, (signal) =>
     downloadTo(target, manifest, path, { force, onProgress: row.show, signal }).finally(row.end),
   );
   const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
-  return { document: { ...facts, resumedAt, whole: true }, text: `${factsOf(manifest)}${went}` };
+  printDownloaded(manifest, path, went, options);
+  return { ...facts, resumedAt, whole: true };
 }
 
-/** Prints one line about the file, and the warnings of its manifest. */
-function printDownloaded(manifest: Manifest, path: string, text: string): void {
-  printOut(`${printableLine(path)}: ${text}.`);
+function printDownloaded(manifest: Manifest, path: string, how: string, { json }: Options): void {
+  if (json) return;
+  printOut(`${printableLine(path)}: ${factsOf(manifest)}${how}.`);
   for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
 }
 
@@ -130,15 +125,9 @@ interface Missing {
  * Downloads the published files of all entities; with a date, those of one revision of that night. Before it writes,
  * it finds all files and checks formats and paths. If one is missing or corrupt, it downloads the rest, then exits 1.
  */
-async function downloadAll({
-  force = false,
-  excel = false,
-  json = false,
-  date,
-  output,
-  ...place
-}: Options): Promise<void> {
-  const target = await connect(place);
+async function downloadAll(options: Options): Promise<void> {
+  const { force = false, excel = false, json, date, output } = options;
+  const target = await connect(options);
   const manifests = createManifests(target);
   const night = date === undefined ? undefined : await manifests.night(date);
   const { found, missing } = await findAll(manifests, date, night);
@@ -149,10 +138,8 @@ async function downloadAll({
   }
   const files: object[] = [];
   for (const { manifest, path } of wanted) {
-    const done = await ifThere(manifest.run.entity, missing, downloadOne(target, manifest, { path, force, excel }));
-    if (!done) continue;
-    files.push(done.document);
-    if (!json) printDownloaded(manifest, path, done.text);
+    const document = await ifThere(manifest.run.entity, missing, downloadOne(target, manifest, path, options));
+    if (document) files.push(document);
   }
   for (const { error } of missing) printErr(error);
   if (json) printJson({ files, missing, revision: night?.revision ?? null });

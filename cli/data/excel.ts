@@ -7,8 +7,7 @@ import type { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { openPart } from './download-part.ts';
-import { failed } from './find-manifest.ts';
-import { recordsOf } from './stored-file.ts';
+import { failed, recordsOf } from './stored-file.ts';
 
 /** Makes V8 collect dead rows early: a million rows then take 200 MB instead of 270. */
 const SMALL_YOUNG_GENERATION = '--semi-space-growth-factor=1';
@@ -20,7 +19,7 @@ const SMALL_YOUNG_GENERATION = '--semi-space-growth-factor=1';
  *   the workbook cannot be written
  */
 export async function downloadForExcel(
-  target: Pick<Target, 's3' | 'BucketName'>,
+  target: Target,
   manifest: Manifest,
   path: string,
   { force, signal }: { force: boolean; signal?: AbortSignal | undefined },

@@ -3,20 +3,20 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
 import { isEmptyFile } from '../../core/gate/facts.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import { findManifest, type Which } from './find-manifest.ts';
 import {
-  type ExportsBucket,
+  findManifest,
   NO_LIMITS,
   namesOf,
   refuseUnread,
   sourceOf,
   storedFile,
   unreadable,
+  type Which,
 } from './stored-file.ts';
-import { columnRemarks, columnsOf, columnsText, createManifests, remarksOf } from './stored-manifests.ts';
+import { columnsOf, createManifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, Which {
   columns?: boolean;
@@ -29,28 +29,27 @@ const WIDEST_CELL = 24;
 export async function peek(entity: Entity, options: Options): Promise<void> {
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, options);
-  if (options.columns) return printColumns(manifest);
-  const rows = await firstRows(target, manifest, SHOWN_ROWS);
-  const found = columnsOf(manifest);
+  refuseUnread(manifest);
+  const rows = options.columns ? null : await firstRows(target, manifest, SHOWN_ROWS);
   const { execution, file, run, warnings } = manifest;
-  const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
-  printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
-  printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
-  const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...warnings];
+  const { columns, others } = columnsOf(manifest);
+  const more = others?.length ? `; the CRM lists ${manyText(others.length, 'column')} more` : '';
+  const counted = file.rows === null ? 'rows not counted' : manyText(file.rows, 'row');
+  const size = rows ? `${counted}, ${bytesText(file.bytes)}` : `${manyText(columns.length, 'column')}${more}`;
+  const cells = columns.map(({ name, type, label }) => [name, type ?? '', label ?? '']);
+  const table = textTable(['Column', 'Type', 'Label'], cells);
+  printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${table}`);
+  if (rows) printOut(`\n${rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY)}`);
+  const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...(rows ? warnings : [])];
   for (const remark of remarks) printErr(`Warning: ${remark}`);
 }
 
-function printColumns(manifest: Manifest): void {
-  refuseUnread(manifest);
-  const { execution, file } = manifest;
-  const { entity, date } = manifest.run;
-  const found = columnsOf(manifest);
-  const others = found.others?.length ? `; the CRM lists ${manyText(found.others.length, 'column')} more` : '';
-  printOut(
-    `${entity} of ${date} (${printableLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`,
-  );
-  printOut(columnsText(found));
-  for (const remark of [...remarksOf(manifest), ...columnRemarks(file)]) printErr(`Warning: ${remark}`);
+/** A warning about the source of the column names; empty if the file itself names them. */
+function columnRemarks({ header, content }: Manifest['file']): string[] {
+  if (header !== null) return [];
+  if (content?.headed === false)
+    return ['The file has no header. These are the requested columns, in the requested order.'];
+  return ['The manifest has no header of the file. These are the requested columns.'];
 }
 
 /** Rows as a table within the width of the terminal: long cells are cut, and columns that do not fit are counted. */
@@ -82,8 +81,7 @@ function cellText(cell: string): string {
  * @returns fewer rows if the file has fewer
  * @throws CommandError (exit code 1) if the file cannot be read or is gone
  */
-export async function firstRows(target: ExportsBucket, manifest: Manifest, most: number): Promise<string[][]> {
-  refuseUnread(manifest);
+export async function firstRows(target: Target, manifest: Manifest, most: number): Promise<string[][]> {
   const stored = await storedFile(target, manifest);
   if (isEmptyFile(manifest.file)) return [];
   const above = manifest.file.header === null ? 0 : 1;

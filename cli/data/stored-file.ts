@@ -1,6 +1,8 @@
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { CRM_EXPORT } from '../../core/commands.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { compareRuns } from '../../core/export/pointer.ts';
+import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { provenRecords, whyUnread } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
@@ -8,15 +10,72 @@ import { isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
+import { nameEnding } from '../runs/find-run.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { failed, goneText } from './find-manifest.ts';
-import { createManifests } from './stored-manifests.ts';
+import { createManifests, type Manifests } from './stored-manifests.ts';
+
+/** Which file to find: that of a date or of a run (by its execution name); without both that of the newest date. */
+export interface Which {
+  date?: string;
+  run?: string;
+}
+
+/**
+ * Follows the pointer to the manifest.
+ * @throws CommandError that names what is missing, and which dates or runs exist: 1 for a date, 2 for a run
+ */
+export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
+  if (run !== undefined) return ofRun(manifests, entity, run);
+  const pointer = await manifests.pointer(entity, date ?? 'latest');
+  if (!pointer) throw failed(await nothingFor(manifests, entity, date));
+  const manifest = await manifests.manifest(pointer.manifestKey);
+  if (manifest) return manifest;
+  throw failed(goneText(pointer, `the manifest ${pointer.manifestKey}`));
+}
+
+/** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */
+async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
+  const name = run.split(':').at(-1) ?? run;
+  const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
+  if (found) return found.manifest;
+  const see = `${CRM_EXPORT} list ${entity} --since 90d`;
+  throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
+}
+
+async function byEnd(manifests: Manifests, entity: Entity, end: string) {
+  const names = await manifests.runNames(entity);
+  const name = end === entity ? names[0] : nameEnding(end, names);
+  return name === undefined ? undefined : manifests.manifestOfRun(entity, name);
+}
+
+async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
+  const dates = await manifests.dates(entity);
+  if (dates.length === 0) {
+    return `No export of ${entity} is published yet. Earlier runs: ${CRM_EXPORT} list ${entity}. To start one: ${CRM_EXPORT} start ${entity}.`;
+  }
+  if (date === undefined)
+    return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
+  const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
+  return `No export of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
+}
+
+/** The message for a missing object that a pointer or a manifest names. */
+export function goneText(
+  { entity, date, keptUntil }: Pick<Pointer, 'entity' | 'date' | 'keptUntil'>,
+  what: string,
+  today = new Date().toISOString().slice(0, 10),
+): string {
+  if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
+  return `The ${entity} of ${date} are published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
+}
+
+export function failed(sentence: string, cause?: unknown): CommandError {
+  return new CommandError(sentence, RUN_FAILED, { cause });
+}
 
 /** Most consecutive connections that break without delivering a byte. */
 const BROKEN_IN_A_ROW = 4;
-
-/** The part of a deployment that is needed to read files of its bucket. */
-export type ExportsBucket = Pick<Target, 's3' | 'BucketName'>;
 
 /** The current version of a file in the bucket: every later request is for this version. */
 export interface StoredFile {
@@ -27,7 +86,7 @@ export interface StoredFile {
 
 /** @throws CommandError (exit code 1) when the file has expired, is gone, or has another size than its manifest says */
 export async function storedFile(
-  { s3, BucketName: Bucket }: ExportsBucket,
+  { s3, BucketName: Bucket }: Target,
   manifest: Manifest,
   abortSignal?: AbortSignal,
 ): Promise<StoredFile> {
@@ -50,7 +109,7 @@ export async function storedFile(
  * @throws CommandError (exit code 1) if the object was replaced; RunError if S3 does not answer; the signal's reason
  */
 export async function* bytesFrom(
-  { s3, BucketName: Bucket }: ExportsBucket,
+  { s3, BucketName: Bucket }: Target,
   { key, etag, bytes }: StoredFile,
   offset: number,
   abortSignal?: AbortSignal,
@@ -79,8 +138,7 @@ export async function* bytesFrom(
 }
 
 function rangeText(from: number, to: number, whole: number): string | undefined {
-  if (to < whole) return `bytes=${from}-${to - 1}`;
-  return from > 0 ? `bytes=${from}-` : undefined;
+  return from > 0 || to < whole ? `bytes=${from}-${to - 1}` : undefined;
 }
 
 export function corruptText({ file }: Manifest, crc: number): string {
@@ -113,11 +171,7 @@ export function namesOf({ file, run }: Pick<Manifest, 'file' | 'run'>): string[]
  * record, size and CRC-32 are verified.
  * @throws CommandError (exit code 1) if the file cannot be read or differs from its manifest; the reason of the signal
  */
-export async function* recordsOf(
-  target: ExportsBucket,
-  manifest: Manifest,
-  signal?: AbortSignal,
-): AsyncGenerator<string[]> {
+export async function* recordsOf(target: Target, manifest: Manifest, signal?: AbortSignal): AsyncGenerator<string[]> {
   refuseUnread(manifest);
   const { file, run } = manifest;
   const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
@@ -131,7 +185,7 @@ export async function* recordsOf(
 }
 
 /** A stored file as a source that can be read from any position. */
-export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: AbortSignal): ByteSource {
+export function sourceOf(target: Target, stored: StoredFile, signal?: AbortSignal): ByteSource {
   return { size: stored.bytes, read: (from, to) => bytesFrom(target, stored, from, signal, to) };
 }
 
@@ -157,7 +211,7 @@ const START_BYTES = 65_536;
  * @throws CommandError (exit code 1) that names what is wrong
  */
 export async function verifyPublished(
-  target: ExportsBucket,
+  target: Target,
   { entity, manifestKey }: { entity: string | null; manifestKey: string | null },
 ): Promise<Verified> {
   const wrong = (why: string) => failed(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);

@@ -15,8 +15,7 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { manyText, printableLine } from '../support/text.ts';
-import { textTable } from '../support/text-table.ts';
+import { manyText } from '../support/text.ts';
 
 export interface PublishedRun {
   manifestKey: string;
@@ -141,42 +140,22 @@ function refused(error: unknown): never {
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
 }
 
-/** The columns of a file, according to its manifest. */
-interface FileColumns {
-  /** The columns in the order of the file. A type or label is null if the CRM gave none or if it is not known. */
-  columns: ListedField[];
-  /** Columns that the CRM lists but the file does not have; null = not known. */
-  others: string[] | null;
-}
-
-export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>): FileColumns {
+/**
+ * The columns of a file, according to its manifest, in the order of the file. A type or label is null if the CRM gave
+ * none or if it is not known. `others`: columns that the CRM lists but the file does not have; null = not known.
+ */
+export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>) {
   const fields = fieldsOf(run);
   // A column may have neither a name nor values.
   const names = (file.header ?? run.request.columns).filter((name) => name.trim() !== '');
   const listed = new Map(fields?.map((field) => [field.name, field]));
-  const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
+  const columns = names.map((name): ListedField => listed.get(name) ?? { name, type: null, label: null });
   const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
   return { columns, others };
 }
 
-/** The columns as a text table. */
-export function columnsText({ columns }: FileColumns): string {
-  const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(printableLine));
-  return textTable(['Column', 'Type', 'Label'], rows);
-}
-
-/** A warning about the source of the column names; empty if the file itself names them. */
-export function columnRemarks({ header, content }: Manifest['file']): string[] {
-  if (header !== null) return [];
-  if (content?.headed === false)
-    return ['The file has no header. These are the requested columns, in the requested order.'];
-  return ['The manifest has no header of the file. These are the requested columns.'];
-}
-
-type Described = Pick<Manifest, 'state' | 'run' | 'guards' | 'file'>;
-
 /** What a manifest says about its publication, besides its warnings; empty for an ordinary export. */
-export function remarksOf({ state, run, guards, file }: Described): string[] {
+export function remarksOf({ state, run, guards, file }: Manifest): string[] {
   const other = otherPlanText(run.differs);
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
   if (state === 'unpublished') return [`Readers do not get this file: ${other}.`, ...unread];
