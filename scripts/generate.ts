@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { changesSchema } from '../cli/changes/changes.ts';
 import { checksSchema } from '../cli/health/check.ts';
 import { probeReportSchema } from '../cli/health/probe.ts';
-import { statusSchema } from '../cli/night/status-schema.ts';
+import { statusSchema } from '../cli/night/night-status.ts';
 import { runSchema } from '../cli/runs/run.ts';
 import { batchManifestSchema, resultLineSchema } from '../core/batch/batch-results.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { PublishedRun } from '../cli/data/stored-manifests.ts';
 import type { Rules } from '../cli/deployment-state.ts';
 import type { Attempt, Facts } from '../cli/night/night-facts.ts';
+import { executionOf, runOf } from '../cli/runs/run.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
@@ -74,6 +75,7 @@ export function madeUpMonth(
         return [entity, paused.includes(entity) ? 'paused' : withoutRule.includes(entity) ? 'withoutRule' : 'on'];
       }),
     ) as Rules,
+    grant: null,
   };
 }
 
@@ -154,13 +156,6 @@ const HAPPENED: Partial<Record<ErrorName, string>> = {
 function attempt(ago: number, entity: Entity, error: ErrorName): Attempt {
   const { startedAt, date, execution } = begun(ago, entity);
   const cause = `${HAPPENED[error] ?? 'The run ended.'} ${ERRORS[error].advice}`;
-  const failed = {
-    what: 'export',
-    byVerify: false,
-    kind: null,
-    unjudged: false,
-    outcome: 'failed',
-    status: 'FAILED',
-  } as const;
-  return { ...failed, run: execution, entity, date, startedAt, error, cause };
+  const ended = { name: execution, status: 'FAILED', startDate: new Date(startedAt), error, cause } as const;
+  return { ...runOf(executionOf({ ...ended, input: JSON.stringify({ entity, date }) })), entity, date };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 import { nightsOf } from '../cli/night/night.ts';
-import { reportPage } from '../cli/report/page.ts';
+import { reportPage } from '../cli/report/night-report.ts';
 import { startChromium } from './chromium.ts';
 import { madeUpMonth } from './made-up-month.ts';
 

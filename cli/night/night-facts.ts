@@ -10,18 +10,15 @@ import {
   manifestsAt,
   type PublishedRun,
 } from '../data/stored-manifests.ts';
-import { type Rules, rulesOf } from '../deployment-state.ts';
+import { grantOf, type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
+import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
-import { firstStartNeeded } from './night-starts.ts';
+import { firstStartNeeded, newestOf } from './night-starts.ts';
 
 /** A run that failed or is in progress. */
-export interface Attempt
-  extends Pick<
-    Run,
-    'run' | 'what' | 'byVerify' | 'kind' | 'unjudged' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'
-  > {
+export interface Attempt extends Run {
   entity: Entity;
   date: string;
 }
@@ -39,80 +36,77 @@ export interface Facts {
   /** The runs that the records of nights and the pointers name. */
   published: PublishedRun[];
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
+  /** Oldest first. */
   attempts: Attempt[];
   /** When the newest run that ended well was started, even if it published nothing, by entity with an attempt. */
   endedWell: Partial<Record<Entity, string>>;
   rules: Rules;
+  /** `null` if it could not be read. */
+  grant: Awaited<ReturnType<typeof grantOf>>;
 }
 
-type Sources = Pick<
-  Target,
-  'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'TimeZone' | 'stack' | 'stackCreatedAt'
->;
-
-interface Wanted extends Pick<Facts, 'deployment' | 'configured' | 'nights' | 'now'> {
+interface Wanted extends Pick<Facts, 'deployment' | 'nights' | 'now'> {
   /** Called with a sentence for each object that could not be read. */
   warn: (sentence: string) => void;
 }
 
-/** Reads bucket, machine and rules. Reports an unreadable object and leaves it out. */
-export async function gatherFacts(target: Sources, { warn, ...wanted }: Wanted): Promise<Facts> {
-  const { configured, now, nights } = wanted;
+/** Reads template, bucket, machine, rules and grant. Reports an unreadable object and leaves it out. */
+export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): Promise<Facts> {
+  const { now, nights } = wanted;
+  const configured = await deployedConfiguration(target, warn);
   const since = firstStartNeeded(configured, now, nights);
   const manifests = createManifests(target);
   // Read before the records, so that a run that ends in between is in at least one of them.
   const attempts = await attemptsOf(target, since, warn);
-  const [recorded, newest, endedWell, rules] = await Promise.all([
+  const [recorded, newest, endedWell, rules, grant] = await Promise.all([
     recordedNights(manifests, since, warn),
-    newestRuns(manifests, warn),
+    byEntity(ENTITIES, (entity) => ifReadable(manifests.pointer(entity, 'latest'), warn)),
     runsEndedWell(manifests, attempts, warn),
     rulesOf(target, configured),
+    grantOf(target, warn, now),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
   const deployedAt = target.stackCreatedAt;
-  clockWarning({ newest, attempts, now }).forEach(warn);
-  return { ...wanted, deployedAt, recorded, newest, rules, published, attempts, endedWell };
+  warnOfClock({ newest, attempts, now }, warn);
+  return { ...wanted, configured, deployedAt, recorded, newest, rules, grant, published, attempts, endedWell };
 }
 
 /** Allowance for the difference between two clocks, which is usually seconds. */
 const CLOCK_MS = 5 * 60_000;
 
-function clockWarning({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>): string[] {
-  const starts = [...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt);
-  const last = starts.sort().at(-1) ?? '';
-  if (!(Date.parse(last) > now.getTime() + CLOCK_MS)) return [];
-  return [`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`];
+function warnOfClock({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>, warn: Wanted['warn']) {
+  const last = newestOf([...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt)) ?? '';
+  if (Date.parse(last) > now.getTime() + CLOCK_MS)
+    warn(`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`);
 }
 
 /** The exports that failed or are in progress. */
-async function attemptsOf(target: Sources, since: Date, warn: Wanted['warn']): Promise<Attempt[]> {
+async function attemptsOf(target: Target, since: Date, warn: Wanted['warn']): Promise<Attempt[]> {
   const runs = await listRuns(target, { entities: [], since, failed: true, running: true, warn });
-  return runs.flatMap((run) => {
+  const attempts = runs.flatMap((run) => {
     const { entity, date, what, outcome } = run;
     const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
     // A run that was stopped has no error: it has the word that `list` prints.
     const error = run.error ?? (outcome === 'running' ? null : run.status);
     return counts ? [{ ...run, entity, date, error }] : [];
   });
+  return attempts.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
 }
 
-async function newestRuns(manifests: Manifests, warn: Wanted['warn']) {
-  const found = await eachOf(ENTITIES, async (entity) => {
-    const pointer = await ifReadable(manifests.pointer(entity, 'latest'), warn);
-    return pointer ? [[entity, pointer] as const] : [];
-  });
-  return Object.fromEntries(found.flat()) as Partial<Record<Entity, Pointer>>;
+/** The values that were found, by entity. */
+async function byEntity<T>(entities: Iterable<Entity>, read: (entity: Entity) => Promise<T | undefined>) {
+  const found = await eachOf([...entities], async (entity) => [entity, await read(entity)] as const);
+  return Object.fromEntries(found.filter(([, value]) => value)) as Partial<Record<Entity, T>>;
 }
 
 /** A run that ends well writes a manifest, even if no pointer names its file. */
-async function runsEndedWell(manifests: Manifests, attempts: Attempt[], warn: Wanted['warn']) {
-  const found = await eachOf([...new Set(attempts.map(({ entity }) => entity))], async (entity) => {
+function runsEndedWell(manifests: Manifests, attempts: Attempt[], warn: Wanted['warn']) {
+  return byEntity(new Set(attempts.map(({ entity }) => entity)), async (entity) => {
     const names = await manifests.runNames(entity);
     const newest = names.find((name) => !attempts.some(({ run }) => run === name));
     const stored = newest && (await ifReadable(manifests.manifestOfRun(entity, newest), warn));
-    return stored ? [[entity, stored.manifest.startedAt] as const] : [];
+    return stored ? stored.manifest.startedAt : undefined;
   });
-  return Object.fromEntries(found.flat()) as Facts['endedWell'];
 }
 
 async function recordedNights(manifests: Manifests, since: Date, warn: Wanted['warn']): Promise<Night[]> {

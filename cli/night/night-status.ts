@@ -1,18 +1,20 @@
-import { lackingIn } from '../../core/night/marker.ts';
-import { dateIn } from '../../core/schedule/local-time.ts';
-import { grantOf, raisedAlarms } from '../deployment-state.ts';
-import { answerOf, LAST_NIGHT } from '../report/night-words.ts';
+import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod/mini';
+import { entitySchema } from '../../core/config/entity-schema.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
+import { completenessText, headlineOf, isFuture, outcomeText, recordOf } from '../report/night-words.ts';
+import { painterOf, SIGNS } from '../runs/run-words.ts';
+import { ended } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
-import { deployedConfiguration } from '../support/deployed-configuration.ts';
-import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
-import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { allText, type DeploymentResult, eachDeployment } from './all-deployments.ts';
-import { adviceFor, type Cell, type EntityNights, type Nights, nightsOf } from './night.ts';
-import { type Facts, gatherFacts } from './night-facts.ts';
-import type { Status, StatusRow } from './status-schema.ts';
-import { hoursBetween, statusText } from './status-text.ts';
+import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
+import { printableLine } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
+import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
+import { gatherFacts } from './night-facts.ts';
 
 interface StatusOptions extends TargetOptions {
   allDeployments?: boolean;
@@ -26,20 +28,10 @@ const CALL_SECONDS = 20;
 /** `status`, which changes nothing. */
 export async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
-  const { date, json } = options;
-  if (options.allDeployments) {
-    const place = { callTimeout: CALL_SECONDS, ...options };
-    const looks = await eachDeployment(place, (target, deployment) =>
-      statusOf(target, { ...options, deployment }, date, now),
-    );
-    const codes = looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT));
-    // The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3).
-    process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
-    return json ? printJson(documentOf(looks, now)) : printOut(allText(looks, process.stdout));
-  }
-  const found = await statusOf(await connect(options), options, date, now);
+  if (options.allDeployments) return statusOfAll({ callTimeout: CALL_SECONDS, ...options }, now);
+  const found = await statusOf(await connect(options), options, now);
   process.exitCode = exitCodeOf(found);
-  if (json) printJson(found);
+  if (options.json) printJson(found);
   else printOut(statusText(found, options, process.stdout));
 }
 
@@ -47,74 +39,84 @@ function exitCodeOf({ ok }: Status): number {
   return ok ? 0 : RUN_FAILED;
 }
 
-function documentOf(looks: DeploymentResult[], now: Date) {
-  const deployments = looks.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
-  return { madeAt: now.toISOString(), ok: process.exitCode === 0, deployments };
-}
+const startSchema = z.object({ entity: entitySchema, at: z.iso.datetime(), date: z.iso.date() });
+
+const rowSchema = z.object({
+  entity: entitySchema,
+  date: z.iso
+    .date()
+    .check(z.describe('The date that is judged: of the night that began last, or of the newest start.')),
+  state: z.enum(NIGHT_OUTCOMES),
+  missing: z.boolean().check(z.describe('The date is due, and readers do not have all of it.')),
+  rule: z.enum(RULE_STATES).check(z.describe('paused: by hand; off: by the configuration.')),
+  run: z.nullable(z.string()).check(z.describe('The run that counts, or the last attempt.')),
+  error: z.nullable(z.string()),
+  failedSince: z
+    .nullable(z.object({ run: z.string(), error: z.nullable(z.string()) }))
+    .check(z.describe('The newest run of the entity, if it failed.')),
+  readers: z
+    .nullable(z.object({ date: z.iso.date(), run: z.string(), startedAt: z.iso.datetime(), hours: z.int() }))
+    .check(z.describe('What readers get now, and how long ago its run started; null = nothing.')),
+  advice: z.nullable(z.string()).check(z.describe('The command to type.')),
+});
+export type StatusRow = z.infer<typeof rowSchema>;
+
+/** The JSON document of `status`. */
+export const statusSchema = z.object({
+  deployment: z.string(),
+  madeAt: z.iso.datetime(),
+  ok: z
+    .boolean()
+    .check(z.describe('Whether readers have every date that is due, no newer run failed, and the grant can be used.')),
+  headline: z.string(),
+  entities: z.array(rowSchema),
+  night: z
+    .nullable(z.object({ date: z.iso.date(), revision: z.int(), complete: z.boolean(), lacking: z.array(z.string()) }))
+    .check(
+      z.describe(
+        'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is unknown.',
+      ),
+    ),
+  alarms: z.nullable(z.array(z.string())).check(z.describe('Those that are raised now; null = not known.')),
+  grant: z
+    .nullable(z.object({ obtainedAt: z.iso.datetime(), trouble: z.nullable(z.string()) }))
+    .check(z.describe('When its tokens were obtained, and why it cannot be used; null = not known.')),
+  nextStart: z.nullable(startSchema).check(z.describe('null = none, or not known.')),
+  warnings: z.array(z.string()).check(z.describe('What could not be read.')),
+});
+export type Status = z.infer<typeof statusSchema>;
 
 /** Number of nights to read: a run may take up to two days. */
 const NIGHTS = 3;
 const DAY_MS = 86_400_000;
 
-/**
- * @param place the options that select the deployment; commands in the advice repeat them
- * @param date the requested date; by default the night that began last
- */
-async function statusOf(target: Target, place: TargetOptions, date: string | undefined, now: Date): Promise<Status> {
+/** @param options select the deployment; commands in the advice repeat them */
+async function statusOf(target: Target, { date, ...place }: StatusOptions, now: Date): Promise<Status> {
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(completed(sentence, place));
   const { deployment } = place;
-  const configured = await deployedConfiguration(target, warn);
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
-  const [facts, grant, alarms] = await Promise.all([
-    gatherFacts(target, { deployment, configured, nights, now, warn }),
-    grantOf(target, warn, now),
+  const [facts, alarms] = await Promise.all([
+    gatherFacts(target, { deployment, nights, now, warn }),
     raisedAlarms(target, warn),
   ]);
-  const judged = judge(facts, place, date);
-  const dead =
-    judged.ok && grant?.trouble ? { ok: false, headline: `${judged.headline}; the grant cannot be used` } : {};
-  return { deployment, ...judged, ...dead, alarms, grant, warnings };
+  const data = nightsOf(facts, date);
+  const { tone, text: headline } = headlineOf(data);
+  const entities = isFuture(data) ? [] : data.rows.map((row) => rowOf(data, row, place));
+  const night = data.exported ? null : recordOf(data, data.lastNight);
+  const answer = { deployment, madeAt: now.toISOString(), ok: tone !== 'bad', headline, entities, night };
+  return { ...answer, alarms, grant: facts.grant, nextStart: firstStart(data.rows), warnings };
 }
 
-type Judged = Pick<Status, 'madeAt' | 'ok' | 'headline' | 'entities' | 'nextStart' | 'night'>;
-
-function judge(facts: Facts, place: TargetOptions, date: string | undefined): Judged {
-  const { now, configured } = facts;
-  const nights = nightsOf(facts, date === undefined ? [] : [date]);
-  const rows = nights.rows.map((row) => {
-    const [asked] = row.cells;
-    return asked ? { ...row, last: asked, failedSince: null } : row;
-  });
-  const all = { madeAt: now.toISOString(), nextStart: firstStart(rows) };
-  if (date !== undefined && date > dateIn(configured.timeZone, now)) {
-    const headline = `No run of ${date} is due yet: the date is in the future`;
-    return { ...all, ok: true, headline, entities: [], night: null };
-  }
-  const cells = rows.map(({ last }) => last);
-  const exported = date === undefined ? nights.exported : null;
-  const names = date === undefined ? LAST_NIGHT : { past: date, open: date };
-  const ok = rows.every(({ last, failedSince }) => !last.missing && !failedSince);
-  const headline = answerOf({ ...nights, rows, exported }, names).text;
-  const entities = rows.map((row) => ({ ...rowOf(facts, row), advice: adviceOf(row, cells, facts, place) }));
-  return { ...all, ok, headline, entities, night: exported ? null : nightOf(nights, date) };
-}
-
-/** The record of the requested date, or of the night that began last. */
-function nightOf({ lastNight, recorded }: Nights, asked = lastNight): Status['night'] {
-  const night = recorded.find(({ date }) => date === asked);
-  if (!night) return null;
-  const { date, revision, complete } = night;
-  return { date, revision, complete, lacking: complete ? [] : lackingIn(night) };
-}
-
-function rowOf(facts: Facts, { last, rule, failedSince }: EntityNights): Omit<StatusRow, 'advice'> {
+function rowOf(data: Nights, { last, rule, failedSince }: EntityNights, place: TargetOptions): StatusRow {
   const { entity, date, outcome, missing, published, attempts, error } = last;
-  const pointer = facts.newest[entity];
+  const pointer = data.newest[entity];
   const readers = (of: NonNullable<typeof pointer>) => {
-    const hours = hoursBetween(of.startedAt, facts.now.toISOString());
+    const hours = hoursBetween(of.startedAt, data.now.toISOString());
     return { date: of.date, run: of.execution, startedAt: of.startedAt, hours };
   };
+  const night = data.rows.map((row) => row.last);
+  const show = failedSince && commandFor(`show ${quoted(failedSince.run)}`, place);
   return {
     entity,
     date,
@@ -125,6 +127,7 @@ function rowOf(facts: Facts, { last, rule, failedSince }: EntityNights): Omit<St
     error,
     failedSince: failedSince && { run: failedSince.run, error: failedSince.error },
     readers: pointer ? readers(pointer) : null,
+    advice: missing ? adviceFor(last, night, data, place) : show,
   };
 }
 
@@ -134,8 +137,149 @@ function firstStart(rows: EntityNights[]): Status['nextStart'] {
   return first ? { ...first, at: first.at.toISOString() } : null;
 }
 
-/** The command to type; `null` if nothing is wrong. */
-function adviceOf({ last, failedSince }: EntityNights, night: Cell[], facts: Facts, place: TargetOptions) {
-  if (!last.missing) return failedSince && commandFor(`show ${quoted(failedSince.run)}`, place);
-  return adviceFor(last, night, facts, place);
+type Stream = { isTTY?: boolean };
+
+/** The screen of one deployment: the answer, the missing dates with commands, then the rest. */
+export function statusText(status: Status, place: TargetOptions, stream: Stream): string {
+  const { deployment, headline, entities, warnings } = status;
+  const paint = painterOf(stream);
+  const tone = toneOf(status);
+  const warned = warnings.map((warning) => paint('warned')(`! ${printableLine(warning)}`));
+  if (entities.length === 0) return [paint(tone)(`${SIGNS[tone]} ${headline} (${deployment}).`), ...warned].join('\n');
+  return [
+    paint(tone)(`${SIGNS[tone]} ${headline} (${deployment})`),
+    '',
+    ...tableLines(entities, stream),
+    '',
+    ...footLines(status, place, stream),
+    ...warned,
+  ].join('\n');
+}
+
+function toneOf({ ok, entities }: Pick<Status, 'ok' | 'entities'>): 'good' | 'bad' | 'open' {
+  if (!ok) return 'bad';
+  const tones = entities.map(({ state }) => CELLS[state].tone);
+  return tones.includes('open') || tones.every((tone) => tone === 'idle') ? 'open' : 'good';
+}
+
+/** A table with missing dates first, each with its command below it. */
+function tableLines(entities: StatusRow[], stream: Stream): string[] {
+  const place = (row: StatusRow) => (row.missing || row.failedSince ? 0 : CELLS[row.state].tone === 'open' ? 1 : 2);
+  const alike = ({ state, advice }: StatusRow) => `${state} ${advice}`;
+  const rows = entities.toSorted((a, b) => place(a) - place(b) || (a.missing ? alike(a).localeCompare(alike(b)) : 0));
+  const severalDates = new Set(rows.map(({ date }) => date)).size > 1;
+  const cells = rows.map((row) => [
+    `${row.failedSince ? SIGNS.bad : CELLS[row.state].sign || '·'} ${row.entity}`,
+    outcomeText({ outcome: row.state, error: row.error }, row),
+    ...(severalDates ? [row.date] : []),
+    row.readers ? `${row.readers.date}, ${ageText(row.readers.hours)} old` : 'nothing',
+  ]);
+  const names = [
+    'entity',
+    severalDates ? 'state' : (rows[0]?.date ?? ''),
+    ...(severalDates ? ['of'] : []),
+    'readers have',
+  ];
+  const paint = painterOf(stream);
+  const lines = textTable(names, cells).split('\n');
+  return lines.flatMap((line, index) => {
+    const row = rows[index - 1];
+    if (!row) return [line];
+    const tone = row.failedSince ? 'bad' : CELLS[row.state].tone;
+    return [
+      paint(tone)(line),
+      ...(row.advice && row.advice !== rows[index]?.advice ? [`    -> ${printableLine(row.advice)}`] : []),
+    ];
+  });
+}
+
+function footLines(status: Status, place: TargetOptions, stream: Stream): string[] {
+  const { alarms, grant, nextStart, madeAt, night, entities } = status;
+  const bad = painterOf(stream)('bad');
+  const raised = alarms === null ? 'unknown' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
+  const at =
+    nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
+  const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');
+  const ofGrant = grant?.trouble
+    ? [bad(`Grant: ${printableLine(grant.trouble)}`), `    -> ${commandFor('authorize', place)}`]
+    : grant && [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`];
+  return [
+    ...(night ? [`Night of ${night.date}: ${completenessText(night, isPaused)}`] : []),
+    alarms?.length ? bad(`Alarms: ${raised}`) : `Alarms: ${raised}`,
+    ...(ofGrant ?? []),
+    `Next start: ${at ?? 'none known'}`,
+  ];
+}
+
+function hoursBetween(time: string, now: string): number {
+  return Math.floor((Date.parse(now) - Date.parse(time)) / 3_600_000);
+}
+
+function ageText(hours: number): string {
+  if (hours < 1) return '<1 h';
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`;
+}
+
+/** The status of a deployment, or a sentence that says why it is not known. */
+type DeploymentResult = { deployment: string } & ({ found: Status; why: null } | { found: null; why: string });
+
+/** Deployments at a time: Step Functions allows two to five `ListExecutions` a second for an account, by region. */
+const AT_ONCE = 5;
+
+/** The status of every deployment, a few at a time. An unreadable deployment does not stop the others. */
+async function statusOfAll(options: StatusOptions, now: Date): Promise<void> {
+  const { json } = options;
+  const lookAt = async (deployment: string): Promise<DeploymentResult> => {
+    const place = { ...options, deployment };
+    try {
+      return { deployment, found: await statusOf(await connect(place), place, now), why: null };
+    } catch (error) {
+      return { deployment, found: null, why: ended(error).sentence };
+    }
+  };
+  const looks = await eachOf(await deploymentsIn(options), lookAt, AT_ONCE);
+  const codes = looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT));
+  // The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3).
+  process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
+  if (!json) return printOut(allText(looks, process.stdout));
+  const deployments = looks.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
+  printJson({ madeAt: now.toISOString(), ok: process.exitCode === 0, deployments });
+}
+
+const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
+
+/**
+ * The names of all deployments in the account and region, in alphabetical order: a deployment is a stack
+ * `crm-export-NAME`.
+ * @throws CommandError (exit code 3) if there is none
+ */
+async function deploymentsIn(place: TargetOptions): Promise<string[]> {
+  const client = new CloudFormationClient(clientSettings(place));
+  const names = new Set<string>();
+  for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
+    for (const { StackName = '', StackStatus = '' } of StackSummaries) {
+      const name = NAME.exec(StackName)?.[1];
+      // AWS lists a stack for 90 days after its deletion.
+      if (name && StackStatus !== 'DELETE_COMPLETE') names.add(name);
+    }
+  }
+  if (names.size > 0) return [...names].sort();
+  const sentence = `There is no deployment in this account and region: check --profile and --region (this is ${await client.config.region()}).`;
+  throw new CommandError(sentence, ENVIRONMENT);
+}
+
+const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
+
+/** A line for each deployment, with the worst first. */
+export function allText(looks: DeploymentResult[], stream: Stream): string {
+  const paint = painterOf(stream);
+  const rows = looks.map((each) => ({ ...each, tone: each.found ? toneOf(each.found) : 'unknown' }) as const);
+  const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
+  return sorted
+    .map(({ deployment, found, why, tone }) => {
+      const alarms = found?.alarms?.length === 0 ? '' : `; alarms: ${found?.alarms?.join(', ') ?? 'unknown'}`;
+      const text = found ? `${found.headline}${alarms}` : `unknown: ${printableLine(why ?? '')}`;
+      return paint(tone)(`${SIGNS[tone]} ${deployment}: ${text}`);
+    })
+    .join('\n');
 }

@@ -6,33 +6,24 @@ import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from
 import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
 import { isDated } from '../runs/export-date.ts';
-import { OUTCOMES } from '../runs/run.ts';
+import { OUTCOMES, type Tone } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
 import type { Attempt, Facts } from './night-facts.ts';
-import { firstStartNeeded, lastNightOf, startsOf } from './night-starts.ts';
+import { firstStartNeeded, lastNightOf, newestOf, startsOf } from './night-starts.ts';
 
 /**
  * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files
  * and tables (RecordNight writes it), from runs that failed or are in progress, the rules, and the published files.
  */
 
-interface Described {
-  sign: string;
-  word: string;
-  /** `bad`: the date is due, and readers do not have all of it. */
-  tone?: 'good' | 'warned' | 'bad' | 'open';
-}
-
-const described = <Name extends string>(cells: Record<Name, Described>) => cells;
-
 /**
  * The outcomes of an entity on a date: see docs/operating.md, "How a night is judged". Each has a sign, a word and a
- * colour: the colour alone never carries the meaning.
+ * colour: the colour alone never carries the meaning. `bad`: the date is due, and readers do not have all of it.
  */
-export const CELLS = described({
+export const CELLS = {
   published: { sign: SIGNS.good, word: OUTCOMES.published.word, tone: 'good' },
   warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning`, tone: 'warned' },
   failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word, tone: 'bad' },
@@ -44,9 +35,9 @@ export const CELLS = described({
   due: { sign: '◦', word: 'still to come', tone: 'open' },
   paused: { sign: '‖', word: RULE_WORDS.paused, tone: 'bad' },
   withoutRule: { sign: '‖', word: RULE_WORDS.withoutRule, tone: 'bad' },
-  off: { sign: '‖', word: RULE_WORDS.off },
-  none: { sign: '', word: 'nothing was due' },
-});
+  off: { sign: '‖', word: RULE_WORDS.off, tone: 'idle' },
+  none: { sign: '', word: 'nothing was due', tone: 'idle' },
+} satisfies Record<string, { sign: string; word: string; tone: Tone }>;
 export type NightOutcome = keyof typeof CELLS;
 export const NIGHT_OUTCOMES = Object.keys(CELLS) as [NightOutcome, ...NightOutcome[]];
 
@@ -69,9 +60,11 @@ export interface Cell {
 
 /** The judged nights of a deployment, which `status` and `report` show. */
 export interface Nights extends Facts {
-  /** The newest date of the night that began last. */
+  /** The one date to judge; `undefined`: the last nights. */
+  asked: string | undefined;
+  /** That date; by default the newest one of the night that began last. */
   lastNight: string;
-  /** The published entities before the first night; `null` afterwards. */
+  /** The published entities before the first night; `null` afterwards, and for an asked date. */
   exported: Entity[] | null;
   /** Oldest first. */
   dates: string[];
@@ -83,40 +76,41 @@ export interface EntityNights {
   rule: RuleState;
   /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
   next: Start | null;
-  /** The newest run, if it failed; `null` if the date is missing. */
+  /** The newest run, if it failed; `null` if the date is missing, and for an asked date. */
   failedSince: Attempt | null;
-  /** The cell of the night that began last; of the night before, if that is missing and the last one is still open. */
+  /**
+   * The cell of the asked date; by default of the night that began last, or of the night before, if that is missing and
+   * the last one is still open.
+   */
   last: Cell;
   /** One cell for each date. */
   cells: Cell[];
 }
 
-/** @param wanted dates; by default those of the last nights */
-export function nightsOf(found: Facts, wanted?: string[]): Nights {
-  const facts = {
-    ...found,
-    attempts: found.attempts.toSorted((one, other) => (one.startedAt < other.startedAt ? -1 : 1)),
-  };
-  const { configured, now, nights, published } = facts;
+/** @param asked the one date to judge; by default the last nights */
+export function nightsOf(facts: Facts, asked?: string): Nights {
+  const { configured, now, nights, published, attempts } = facts;
   const night = lastNightOf(configured, now);
-  const lastNight = night?.date ?? dateIn(configured.timeZone, now);
-  const newest = [lastNight, ...published.map(({ manifest }) => manifest.run.date)].sort().at(-1) ?? lastNight;
-  const dates = wanted ?? Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
+  const lastNight = asked ?? night?.date ?? dateIn(configured.timeZone, now);
+  const newest = newestOf([lastNight, ...published.map(({ manifest }) => manifest.run.date)]) ?? lastNight;
+  const lastOnes = Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
+  const dates = asked === undefined ? lastOnes : [asked];
   const since = historyStart(facts);
   const from = firstStartNeeded(configured, now, nights);
   const rows = ENTITIES.map((entity): EntityNights => {
     const files = filesOf(facts).filter((run) => run.entity === entity);
-    const runs = [...files, ...facts.attempts.filter((run) => run.entity === entity)];
+    const runs = [...files, ...attempts.filter((run) => run.entity === entity)];
     const timing = timingOf(configured, entity);
     const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
-    const known = { facts, entity, starts, since, newest: newestDate(runs) };
-    const last = lastCellOf(known, night);
+    const known = { facts, entity, starts, since, newest: newestOf(runs.map(({ date }) => date)) ?? '' };
+    const last = asked === undefined ? lastCellOf(known, night) : cellOf(known, asked);
     const rule = facts.rules[entity];
     const next = (rule === 'on' && starts.find(({ at }) => at > now)) || null;
-    const failed = last.missing ? null : failedSince(known, files);
+    const failed = last.missing || asked !== undefined ? null : failedSince(known, files);
     return { entity, rule, next, failedSince: failed, last, cells: dates.map((date) => cellOf(known, date)) };
   });
-  return { ...facts, lastNight, exported: beforeFirstNight(facts), dates, rows };
+  const exported = asked === undefined ? beforeFirstNight(facts) : null;
+  return { ...facts, asked, lastNight, exported, dates, rows };
 }
 
 /** Data about an entity that all its dates share. */
@@ -135,15 +129,6 @@ interface EntityHistory {
 function filesOf({ published, newest }: Facts) {
   const pointers = Object.entries(newest).map(([entity, pointer]) => ({ entity: entity as Entity, ...pointer }));
   return [...published.map(({ manifest: { run, startedAt } }) => ({ ...run, startedAt })), ...pointers];
-}
-
-function newestDate(runs: { date: string }[]): string {
-  return (
-    runs
-      .map(({ date }) => date)
-      .sort()
-      .at(-1) ?? ''
-  );
 }
 
 /** Files from before the first known date may have expired. */
@@ -172,7 +157,7 @@ function failedSince({ facts, entity }: EntityHistory, files: { startedAt: strin
   const marked = facts.recorded.find(({ date }) => date === last.date)?.entities[entity];
   // `table` has written the missing table since.
   if (last.outcome === 'withoutTable' && marked?.file?.run === last.run && marked.table) return null;
-  const newest = [...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? ''].sort().at(-1) ?? '';
+  const newest = newestOf([...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? '']) ?? '';
   return newest > last.startedAt ? null : last;
 }
 

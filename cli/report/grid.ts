@@ -1,20 +1,37 @@
+import { isOfVerify } from '../../core/step/run-input.ts';
+import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
 import { RULE_WORDS } from '../deployment-state.ts';
-import { CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
+import { adviceFor, CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
+import type { Attempt } from '../night/night-facts.ts';
+import { outcomeWord } from '../runs/run-words.ts';
+import { columnTexts, runbookEntry } from '../runs/show-run.ts';
+import { completed } from '../support/completed.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import { cellText, completenessOf, longDate, monthOf, outcomeText, shortDate, tookText } from './night-words.ts';
+import {
+  cellText,
+  completenessOf,
+  longDate,
+  monthOf,
+  outcomeText,
+  shortDate,
+  timeText,
+  tookText,
+} from './night-words.ts';
+
+/** The tables of the page, and the facts that each cell opens. */
 
 /** Most nights whose day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;
 
-export function factsId({ entity, date }: Cell): string {
+function factsId({ entity, date }: Cell): string {
   return `${entity}-${date}`;
 }
 
 const WITHOUT_FACTS = new Set<NightOutcome>(['none', 'paused', 'off', 'due']);
 
 /** Whether more than the outcome of a cell is known. */
-export function hasFacts({ outcome }: Cell): boolean {
+function hasFacts({ outcome }: Cell): boolean {
   return !WITHOUT_FACTS.has(outcome);
 }
 
@@ -31,7 +48,7 @@ export function lastNightTable(data: Nights): Markup {
       : html`${entity}`;
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
-<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${breakable(outcomeText(row))}</td>
+<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${breakable(outcomeText(cell, row))}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
   });
@@ -82,11 +99,9 @@ function wholeNights(data: Nights): Markup | null {
   // Before the first night, the record of a date has only what a person exported.
   if (data.recorded.length === 0 || data.exported) return null;
   const cells = data.dates.map((date) => {
-    const [text] = completenessOf(data, date);
-    if (text === undefined) return html`<td></td>`;
-    const outcome = outcomeOfNight(data, date);
-    const sign = html`<span aria-hidden="true">${CELLS[outcome].sign}</span>`;
-    return html`<td><span class="cell ${outcome}" title="${shortDate(date)}: ${text}">${sign}<span class="hidden">${text}</span></span></td>`;
+    const text = completenessOf(data, date);
+    if (text === null) return html`<td></td>`;
+    return html`<td>${tile(outcomeOfNight(data, date), text, `${shortDate(date)}: ${text}`)}</td>`;
   });
   return html`<tr><th scope="row">whole night</th>${cells}</tr>\n`;
 }
@@ -101,11 +116,14 @@ function outcomeOfNight(data: Nights, date: string): NightOutcome {
 function gridCell(cell: Cell): Markup {
   const { entity, date, outcome } = cell;
   const text = cellText(cell);
-  const sign = html`<span aria-hidden="true">${CELLS[outcome].sign}</span>`;
-  if (!hasFacts(cell))
-    return html`<td><span class="cell ${outcome}" title="${text}">${sign}<span class="hidden">${text}</span></span></td>`;
+  if (!hasFacts(cell)) return html`<td>${tile(outcome, text, text)}</td>`;
   const label = `${entity}, ${shortDate(date)}: ${text}`;
-  return html`<td><button class="cell ${outcome}" popovertarget="${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</button></td>`;
+  return html`<td><button class="cell ${outcome}" popovertarget="${factsId(cell)}" title="${label}" aria-label="${label}"><span aria-hidden="true">${CELLS[outcome].sign}</span></button></td>`;
+}
+
+/** A sign with its text for screen readers. */
+function tile(outcome: NightOutcome, text: string, title: string): Markup {
+  return html`<span class="cell ${outcome}" title="${title}"><span aria-hidden="true">${CELLS[outcome].sign}</span><span class="hidden">${text}</span></span>`;
 }
 
 /** Explains only the marks that occur. */
@@ -116,4 +134,68 @@ function legend({ rows }: Nights): Markup[] {
     (outcome) =>
       html`<li><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${CELLS[outcome].word}</li>`,
   );
+}
+
+/** A popover for each cell, which the button of the cell opens: the page needs no script. */
+export function factsOf(data: Nights): Markup[] {
+  // The last night of an entity may be before the shown nights if these are few.
+  const all = data.rows.flatMap(({ last, cells }) =>
+    cells.some(({ date }) => date === last.date) ? cells : [last, ...cells],
+  );
+  return all.filter(hasFacts).map((cell) => popover(data, cell));
+}
+
+function popover(data: Nights, cell: Cell): Markup {
+  const id = factsId(cell);
+  const { outcome, published, attempts, entity, date } = cell;
+  return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
+<p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
+${published ? warningsOf(published).map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
+${published ? columnTexts(published.manifest.run.drift, published.manifest.warnings).map((text) => html`<p>${text}</p>`) : null}
+${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
+${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
+${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, data)}</code></p>` : null}
+<p><button class="close" popovertarget="${id}" popovertargetaction="hide">Close</button></p></div>\n`;
+}
+
+/** The warnings of a run. A quarantined file is published only because a person released it. */
+function warningsOf({ manifest }: PublishedRun): string[] {
+  const released =
+    manifest.state === 'quarantined'
+      ? ['A person released it; _release.json beside the manifest says who and why.']
+      : [];
+  return [...remarksOf(manifest), ...released, ...manifest.warnings];
+}
+
+function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {
+  const { file, run } = manifest;
+  const facts: [string, string][] = [
+    ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
+    ['Columns', file.header === null ? 'not known' : String(file.header.length)],
+    ['Size', `${bytesText(file.bytes)} (${manyText(file.bytes, 'byte')}), ${file.contentType}`],
+    ['CRC-32', file.crc32],
+    ['Started', timeText(manifest.startedAt)],
+    ['Export created', `${timeText(run.createdAt)}${run.adopted === null ? '' : `, by ${run.adopted}`}`],
+    [
+      'File stored',
+      `${timeText(file.storedAt)}, ${tookText(cell)} after the start, ${manyText(manifest.checks, 'check')}`,
+    ],
+    ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
+    ['Export', run.exportId],
+    ['File', file.key],
+    ['Manifest', manifestKey],
+    ['Kept until', run.keptUntil],
+    ['Release', run.softwareVersion],
+  ];
+  return facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+}
+
+function attemptFacts(attempt: Attempt, before: boolean): Markup {
+  const { run, startedAt, status, error, cause } = attempt;
+  const word = outcomeWord(attempt);
+  const name = `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
+  const runbook = runbookEntry(error, status ?? '');
+  const entry = runbook === null ? null : html` Runbook: <code>${runbook}</code>`;
+  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${cause ?? ''}${entry}</p>
+<p class="small">${run}, started ${timeText(startedAt)}</p></section>`;
 }

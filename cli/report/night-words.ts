@@ -1,6 +1,7 @@
 import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import {
   CELLS,
@@ -14,87 +15,84 @@ import {
 import type { Attempt } from '../night/night-facts.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 
-export interface Headline {
+interface Headline {
   tone: 'good' | 'bad' | 'open';
-  /** The answer to "did last night work?". */
   text: string;
-  notes: string[];
 }
 
-/** The name of a night after its end, and while it is open. */
-export interface NightNames {
-  past: string;
-  open: string;
-}
-export const LAST_NIGHT: NightNames = { past: 'Last night', open: 'This night' };
-
+/** The answer to "did last night work?", or to the same question about an asked date. */
 export function headlineOf(data: Nights): Headline {
-  const night = data.rows.map(({ last }) => last);
-  return { ...answerOf(data, LAST_NIGHT), notes: notesOf(data, night) };
+  const { tone, text } = answerOf(data);
+  const failed = data.rows.filter(({ failedSince }) => failedSince).map(({ entity }) => entity);
+  if (failed.length > 0) return { tone: 'bad', text: `${text}; failed since: ${failed.join(', ')}` };
+  const isDead = tone !== 'bad' && data.grant?.trouble;
+  return isDead ? { tone: 'bad', text: `${text}; the grant cannot be used` } : { tone, text };
 }
 
-/** The answer to "did it work?". */
-export function answerOf(
-  { rows, exported, published, attempts }: Pick<Nights, 'rows' | 'exported' | 'published' | 'attempts'>,
-  names: NightNames,
-): Omit<Headline, 'notes'> {
-  const known = published.length + attempts.length > 0;
+/** Whether the asked date has not begun yet. */
+export function isFuture({ asked, configured, now }: Nights): boolean {
+  return asked !== undefined && asked > dateIn(configured.timeZone, now);
+}
+
+function answerOf(data: Nights): Headline {
+  const { asked, rows, exported } = data;
   const night = rows.map(({ last }) => last);
-  const isBefore = exported && !night.some((cell) => cell.missing);
-  const { tone, text } = isBefore ? firstNight(rows, exported, known) : countsOf(night, names, known);
-  const failed = rows.filter(({ failedSince }) => failedSince).map(({ entity }) => entity);
-  return failed.length > 0 ? { tone: 'bad', text: `${text}; failed since: ${failed.join(', ')}` } : { tone, text };
+  if (isFuture(data)) return { tone: 'open', text: `No run of ${asked} is due yet: the date is in the future` };
+  const isKnown = data.published.length + data.attempts.length > 0;
+  if (!isKnown && night.every(({ outcome }) => CELLS[outcome].tone === 'idle'))
+    return { tone: 'open', text: 'Nothing is due yet: no run is known' };
+  if (exported && !night.some(({ missing }) => missing)) return firstNight(rows, exported);
+  return countsOf(night, { past: asked ?? 'Last night', open: asked ?? 'This night' });
 }
 
-function firstNight(rows: EntityNights[], exported: Entity[], known: boolean): Omit<Headline, 'notes'> {
+function firstNight(rows: EntityNights[], exported: Entity[]): Headline {
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
-  if (!known) return { tone: 'open', text: NOTHING_YET };
   const first = next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC`;
   const isAll = rows.every(({ entity, rule }) => rule === 'off' || exported.includes(entity));
   const tone = exported.length === 0 || rows.some(({ last }) => isOpen(last)) ? 'open' : 'good';
-  return {
-    tone,
-    text: `${first}; exported so far: ${isAll ? 'all entities' : exported.join(', ') || 'nothing'}`,
-  };
+  const soFar = isAll ? 'all entities' : exported.join(', ') || 'nothing';
+  return { tone, text: `${first}; exported so far: ${soFar}` };
 }
 
-const NOTHING_YET = 'Nothing is due yet: no run is known';
-
-function countsOf(night: Cell[], { past, open: openName }: NightNames, known: boolean): Omit<Headline, 'notes'> {
+/** @param name of the night after its end, and while it is open */
+function countsOf(night: Cell[], name: { past: string; open: string }): Headline {
   const missing = night.filter((cell) => cell.missing);
   const published = night.filter(isPublished);
   const open = night.filter(isOpen);
   const count = missing.length + published.length + open.length;
-  if (count === 0) return { tone: 'open', text: known ? `${past}: no run was due` : NOTHING_YET };
+  if (count === 0) return { tone: 'open', text: `${name.past}: no run was due` };
   const tone = missing.length > 0 ? 'bad' : open.length > 0 ? 'open' : 'good';
   const of = (cells: Cell[]) => `${cells.length} of ${count}`;
   const names = missing.map(({ entity, outcome }) => (outcome === 'withoutTable' ? `${entity} (table)` : entity));
   const list = names.join(', ');
   if (open.length === 0) {
     const text = missing.length > 0 ? `${of(missing)} missing: ${list}` : `${of(published)} published`;
-    return { tone, text: `${past}: ${text}` };
+    return { tone, text: `${name.past}: ${text}` };
   }
   const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
   const bad = `${of(missing)} ${word}: ${list}; ${published.length} published`;
   const sofar = missing.length > 0 ? bad : `${of(published)} published`;
-  return { tone, text: `${openName} so far: ${sofar}, ${open.length} still to come` };
+  return { tone, text: `${name.open} so far: ${sofar}, ${open.length} still to come` };
 }
 
 /** The heading of the night that began last. Before the first night, it stands for everything exported so far. */
 export function nightName(data: Nights): string {
   if (data.exported) return 'So far';
-  return data.rows.some(({ last }) => isOpen(last)) ? LAST_NIGHT.open : LAST_NIGHT.past;
+  return data.rows.some(({ last }) => isOpen(last)) ? 'This night' : 'Last night';
 }
 
-function notesOf(data: Nights, night: Cell[]): string[] {
+/** Facts about the night that began last, for the line below the headline. */
+export function notesOf(data: Nights): string[] {
+  const night = data.rows.map(({ last }) => last);
   const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
   const changed = manifests.flatMap(({ run: { entity, drift } }) => (drift && countChanges(drift) > 0 ? [entity] : []));
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
+  const recorded = data.exported ? null : completenessOf(data, data.lastNight);
   return [
     longDate(data.lastNight),
-    ...(data.exported ? [] : completenessOf(data, data.lastNight)).map((text) => `the night is ${text}`),
+    ...(recorded ? [`the night is ${recorded}`] : []),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
@@ -102,16 +100,23 @@ function notesOf(data: Nights, night: Cell[]): string[] {
   ];
 }
 
-/** The recorded completeness of a night; empty if there is no record. */
-export function completenessOf({ recorded, rules }: Nights, date: string): string[] {
-  const night = recorded.find((one) => one.date === date);
-  const isPaused = (entity: string) => rules[entity as Entity] === 'paused';
-  return night ? [completenessText({ ...night, lacking: lackingIn(night) }, isPaused)] : [];
-}
-
-interface Completeness extends Pick<Night, 'complete' | 'revision'> {
+/** A night as its record has it; `null` without a record. */
+export interface Completeness extends Pick<Night, 'date' | 'complete' | 'revision'> {
   /** Missing parts of the night: `leads`, or `leads (table)`. */
   lacking: string[];
+}
+
+export function recordOf({ recorded }: Pick<Nights, 'recorded'>, asked: string): Completeness | null {
+  const night = recorded.find(({ date }) => date === asked);
+  if (!night) return null;
+  const { date, revision, complete } = night;
+  return { date, revision, complete, lacking: complete ? [] : lackingIn(night) };
+}
+
+/** The recorded completeness of a night in words; `null` without a record. */
+export function completenessOf(data: Nights, date: string): string | null {
+  const night = recordOf(data, date);
+  return night && completenessText(night, (entity) => data.rules[entity as Entity] === 'paused');
 }
 
 /**
@@ -135,14 +140,10 @@ export function cellText({ outcome, published, error }: Cell): string {
 }
 
 /** The outcome of an entity: with the error of a failed run, and with the state of the rule if it is not on. */
-export function outcomeText({
-  last: { outcome, error },
-  rule,
-  failedSince,
-}: Pick<EntityNights, 'rule'> & {
-  last: Pick<Cell, 'outcome' | 'error'>;
-  failedSince: Pick<Attempt, 'error'> | null;
-}): string {
+export function outcomeText(
+  { outcome, error }: Pick<Cell, 'outcome' | 'error'>,
+  { rule, failedSince }: Pick<EntityNights, 'rule'> & { failedSince: Pick<Attempt, 'error'> | null },
+): string {
   const since = failedSince ? `; ${failedSince.error ?? CELLS.failed.word} since` : '';
   const word = `${isEnded(outcome) && error ? error : CELLS[outcome].word}${since}`;
   return rule === 'on' || rule === outcome ? word : `${word}; ${RULE_WORDS[rule]}`;

@@ -51,7 +51,7 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     ...moments,
     ...failureOf(shown),
     ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${printableLine(warning)}`),
-    ...columnsOf(shown),
+    ...columnTexts(shown.drift, shown.warnings).map((text) => `\n  ${printableLine(text)}`),
     ...comparedWith(shown),
     ...releaseOf(shown),
     '',
@@ -97,9 +97,8 @@ function failureOf(shown: ShownRun): string[] {
 }
 
 /** Column changes without a warning: the configuration accepts them, or they concern labels only. */
-function columnsOf({ drift, warnings }: ShownRun): string[] {
-  const texts = drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
-  return texts.map((text) => `\n  ${printableLine(text)}`);
+export function columnTexts(drift: Drift | null, warnings: string[]): string[] {
+  return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
 }
 
 function placesOf(shown: ShownRun): string[] {

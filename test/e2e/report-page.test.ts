@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { nightsOf } from '../../cli/night/night.ts';
-import { reportPage } from '../../cli/report/page.ts';
+import { reportPage } from '../../cli/report/night-report.ts';
 import { type Browser, hasChromium, startChromium } from '../../scripts/chromium.ts';
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
 import { folderForAll } from '../lib/support/files.ts';

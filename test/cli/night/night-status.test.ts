@@ -1,7 +1,6 @@
+import { parseHTML } from 'linkedom';
 import { describe, expect, test, vi } from 'vitest';
-import { allText } from '../../../cli/night/all-deployments.ts';
-import { type Status, statusSchema } from '../../../cli/night/status-schema.ts';
-import { statusText } from '../../../cli/night/status-text.ts';
+import { allText, type Status, statusSchema, statusText } from '../../../cli/night/night-status.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { clockAt } from '../../support/clock.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
@@ -226,9 +225,15 @@ describe('after a complete night', () => {
 
     const { code, stdout } = await cli('status');
 
+    const headline = '✕ Last night: 7 of 7 published; the grant cannot be used (test)';
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✕ Last night: 7 of 7 published; the grant cannot be used \(test\)\n/);
+    expect(stdout.split('\n')[0]).toBe(headline);
     expect(stdout).toContain('-> npx --no -- crm-export authorize ');
+    const page = parseHTML((await cli('report', '-o', '-')).stdout).document;
+    expect(page.querySelector('h1')?.textContent).toBe(headline.replace(' ', ''));
+    expect(page.querySelector('.warning')?.textContent).toMatch(
+      /^Grant: dead.* What helps: npx --no -- crm-export authorize --deployment test$/,
+    );
   });
 
   test('names a stopped run as list does', async () => {

@@ -10,6 +10,7 @@ import type { Night } from '../../../core/night/marker.ts';
 import { deployment } from '../../support/builders.ts';
 import { manifestOf } from '../../support/manifests.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
+import { aRun } from '../support/a-run.ts';
 
 const NIGHT = '2026-11-20';
 const BEFORE = '2026-11-19';
@@ -26,8 +27,7 @@ const file = (date: string, startedAt = `${date}T01:00:05.000Z`) => ({
 });
 const fileOf = (date: string) => ({ run: `run-${date}`, manifestKey: date });
 const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.000Z`): Attempt => ({
-  ...{ run: 'x', what: 'export', byVerify: false, kind: null, unjudged: false, status: null, error: null, cause: null },
-  ...{ entity: 'leads', date, outcome, startedAt },
+  ...{ ...aRun({ run: 'x', outcome, startedAt }), entity: 'leads', date },
 });
 
 /** Leads at seven in the morning: by default, the night before is published and last night has no record. */
@@ -44,16 +44,16 @@ function leadsOf({ at = `${NIGHT}T07:00:00Z`, ...changes }: Partial<Facts> & { a
     recorded: [],
     newest: {},
     ...rules('on'),
+    grant: null,
     ...changes,
   };
-  const found = nightsOf(known, date === undefined ? undefined : [date]).rows.find(({ entity }) => entity === 'leads');
+  const found = nightsOf(known, date).rows.find(({ entity }) => entity === 'leads');
   return found ?? expect.unreachable();
 }
 
 /** The judged date, its result, and whether it is missing. */
 function judged(changes: Parameters<typeof leadsOf>[0], asked?: string) {
-  const { last, cells } = leadsOf(changes, asked);
-  const { date, outcome, missing } = (asked === undefined ? last : cells[0]) ?? expect.unreachable();
+  const { date, outcome, missing } = leadsOf(changes, asked).last;
   return `${date} ${outcome}${missing ? ', missing' : ''}`;
 }
 

@@ -2,13 +2,14 @@ import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
 import { type Nights, nightsOf } from '../../../cli/night/night.ts';
 import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
-import { headlineOf } from '../../../cli/report/night-words.ts';
-import { reportPage } from '../../../cli/report/page.ts';
+import { reportPage } from '../../../cli/report/night-report.ts';
+import { headlineOf, notesOf } from '../../../cli/report/night-words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import type { Night } from '../../../core/night/marker.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { deployment } from '../../support/builders.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
+import { aRun } from '../support/a-run.ts';
 
 const NIGHT = '2026-11-20';
 const ALL = ENTITIES.length;
@@ -29,8 +30,9 @@ test('shows an incomplete night as running while some of its runs are not due ye
 
 const recordOf = (...night: Parameters<typeof recordedNight>): Night => JSON.parse(recordedNight(...night)[1]);
 
-const EXPORT = { what: 'export', byVerify: false, kind: null, unjudged: false } as const;
-const FAILED = { ...EXPORT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
+const FAILED = { outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
+/** An export of leads, by default. */
+const attemptOf = (more: Partial<Attempt>): Attempt => ({ ...aRun(), entity: 'leads', date: NIGHT, ...more });
 
 describe('in the middle of a night', () => {
   /** At 01:20 leads are published, agent numbers are running, and the others are due at 01:14 and later. */
@@ -39,9 +41,8 @@ describe('in the middle of a night', () => {
     const published = month.published.filter(
       ({ manifest }) => manifest.run.date < NIGHT || manifest.run.entity === 'leads',
     );
-    const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
-    const running = { ...EXPORT, outcome: 'running', status: 'RUNNING' } as const;
-    const attempts: Attempt[] = [{ ...attempt, ...running, error: null, cause: null }];
+    const running = { outcome: 'running', status: 'RUNNING', startedAt: `${NIGHT}T01:07:00Z` } as const;
+    const attempts = [attemptOf({ entity: 'agent-numbers', ...running })];
     return { ...month, now: new Date(`${NIGHT}T01:20:00Z`), published, attempts };
   };
   const failed = () => {
@@ -53,11 +54,11 @@ describe('in the middle of a night', () => {
     const data = nightsOf(night());
     expect(outcomes(data)).toEqual(['published', 'running', ...Array(ALL - 2).fill('due')]);
     expect(data.rows.map(({ last }) => last.date)).toEqual(Array(ALL).fill(NIGHT));
-    expect(headlineOf(data)).toMatchObject({
+    expect(headlineOf(data)).toEqual({
       tone: 'open',
       text: `This night so far: 1 of ${ALL} published, ${ALL - 1} still to come`,
-      notes: ['Friday 20 November 2026', expect.stringMatching(/^22,\d+ rows/)],
     });
+    expect(notesOf(data)).toEqual(['Friday 20 November 2026', expect.stringMatching(/^22,\d+ rows/)]);
   });
 
   test('shows a failed entity as failed, even if others are still due', () => {
@@ -95,8 +96,7 @@ test('counts a failure of last evening to last night, even if other entities run
   const published = month.published.filter(
     ({ manifest }) => manifest.run.entity !== 'leads' || manifest.run.date < '2026-11-19',
   );
-  const failure = { run: 'x', entity: 'leads' as const, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' };
-  const attempts: Attempt[] = [{ ...failure, ...FAILED, what: 'export', kind: null, cause: null }];
+  const attempts = [attemptOf({ ...FAILED, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' })];
   const facts = { ...month, configured: evening, published, attempts };
   expect(headline(facts)).toBe(`Last night: 1 of ${ALL} missing: leads`);
   for (const nights of [1, 30]) {
@@ -155,8 +155,8 @@ test('shows no missing nights between an early date that was filled later and th
 });
 
 test('shows a published entity whose newest run failed in the words of status', () => {
-  const failed = { ...FAILED, run: 'x', entity: 'leads' as const, date: NIGHT, cause: null };
-  const page = pageOf({ ...madeUpMonth(), attempts: [{ ...failed, startedAt: `${NIGHT}T05:00:00.000Z` }] });
+  const attempts = [attemptOf({ ...FAILED, startedAt: `${NIGHT}T05:00:00.000Z` })];
+  const page = pageOf({ ...madeUpMonth(), attempts });
 
   const row = page.querySelector('.list tbody tr.failed');
   expect(row?.querySelector('td')?.textContent?.trim()).toBe('✕ published; ExportFailed since');
@@ -182,7 +182,7 @@ test('reports no incomplete night before the first night', () => {
   );
   expect(pageOf(young).querySelector('h1')?.className).toBe('good');
   expect(pageOf(young).querySelector('h2')?.textContent).toBe('So far');
-  expect(headlineOf(nightsOf(young)).notes.join()).not.toContain('complete');
+  expect(notesOf(nightsOf(young)).join()).not.toContain('complete');
   expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
   const paused = Object.fromEntries(ENTITIES.map((entity) => [entity, 'paused'])) as Facts['rules'];
   expect(headline({ ...young, rules: paused })).toBe('No next start is known; exported so far: leads');

@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { nightsOf } from '../../../cli/night/night.ts';
 import type { Facts } from '../../../cli/night/night-facts.ts';
-import { reportPage } from '../../../cli/report/page.ts';
+import { reportPage } from '../../../cli/report/night-report.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { recordedNight } from '../../support/recorded-night.ts';

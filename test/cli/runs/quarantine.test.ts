@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
-import { reportPage } from '../../../cli/report/page.ts';
+import { reportPage } from '../../../cli/report/night-report.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { adviceOf } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
-import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
+import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -174,7 +174,7 @@ test('download --run downloads a quarantined file, and warns that a check stoppe
 
 async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
   const now = new Date('2026-11-21T12:00:00Z');
-  const place = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
+  const place = { deployment: 'test', nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, place);
   return reportPage(nightsOf(facts));
 }

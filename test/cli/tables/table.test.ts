@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
-import { reportPage } from '../../../cli/report/page.ts';
+import { reportPage } from '../../../cli/report/night-report.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { nightKey } from '../../../core/night/marker.ts';
-import { deployment, newState, run, runState, storedFile } from '../../support/builders.ts';
+import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
@@ -148,7 +148,7 @@ test.each<[string, object | null, string]>([
   const night = { schemaVersion: LAYOUT, date: DATE, revision: 1, complete: table !== null, entities: { leads } };
   objects.set(nightKey(DATE), Buffer.from(JSON.stringify(night)));
   const now = new Date('2026-11-20T12:00:00Z');
-  const wanted = { deployment: 'test', configured: deployment(), nights: 3, now, warn: () => undefined };
+  const wanted = { deployment: 'test', nights: 3, now, warn: () => undefined };
 
   const data = nightsOf(await gatherFacts(target, wanted));
 
