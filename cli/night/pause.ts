@@ -1,6 +1,6 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Entity } from '../../core/config/entities.ts';
-import { isDated } from '../runs/export-date.ts';
+import { isDated } from '../runs/start-run.ts';
 import { isGone, partialFailure, RESTORE } from '../support/aws-error.ts';
 import { commandFor, entitiesOrAll } from '../support/command-options.ts';
 import { deployedConfiguration, warnUnsettled } from '../support/deployed-configuration.ts';
@@ -46,21 +46,18 @@ export async function resume(named: Entity[], options: PauseOptions): Promise<vo
 type Switch = 'ENABLED' | 'DISABLED';
 
 async function switchRules(target: Target, entities: Entity[], state: Switch): Promise<void> {
+  const word = state === 'ENABLED' ? 'on' : 'off';
   const switched: Entity[] = [];
   for (const entity of entities) {
     const { rule, changed } = await switchRule(target, entity, state).catch((error: unknown) => {
       if (switched.length === 0) throw error;
-      const done = `Switched ${wordFor(state)} before that: ${switched.join(', ')}; not: ${entity}.`;
+      const done = `Switched ${word} before that: ${switched.join(', ')}; not: ${entity}.`;
       throw partialFailure(error, done);
     });
     switched.push(entity);
-    const text = `${changed ? 'switched' : 'was'} ${wordFor(state)}${changed ? '' : ' already'}`;
+    const text = `${changed ? 'switched' : 'was'} ${word}${changed ? '' : ' already'}`;
     printOut(`${entity}: ${text} (rule ${rule}).`);
   }
-}
-
-function wordFor(state: Switch): 'on' | 'off' {
-  return state === 'ENABLED' ? 'on' : 'off';
 }
 
 /**

@@ -1,11 +1,163 @@
-import { partialFailure } from '../support/aws-error.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { dateAfter } from '../../core/schedule/local-time.ts';
+import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import type { TargetOptions } from '../support/target.ts';
+import { warnUnsettled } from '../support/deployed-configuration.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { printErr, printJson, printOut } from '../support/print.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { together } from '../support/together.ts';
-import { untilInterrupted } from '../support/until-interrupted.ts';
-import type { Run } from './run.ts';
+import { startRun } from './executions.ts';
+import { executionsOf } from './find-run.ts';
+import { followRun } from './follow.ts';
+import { type Execution, OUTCOMES, type Run, runOf } from './run.ts';
+import { outcomeWord } from './run-words.ts';
+import { refuseDate, refuseSameData } from './start-run.ts';
+
+interface BackfillOptions extends TargetOptions {
+  from: string;
+  to: string;
+  concurrency: number;
+  dryRun?: boolean;
+  sameData?: boolean;
+  json?: boolean;
+}
+
+/** `backfill`. */
+export async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
+  const wanted = datesBetween(options.from, options.to);
+  const target = await connect(options);
+  for (const date of [options.from, options.to]) refuseDate(target, { date });
+  if (options.sameData) warnUnsettled(target);
+  else await refuseSameData(target, [entity], 'under its date');
+  const dates = await datesWithState(target, entity, wanted);
+  const print = options.json ? printErr : printOut;
+  const say = (date: BackfillDate) => print(dateText(date, STATES[date.state]));
+  const again = againText(entity, options);
+  if (options.dryRun) for (const date of dates) say(date);
+  else {
+    const left = dates.filter(({ state }) => state !== 'published');
+    const document = options.json ? { entity, dates } : undefined;
+    const fill = ({ date }: BackfillDate, signal: AbortSignal) => fillDate(target, entity, date, signal);
+    await fillDates(left, fill, { say, again, atOnce: options.concurrency, document });
+  }
+  print(countsText(dates));
+  const ok = dates.every(({ state }) => state !== 'failed');
+  if (options.json) printJson({ ok, entity, dryRun: options.dryRun === true, dates });
+  refuseFailed(dates, 'date', again, { ...options, documented: options.json === true });
+}
+
+/** All dates from `from` to `to`, inclusive. @throws CommandError (exit code 2) if `from` is after `to` */
+export function datesBetween(from: string, to: string): string[] {
+  if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
+  const dates = [from];
+  for (let date = from; date < to; dates.push(date)) date = dateAfter(date, 1);
+  return dates;
+}
+
+async function datesWithState(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
+  const there = (await createManifests(target).dates(entity)).filter((date) => wanted.includes(date));
+  const full = await eachOf(there, async (date) => ((await isPublished(target, entity, date)) ? [date] : []));
+  const published = new Set(full.flat());
+  const running = await runsUnderWay(target, entity);
+  return wanted.map((date) => {
+    const found = running.get(date);
+    const run = found ? runOf(found, { timeZone: target.TimeZone }) : null;
+    if (published.has(date)) return { date, state: 'published', run: null, error: null };
+    return { date, state: run === null ? 'missing' : 'running', run, error: null };
+  });
+}
+
+/** Fills one date. @returns what changes of it, in turn */
+export async function* fillDate(
+  target: Target,
+  entity: Entity,
+  date: string,
+  signal: AbortSignal,
+): AsyncGenerator<Partial<BackfillDate>> {
+  for (let attempt = 1; ; ) {
+    if (await isPublished(target, entity, date)) return yield { state: 'published' };
+    const found = (await runsUnderWay(target, entity)).get(date);
+    const begun = found ?? (await startOf(target, entity, date, attempt, signal));
+    if (!begun) {
+      // A run of this name has ended, and may have published the date since it was looked up.
+      attempt += 1;
+      continue;
+    }
+    yield { state: 'running', run: runOf(begun, { timeZone: target.TimeZone }) };
+    const run = await followRun(target.sfn, begun.executionArn, { signal });
+    // Only the pointer counts: a run may succeed without publishing a file.
+    if (await isPublished(target, entity, date)) return yield { state: 'published', run };
+    // A run that this command did not start may have had another plan, so the date still needs its own run.
+    if (found) continue;
+    const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
+    return yield { state: 'failed', run, error };
+  }
+}
+
+function againText(entity: Entity, options: BackfillOptions): string {
+  const { from, to, concurrency, sameData } = options;
+  const more = { from, to, concurrency: String(concurrency) };
+  return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
+}
+
+type BackfillDate = DatedRun<keyof typeof STATES>;
+
+const STATES = {
+  published: OUTCOMES.published.word,
+  running: OUTCOMES.running.word,
+  failed: OUTCOMES.failed.word,
+  missing: 'to do',
+};
+
+/** How many dates are in each state: `4 dates: 1 published, 2 under way, 0 failed, 1 to do`. */
+function countsText(dates: BackfillDate[]): string {
+  const counts = Object.entries(STATES).map(([state, word]) => {
+    const count = dates.filter((date) => date.state === state).length;
+    return `${count.toLocaleString('en-US')} ${word}`;
+  });
+  return `${manyText(dates.length, 'date')}: ${counts.join(', ')}`;
+}
+
+/** Whether the configured plan is published for a date. A file of another plan does not count. */
+async function isPublished(target: Target, entity: Entity, date: string): Promise<boolean> {
+  const pointer = await ifReadable(createManifests(target).pointer(entity, date), printErr);
+  return pointer !== undefined && pointer.kind !== 'partial';
+}
+
+/**
+ * Starts the run of a date. Concurrent commands start only one, because its name contains the date, and Step Functions
+ * starts only one execution of a name: while it runs, each of them gets its ARN.
+ * @returns `undefined` if a run of this attempt has ended
+ * @throws the reason of the signal, before a run is started
+ */
+async function startOf(
+  target: Target,
+  entity: Entity,
+  date: string,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<Execution | undefined> {
+  signal.throwIfAborted();
+  try {
+    return await startRun(target, entity, { date }, `${entity}-backfill-${date}-${attempt}`);
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ExecutionAlreadyExists') return undefined;
+    throw error;
+  }
+}
+
+/** Exports of an entity that are in progress, by date. */
+async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, Execution>> {
+  const runs = new Map<string, Execution>();
+  for await (const execution of executionsOf(target, { running: true })) {
+    const run = runOf(execution, { timeZone: target.TimeZone });
+    if (run.what === 'export' && run.entity === entity) runs.set(run.date ?? '', execution);
+  }
+  return runs;
+}
 
 /** Dates for which a command starts one run each: `backfill` and `table --outdated`. */
 
@@ -18,7 +170,9 @@ export interface DatedRun<State extends string> {
   error: string | null;
 }
 
-interface Filling {
+interface Filling<T> {
+  /** Prints a date after each change. */
+  say: (date: T) => void;
   /** The command that continues after a break. */
   again: string;
   /** Number of dates at the same time. */
@@ -31,22 +185,17 @@ interface Filling {
  * Fills the dates, oldest first. An error of AWS for one date ends the others too.
  * @throws CommandError: 130 after Ctrl-C, which stops no run; the error of AWS
  */
-export function fillDates<T>(
+export async function fillDates<T extends object>(
   dates: T[],
-  fill: (date: T, signal: AbortSignal) => Promise<void>,
-  { again, atOnce, document }: Filling,
-): Promise<unknown> {
-  const words = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
-  return untilInterrupted(words, async (signal) => {
-    const fillOne = (date: T, either: AbortSignal) => {
-      either.throwIfAborted();
-      return fill(date, either);
-    };
-    await together(dates, fillOne, { signal, atOnce }).catch((error: unknown) => {
-      if (signal.aborted) throw error;
-      throw partialFailure(error, `Runs that are under way continue. To continue: ${again}`, document);
-    });
-  });
+  fill: (date: T, signal: AbortSignal) => AsyncIterable<Partial<T>>,
+  { say, again, ...more }: Filling<T>,
+): Promise<void> {
+  const fillOne = async (date: T, signal: AbortSignal) => {
+    for await (const to of fill(date, signal)) say(Object.assign(date, to));
+  };
+  const after = `that are under way continue. To continue: ${again}`;
+  const stopped = `Stopped. No more runs are started, and those ${after}`;
+  await together(dates, fillOne, { stopped, after: `Runs ${after}`, ...more });
 }
 
 /** `2026-03-01: failed, leads-backfill-2026-03-01-1, ExportFailed` @param word for the state of the date */

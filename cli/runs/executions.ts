@@ -7,15 +7,16 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
+import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
-import { type Execution, executionOf, parseState } from './run.ts';
-import type { EnteredState } from './waiting.ts';
+import { manyText, printableLine } from '../support/text.ts';
+import { type Execution, executionOf, parseState, type Waiting } from './run.ts';
 
 /**
  * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`, `leads-table-…`.
  */
 export async function startRun(
-  { sfn, StateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  { sfn, StateMachineArn: stateMachineArn }: Target,
   entity: Entity,
   more: object,
   name = timedName([entity, ...['release', 'table'].filter((key) => key in more)].join('-')),
@@ -29,6 +30,13 @@ export async function startRun(
 export function timedName(beginning: string): string {
   const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
+}
+
+/** A state that a run has entered. */
+export interface EnteredState {
+  name: string;
+  at: Date | undefined;
+  state: RunState | undefined;
 }
 
 /** All states that the run entered, oldest first. */
@@ -59,4 +67,49 @@ function enteredIn(events: HistoryEvent[]): EnteredState[] {
       ? [{ name: details.name, at: timestamp, state: parseState(details.input) }]
       : [],
   );
+}
+
+/** Why the run waits; `undefined` if it does not wait. */
+export function waitingOf({ name, at, state }: EnteredState): Waiting | undefined {
+  if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
+  const { checks, run, waitSeconds } = state;
+  const { error, status, count, deadline } = state.trouble ?? {};
+  return {
+    state: name,
+    checks,
+    trouble: error === undefined ? null : { error, status: status ?? null, count: count ?? 1 },
+    nextTryAt: new Date(at.getTime() + waitSeconds * 1000).toISOString(),
+    deadline: run?.deadline ?? deadline ?? null,
+  };
+}
+
+/** Where a run is: `CheckStatus, 1 check`, or the text of `waitingText`. */
+export function positionText(seen: EnteredState): string {
+  const waiting = waitingOf(seen);
+  return waiting ? waitingText(waiting) : printableLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
+}
+
+/** `WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
+export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
+  const facts = [
+    state,
+    `${manyText(checks, 'check')}${trouble ? ' answered' : ''}`,
+    trouble && troubleText(trouble),
+    `next try ${clockText(nextTryAt, now)}`,
+    deadline && `deadline ${clockText(deadline, now)}`,
+  ];
+  return printableLine(`${facts.filter(Boolean).join(', ')} UTC`);
+}
+
+/** `the last 3 refused: 503`, or the name of the error if there was no answer. */
+function troubleText({ error, status, count }: NonNullable<Waiting['trouble']>): string {
+  const tries = count === 1 ? 'the last try' : `the last ${count}`;
+  return status === null ? `${tries} failed: ${error}` : `${tries} refused: ${status}`;
+}
+
+/** The time, with its date unless that is today. */
+function clockText(time: string, now: Date): string {
+  const day = time.slice(0, 10);
+  const clock = time.slice(11, 19);
+  return day === now.toISOString().slice(0, 10) ? clock : `${day} ${clock}`;
 }

@@ -1,4 +1,4 @@
-import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
+import { DescribeExecutionCommand, paginateListExecutions, type SFNClient } from '@aws-sdk/client-sfn';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
@@ -8,12 +8,6 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, executionOf, isWithoutJob, runOf } from './run.ts';
 
-/** The state machine whose runs are searched. */
-export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
-
-/** The state machine, and the time zone that decides the dates of its runs. */
-type DatedMachine = ExportMachine & Pick<Target, 'TimeZone'>;
-
 const DAY_MS = 86_400_000;
 /** Step Functions allows about 15 DescribeExecution calls a second. */
 const DESCRIBED_AT_ONCE = 10;
@@ -22,7 +16,7 @@ const DESCRIBED_AT_ONCE = 10;
  * @param run name, unique end of a name, ARN, or an entity for its newest run (with `date`: its newest of that date)
  * @throws CommandError (exit code 2) with the nearest name, or with all names of this end
  */
-export async function findRun(target: DatedMachine, run: string, date?: string): Promise<Execution> {
+export async function findRun(target: Target, run: string, date?: string): Promise<Execution> {
   const entity = entitySchema.safeParse(run);
   if (entity.success) {
     const found = await newestOf(target, entity.data, date);
@@ -45,7 +39,7 @@ export async function findRun(target: DatedMachine, run: string, date?: string):
 
 /** A run as by `findRun`, and its entity. @param what sentence end, if the input names no entity: `to release` */
 export async function findRunOfEntity(
-  target: DatedMachine,
+  target: Target,
   run: string,
   date: string | undefined,
   what: string,
@@ -56,16 +50,12 @@ export async function findRunOfEntity(
   throw new CommandError(`The input of ${found.name} names no entity, so there is nothing ${what}.`, USAGE);
 }
 
-async function named(target: ExportMachine, run: string): Promise<Execution | undefined> {
+async function named(target: Target, run: string): Promise<Execution | undefined> {
   const executionArn = arnOf(target, run);
-  return executionArn === undefined ? undefined : describe(target, { executionArn });
+  return executionArn === undefined ? undefined : describe(target.sfn, executionArn);
 }
 
-async function newestOf(
-  target: DatedMachine,
-  entity: Entity,
-  date: string | undefined,
-): Promise<Execution | undefined> {
+async function newestOf(target: Target, entity: Entity, date: string | undefined): Promise<Execution | undefined> {
   // A run is never for a future date in its time zone, so it starts at most a day before that date in UTC.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
   for await (const found of executionsOf(target, { since })) {
@@ -75,7 +65,7 @@ async function newestOf(
   return undefined;
 }
 
-interface Sought {
+export interface Sought {
   since?: Date | undefined;
   /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed?: boolean | undefined;
@@ -86,7 +76,7 @@ interface Sought {
 
 /** Runs of the last 90 days, newest first, without the starts that requested no export. */
 export async function* executionsOf(
-  { sfn, StateMachineArn: stateMachineArn }: ExportMachine,
+  { sfn, StateMachineArn: stateMachineArn }: Target,
   { since, failed, running, published }: Sought,
 ): AsyncGenerator<Execution> {
   const wanted = { stateMachineArn, ...(running && !failed && { statusFilter: 'RUNNING' as const }) };
@@ -99,7 +89,7 @@ export async function* executionsOf(
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
       const described = wanted.slice(first, first + DESCRIBED_AT_ONCE).map((item) => {
         const entity = item.status === 'SUCCEEDED' && published?.get(item.name ?? '');
-        return entity ? executionOf({ ...item, input: JSON.stringify({ entity }) }) : describe({ sfn }, item);
+        return entity ? executionOf({ ...item, input: JSON.stringify({ entity }) }) : describe(sfn, item.executionArn);
       });
       for (const execution of await Promise.all(described))
         if (execution && !isWithoutJob(runOf(execution))) yield execution;
@@ -108,10 +98,7 @@ export async function* executionsOf(
   }
 }
 
-async function describe(
-  { sfn }: Pick<Target, 'sfn'>,
-  { executionArn }: Pick<ExecutionListItem, 'executionArn'>,
-): Promise<Execution | undefined> {
+async function describe(sfn: SFNClient, executionArn: string | undefined): Promise<Execution | undefined> {
   try {
     return executionOf(await sfn.send(new DescribeExecutionCommand({ executionArn })));
   } catch (error) {
@@ -121,7 +108,7 @@ async function describe(
 }
 
 /** The ARN for a name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */
-function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string): string | undefined {
+function arnOf({ StateMachineArn }: Target, run: string): string | undefined {
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;
   if (run.startsWith('arn:')) {
@@ -135,10 +122,7 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
 const NAMES_COMPARED = 200;
 
 /** The full name of the one run with this end. @throws CommandError (exit code 2) if no run or several runs match */
-async function runEnding(
-  { sfn: client, StateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'StateMachineArn'>,
-  end: string,
-): Promise<string> {
+async function runEnding({ sfn: client, StateMachineArn: stateMachineArn }: Target, end: string): Promise<string> {
   const names: string[] = [];
   for await (const { executions = [] } of paginateListExecutions({ client, pageSize: 1000 }, { stateMachineArn })) {
     names.push(...executions.flatMap(({ name }) => name ?? []));

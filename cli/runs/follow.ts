@@ -1,20 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type SFNClient } from '@aws-sdk/client-sfn';
-import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines } from '../support/completed.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
 import { together } from '../support/together.ts';
-import { untilInterrupted } from '../support/until-interrupted.ts';
-import { lastEnteredState } from './executions.ts';
+import { type EnteredState, lastEnteredState, positionText } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
 import { type Execution, executionOf, type Run, runOf, secondsBetween } from './run.ts';
 import { failureText, headText, readersText } from './run-words.ts';
-import { type EnteredState, positionText } from './waiting.ts';
 
 export interface FollowCommandOptions extends TargetOptions {
   json?: boolean;
@@ -34,31 +31,20 @@ export async function follow(run: string, options: TargetOptions & { date?: stri
 export async function followToTheEnd(target: Target, runs: Execution[], options: FollowCommandOptions): Promise<void> {
   const again = runs.map(({ name }) => commandFor(`follow ${quoted(name)}`, options)).join('\n  ');
   const words = runs.length === 1 ? `The run continues: ${again}` : `The runs continue:\n  ${again}`;
-  const reports = await untilInterrupted(`Stopped following. ${words}`, async (signal) => {
-    try {
-      return await show(target, runs, options.json, signal);
-    } catch (error) {
-      const trouble = signal.aborted ? undefined : awsErrorText(error);
-      if (!trouble) throw error;
-      throw new CommandError(`${trouble}\nThe run is not affected. To follow again: ${again}`, ENVIRONMENT);
-    }
-  });
-  print(reports, options);
-}
-
-async function show(target: Target, runs: Execution[], json: boolean | undefined, signal: AbortSignal) {
-  const print = json ? printErr : printOut;
+  const print = options.json ? printErr : printOut;
   // The end of a run is shown even to users who may not read the bucket.
   const published = createPublished(target, () => undefined);
-  const followOne = ({ executionArn, input, name }: Execution, either: AbortSignal) => {
-    const options = { signal: either, onProgress: progressLines(input.entity ?? name, print), published };
-    return followRun(target.sfn, executionArn, options);
-  };
+  const followOne = ({ executionArn, input, name }: Execution, signal: AbortSignal) =>
+    followRun(target.sfn, executionArn, { signal, onProgress: progressLines(input.entity ?? name, print), published });
   // If one run cannot be read, the command stops following the others too.
-  return together(runs, followOne, { signal });
+  const ended = await together(runs, followOne, {
+    stopped: `Stopped following. ${words}`,
+    after: `The run is not affected. To follow again: ${again}`,
+  });
+  printEnds(ended, options);
 }
 
-function print(runs: Run[], options: FollowCommandOptions): void {
+function printEnds(runs: Run[], options: FollowCommandOptions): void {
   const { json = false } = options;
   const failures = runs.filter(({ status }) => status !== 'SUCCEEDED');
   if (json) printJson({ ok: failures.length === 0, runs });

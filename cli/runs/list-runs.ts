@@ -6,20 +6,18 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
-import { lastEnteredState } from './executions.ts';
-import { type ExportMachine, executionsOf } from './find-run.ts';
+import { lastEnteredState, waitingOf, waitingText } from './executions.ts';
+import { executionsOf, type Sought } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import type { Execution, Run } from './run.ts';
+import type { Execution, Run, Waiting } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
-import { type Waiting, waitingOf, waitingText } from './waiting.ts';
 
 /** `list`, which changes nothing. */
 export async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const target = await connect(options);
-  const { since, failed = false, running = false } = options;
-  const runs = await listRuns(target, { entities, since, failed, running, warn: printErr });
+  const runs = await listRuns(target, { ...options, entities, warn: printErr });
   if (options.json) return printJson({ runs });
-  const text = runsText(runs, process.stdout, { since, failed, running });
+  const text = runsText(runs, process.stdout, options);
   if (text !== '') printOut(text);
 }
 
@@ -34,7 +32,7 @@ interface ListOptions extends TargetOptions {
 export function runsText(
   runs: Run[],
   stream: { isTTY?: boolean },
-  { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
+  { since, failed, running }: Pick<Wanted, 'since' | 'failed' | 'running'>,
 ): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -86,22 +84,16 @@ function lineOf(run: Run): string {
     .trimEnd();
 }
 
-interface Wanted {
+interface Wanted extends Pick<Sought, 'failed' | 'running'> {
   /** The entities whose runs are requested; an empty list means all. */
   entities: Entity[];
   since: Date;
-  /** Only runs that did not succeed. With `running`, runs of either kind. */
-  failed: boolean;
-  running?: boolean;
   /** Called with a sentence for each part that cannot be read. */
   warn: (sentence: string) => void;
 }
 
 /** Runs from Step Functions combined with their manifests, newest first. */
-export async function listRuns(
-  target: ExportMachine & Pick<Target, 's3' | 'BucketName' | 'TimeZone'>,
-  wanted: Wanted,
-): Promise<Run[]> {
+export async function listRuns(target: Target, wanted: Wanted): Promise<Run[]> {
   const { since, failed, running, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
@@ -119,7 +111,7 @@ export async function listRuns(
   });
 }
 
-async function waitOf({ sfn }: ExportMachine, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {
+async function waitOf({ sfn }: Target, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {
   try {
     return waitingOf(await lastEnteredState(sfn, run.executionArn));
   } catch (error) {

@@ -9,15 +9,13 @@ import type { Target } from '../support/target.ts';
 import { type Execution, isWithoutJob, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
 
 export type Published = ReturnType<typeof createPublished>;
+type Own = PublishedRun | undefined;
 
 /**
  * Reads from the bucket which runs are published. Each pointer is read once. If the bucket cannot be read, this is
  * reported once, and runs are shown without these facts: the bucket may be why a run failed.
  */
-export function createPublished(
-  target: Pick<Target, 's3' | 'BucketName' | 'TimeZone'>,
-  warn: (sentence: string) => void,
-) {
+export function createPublished(target: Target, warn: (sentence: string) => void) {
   const manifests = createManifests(target);
   const pointers = new Map<string, Promise<Pointer | undefined>>();
   const listed = new Map<string, PublishedRun>();
@@ -39,26 +37,18 @@ export function createPublished(
       return undefined;
     }
   };
-  const standingOf = async (manifest: Manifest): Promise<Standing> => {
-    const { entity, date } = manifest.run;
-    const standing = await unlessBroken(async () => {
-      const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
-      return standingBy(manifest, latest, ofDate);
-    });
-    return standing ?? null;
+  /** The manifest of the file that a run stored, released or lacks the table of. */
+  const ownOf = async (entity: Entity, { what, run, outcome, of }: Run) => {
+    const handled = outcome === 'release' || outcome === 'withoutTable' ? of : null;
+    const name = what === 'export' ? run : handled;
+    if (name === null) return undefined;
+    return listed.get(name) ?? (await unlessBroken(() => ifReadable(manifests.manifestOfRun(entity, name), warn)));
   };
-  const ofRun = async (entity: Entity, name: string): Promise<Pick<RunContext, 'published' | 'standing'>> => {
-    const known = listed.get(name);
-    const published = known ?? (await unlessBroken(() => ifReadable(manifests.manifestOfRun(entity, name), warn)));
-    return published ? { published, standing: await standingOf(published.manifest) } : {};
-  };
-  const readersOf = (entity: Entity, date: string | null): Promise<Readers | undefined> =>
-    unlessBroken(async () => {
-      const [ofDate, latest] = await Promise.all([date && pointer(entity, date), pointer(entity, 'latest')]);
-      return { ofDate: readerOf(ofDate || undefined), latest: readerOf(latest) };
-    });
+  const pointersOf = (entity: Entity, date: string | null): Promise<Pointers> =>
+    unlessBroken(() => Promise.all([pointer(entity, 'latest'), date ? pointer(entity, date) : undefined]));
   return {
-    standingOf,
+    standingOf: async (manifest: Manifest): Promise<Standing> =>
+      standingBy(manifest, await pointersOf(manifest.run.entity, manifest.run.date)),
     /** The runs that wrote their manifests since a time, by execution name. */
     since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, PublishedRun>> => {
       const read = (entity: Entity) => unlessBroken(() => manifests.runs(entity, since, warn));
@@ -68,26 +58,27 @@ export function createPublished(
       return listed;
     },
     /** A run with its facts from the bucket: its manifest, its standing, and the published runs if it failed. */
-    complete: async (
-      execution: Execution,
-      found: Pick<RunContext, 'state' | 'waiting'> = {},
-    ): Promise<{ run: Run; own?: PublishedRun | undefined }> => {
+    complete: async (execution: Execution, found: RunContext = {}): Promise<{ run: Run; own?: Own }> => {
       const known = { ...found, timeZone: target.TimeZone };
       const run = runOf(execution, known);
-      const { entity, outcome, of, status, date } = run;
+      const { entity, outcome, status, date } = run;
       const isUnpublished = outcome === 'running' && !known.state?.manifestKey;
       if (!entity || isUnpublished || isWithoutJob(run)) return { run };
-      const released = outcome === 'release' || outcome === 'withoutTable' ? of : null;
-      const name = run.what === 'export' ? run.run : released;
-      const own = name === null ? {} : await ofRun(entity, name);
-      const failed = status !== 'SUCCEEDED' && status !== 'RUNNING';
-      const readers = failed ? await readersOf(entity, own.published?.manifest.run.date ?? date) : undefined;
-      return { run: runOf(execution, { ...known, ...own, readers }), own: own.published };
+      const own = await ownOf(entity, run);
+      const hasFailed = status !== 'SUCCEEDED' && status !== 'RUNNING';
+      if (!own && !hasFailed) return { run };
+      const pointers = await pointersOf(entity, own?.manifest.run.date ?? date);
+      const standing = own && standingBy(own.manifest, pointers);
+      const readers = hasFailed ? readersBy(pointers) : undefined;
+      return { run: runOf(execution, { ...known, published: own, standing, readers }), own };
     },
   };
 }
 
-function standingBy(manifest: Manifest, latest: Pointer | undefined, ofDate: Pointer | undefined): Standing {
+/** The pointers to the newest file and to that of a date; `undefined` if they could not be read. */
+type Pointers = [latest?: Pointer, ofDate?: Pointer] | undefined;
+
+function standingBy(manifest: Manifest, [latest, ofDate]: Pointers = []): Standing {
   if (manifest.execution === latest?.execution) return 'latest';
   if (manifest.execution === ofDate?.execution) return 'current';
   // Only pointers count: a run may have failed after it wrote its manifest. No pointer ever named an unpublished file.
@@ -95,6 +86,7 @@ function standingBy(manifest: Manifest, latest: Pointer | undefined, ofDate: Poi
   return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
 }
 
-function readerOf(pointer: Pointer | undefined): Readers['latest'] {
-  return pointer ? { date: pointer.date, run: pointer.execution } : null;
+function readersBy(pointers: Pointers): Readers | undefined {
+  const [latest = null, ofDate = null] = pointers?.map((one) => one && { date: one.date, run: one.execution }) ?? [];
+  return pointers && { ofDate, latest };
 }

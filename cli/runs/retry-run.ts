@@ -4,14 +4,12 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
-import { lastEnteredState } from './executions.ts';
-import { dateOf, refuseDate } from './export-date.ts';
+import { type EnteredState, lastEnteredState } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
 import { type Execution, isWithoutJob, type RunInput, readInput, runOf } from './run.ts';
 import { outcomeText } from './run-words.ts';
-import { afterStart, startNamed } from './start-run.ts';
-import type { EnteredState } from './waiting.ts';
+import { afterStart, dateOf, refuseDate, startNamed } from './start-run.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   date?: string;
@@ -59,11 +57,7 @@ function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
  * The input of the old run with its logical date: without it, the new run would take the current date. The new run
  * adopts the export of the old one unless `fresh` or a new one is needed. If only the table is missing, it writes that.
  */
-export async function inputAgain(
-  { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
-  execution: Execution,
-  fresh = false,
-): Promise<object> {
+export async function inputAgain({ sfn, TimeZone }: Target, execution: Execution, fresh = false): Promise<object> {
   const { name, executionArn, startDate, error, input } = execution;
   // The file is published, so only the table is missing.
   if (error === 'TableNotWritten' && !fresh) return { table: { run: input.of ?? name } };
@@ -85,13 +79,16 @@ const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', '
 /** States in which a run may have requested an export, even if it never received the answer. */
 const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
+/** The last entered state, and the newest state data. */
+export type LastState = Pick<EnteredState, 'name' | 'state'>;
+
 /**
  * The run whose export a retry adopts: the failed run, or the earlier run whose export that run should have adopted.
  * `undefined`: a new export is requested.
  */
 export function adoptableRun(
   { name, status, error }: Pick<Execution, 'name' | 'status' | 'error'>,
-  { name: lastState, state }: Pick<EnteredState, 'name' | 'state'>,
+  { name: lastState, state }: LastState,
   earlier?: string,
 ): string | undefined {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';

@@ -9,7 +9,6 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
 import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
 import { isUnjudged, type PublishedRun } from '../data/stored-manifests.ts';
-import { type Waiting, waitingSchema } from './waiting.ts';
 
 /** The colour of an outcome. The output always shows the word of the outcome too. */
 export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
@@ -102,6 +101,20 @@ const readersSchema = z.object({
 });
 /** The published runs, shown for a failed run. */
 export type Readers = z.infer<typeof readersSchema>;
+
+/** Why a run waits, and until when. */
+const waitingSchema = z.object({
+  state: z.string(),
+  checks: z.int().check(z.describe('Status checks that the CRM answered.')),
+  trouble: z
+    .nullable(z.object({ error: z.string(), status: z.nullable(z.int()), count: z.int() }))
+    .check(z.describe('Errors in a row until now; null where the CRM only needs more time.')),
+  nextTryAt: z.iso.datetime(),
+  deadline: z
+    .nullable(z.iso.datetime())
+    .check(z.describe('When the run gives up; null where its state does not have it.')),
+});
+export type Waiting = z.infer<typeof waitingSchema>;
 
 /** A run as every command uses it and as `--json` prints it. Unknown values are null. */
 export const runSchema = z.object({

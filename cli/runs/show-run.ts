@@ -11,14 +11,13 @@ import { adviceLines, completed } from '../support/completed.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
-import { historyOf } from './executions.ts';
+import { historyOf, waitingOf } from './executions.ts';
 import { findRun } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import { adoptableRun } from './retry-run.ts';
-import { parseState, type Run } from './run.ts';
+import { adoptableRun, type LastState } from './retry-run.ts';
+import { type Execution, parseState, type Run } from './run.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
 import { type Moment, timelineOf } from './timeline.ts';
-import { waitingOf } from './waiting.ts';
 
 interface ShowOptions extends TargetOptions {
   date?: string;
@@ -131,15 +130,13 @@ export interface ShownRun extends Run {
   consoleUrl: string | null;
 }
 
-type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'TimeZone'>;
-
 /**
  * A run, found as by `findRun`, with its history and its manifest.
  * @param endpoint of a local cloud
  * @throws CommandError (exit code 2) if there is no such run
  */
 export async function showRun(
-  target: ShownRunSources,
+  target: Target,
   named: string,
   endpoint: string | undefined,
   date?: string,
@@ -149,7 +146,7 @@ export async function showRun(
   const warn = (sentence: string) => void warnings.push(sentence);
   const published = createPublished(target, warn);
   const execution = await findRun(target, named, date);
-  const { executionArn, status, output, input } = execution;
+  const { executionArn, status, output } = execution;
   const history = await historyOf(target.sfn, executionArn);
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
   const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
@@ -167,11 +164,7 @@ export async function showRun(
   return {
     ...run,
     timeline: timelineOf(history, run, output),
-    makeUp: makeUpOf(run, {
-      json: input.json,
-      adoptable: adoptableRun(execution, { name: last.name, state }) !== undefined,
-      releasable: !manifest?.guards || isReleasable(manifest.guards),
-    }),
+    makeUp: makeUpOf(run, execution, { name: last.name, state }, manifest?.guards ?? null),
     runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
     warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isInCause(text)),
@@ -182,8 +175,11 @@ export async function showRun(
   };
 }
 
-/** Errors that a run with the same input always repeats: the input is refused or too large. */
-const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
+/**
+ * Errors that no command makes up for: the same input is refused again, or is too large. Or file and table are
+ * published, and the next feed includes the changes of this one.
+ */
+const NOT_MADE_UP = new Set(['InvalidInput', 'States.DataLimitExceeded', 'ChangesStopped', 'ChangesNotWritten']);
 
 /** An input that `start` can give; `retry` can give any input. */
 const simpleInputSchema = z.strictObject({
@@ -192,25 +188,15 @@ const simpleInputSchema = z.strictObject({
   scheduledFor: z.optional(z.string()),
 });
 
-interface RunContext {
-  /** The input of the execution. */
-  json: object;
-  /** Whether a retry adopts the export of this run. */
-  adoptable: boolean;
-  /** Whether a person may release the file of this run. */
-  releasable: boolean;
-}
-
 /** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
-function makeUpOf(run: Run, { json, adoptable, releasable }: RunContext): string | null {
+function makeUpOf(run: Run, execution: Execution, last: LastState, guards: GateReport | null): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;
-  // File and table are published, and the next feed includes the changes of this one.
-  if (error === 'ChangesStopped' || error === 'ChangesNotWritten') return null;
   if (!entity || status === 'RUNNING' || status === 'SUCCEEDED') return null;
-  if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
-  if (outcome === 'quarantined' && releasable) return `release ${quoted(name)} --reason WHY`;
-  const plain = !adoptable && date !== null && simpleInputSchema.safeParse(json).success;
+  if (readers?.ofDate || NOT_MADE_UP.has(error ?? '')) return null;
+  if (outcome === 'quarantined' && (!guards || isReleasable(guards))) return `release ${quoted(name)} --reason WHY`;
+  const isAdopted = adoptableRun(execution, last) !== undefined;
+  const plain = !isAdopted && date !== null && simpleInputSchema.safeParse(execution.input.json).success;
   // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
   if (!plain || run.kind === null) return `retry ${quoted(name)}`;
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;

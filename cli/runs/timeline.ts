@@ -1,9 +1,9 @@
 import { isOfRule } from '../../core/export/input.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
+import { type EnteredState, positionText } from './executions.ts';
 import { isWithoutJob, parseState, type Run, readInput } from './run.ts';
 import { outcomeText } from './run-words.ts';
-import { type EnteredState, positionText } from './waiting.ts';
 
 /** The history of a run in sentences: one for each stretch of states that have one purpose. */
 

@@ -1,23 +1,40 @@
 import { eachOf } from '../../core/each-of.ts';
+import { partialFailure } from './aws-error.ts';
+import { untilInterrupted } from './until-interrupted.ts';
 
 interface Together {
-  /** Aborts all work. */
-  signal: AbortSignal;
+  /** The sentence of an interruption. */
+  stopped: string;
+  /** What holds after an error, and the command that continues. */
+  after: string;
   /** Number of items at a time; by default all. */
   atOnce?: number;
+  /** The document of `--json` for an error. */
+  document?: object | undefined;
 }
 
-/** Runs the work for each item of a list. If one fails, the signal aborts the others too. */
-export async function together<T, R>(
+/**
+ * Runs the work for each item of a list, until Ctrl-C. If one fails, the signal aborts the others too.
+ * @throws CommandError: 130 after Ctrl-C; the first error of the work, completed by `after`
+ */
+export function together<T, R>(
   list: readonly T[],
   work: (item: T, signal: AbortSignal) => Promise<R>,
-  { signal, atOnce = list.length }: Together,
+  { stopped, after, atOnce = list.length, document }: Together,
 ): Promise<R[]> {
-  const others = new AbortController();
-  const either = AbortSignal.any([signal, others.signal]);
-  try {
-    return await eachOf(list, (item) => work(item, either), atOnce);
-  } finally {
-    others.abort();
-  }
+  return untilInterrupted(stopped, async (signal) => {
+    const others = new AbortController();
+    const either = AbortSignal.any([signal, others.signal]);
+    const begin = (item: T) => {
+      either.throwIfAborted();
+      return work(item, either);
+    };
+    try {
+      return await eachOf(list, begin, atOnce);
+    } catch (error) {
+      throw signal.aborted ? error : partialFailure(error, after, document);
+    } finally {
+      others.abort();
+    }
+  });
 }

@@ -94,11 +94,11 @@ async function writeAgain(named: string, options: TableOptions): Promise<void> {
   if (removed.length > 0) printOut(`${options.dryRun ? 'To be removed' : 'Removed'}: ${countsText(removed)}`);
   const say = (date: OutdatedDate) => printOut(dateText(date, date.state));
   const again = commandFor(`table ${entity} --outdated`, options);
-  const write = async (date: OutdatedDate, signal: AbortSignal) => {
-    say(Object.assign(date, await written(target, entity, date.date, signal)));
+  const write = async function* ({ date }: OutdatedDate, signal: AbortSignal) {
+    yield await written(target, entity, date, signal);
   };
   if (options.dryRun) for (const date of dates) say(date);
-  else await fillDates(dates, write, { again, atOnce: AT_ONCE });
+  else await fillDates(dates, write, { say, again, atOnce: AT_ONCE });
   refuseFailed(dates, 'table', again, options);
 }
 

@@ -144,7 +144,7 @@ test('if credentials expire, follow says that the run is not affected and how to
   const { code, stderr } = await cli('follow', NAME);
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /^The AWS credentials have expired .*\nThe run is not affected\. To follow again: npx --no -- crm-export follow/,
+    /^The AWS credentials have expired .* The run is not affected\. To follow again: npx --no -- crm-export follow/,
   );
 });
 

@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { type BackfillDate, datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
+import { datesBetween, fillDate } from '../../../cli/runs/dates.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
@@ -163,26 +164,21 @@ test('a range contains every date, across months, years and a leap day', () => {
   expect(datesBetween('2000-01-01', '2026-11-22')).toHaveLength(9823);
 });
 
-const missing = (date: string): BackfillDate => ({ date, state: 'missing', run: null, error: null });
-const change = (date: BackfillDate, to: Partial<BackfillDate>) => void Object.assign(date, to);
-
 test('a date published after the listing is not started', async () => {
   const cloud = await aws();
   cloud.publish({ date: '2026-03-01' });
-  const date = missing('2026-03-01');
 
-  await fillDate(cloud.target, 'leads', date, new AbortController().signal, change);
+  const changes = Readable.from(fillDate(cloud.target, 'leads', '2026-03-01', new AbortController().signal));
 
-  expect(date).toEqual({ ...missing('2026-03-01'), state: 'published' });
+  expect(await changes.toArray()).toEqual([{ state: 'published' }]);
   expect(cloud.asked).not.toContain('StartExecution');
 });
 
 test('after Ctrl-C, no run starts', async () => {
   const cloud = await aws();
-  const date = missing('2026-03-01');
 
-  await expect(fillDate(cloud.target, 'leads', date, AbortSignal.abort(), change)).rejects.toThrow();
+  const changes = Readable.from(fillDate(cloud.target, 'leads', '2026-03-01', AbortSignal.abort()));
 
-  expect(date.state).toBe('missing');
+  await expect(changes.toArray()).rejects.toThrow();
   expect(cloud.asked).not.toContain('StartExecution');
 });

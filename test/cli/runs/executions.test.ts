@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { startRun } from '../../../cli/runs/executions.ts';
+import { type EnteredState, startRun } from '../../../cli/runs/executions.ts';
 import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
-import type { EnteredState } from '../../../cli/runs/waiting.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -47,8 +46,8 @@ async function machine(moments: Moment[]) {
 }
 
 test('startRun gives each run a unique name that AWS accepts, and the input of a rule', async () => {
-  const { sfn, calls } = await machine([]);
-  const target = { sfn, StateMachineArn: 'arn:machine' };
+  const { calls, ...cloud } = await machine([]);
+  const target = { ...cloud.target, StateMachineArn: 'arn:machine' };
   for (const entity of [...ENTITIES, ...ENTITIES])
     expect((await startRun(target, entity, { date: '2026-11-20' })).executionArn).toBe(ARN);
   const names = calls.map(({ input }) => String(input.name));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { waitingOf, waitingText } from '../../../cli/runs/waiting.ts';
+import { waitingOf, waitingText } from '../../../cli/runs/executions.ts';
 import { run, runState } from '../../support/builders.ts';
 
 const at = new Date('2026-11-20T03:10:00.000Z');
