@@ -9,6 +9,7 @@ import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
 import { busyReason, errorCode } from './error-code.ts';
 import {
   exportIdIn,
+  hasList,
   hasListedStatus,
   hasNoStatusYet,
   hasStatus,
@@ -92,7 +93,7 @@ const isNoJson = ({ answer }: About) => answer.body === undefined;
 const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
 const hasAddress = ({ answer }: About) => linkSchema.safeParse(answer.body).success;
 const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
-const hasErrorAlone = (about: About) => hasError(about) && exportIdIn(about.answer.body) === undefined;
+const hasNoId = ({ answer }: About) => exportIdIn(answer.body) === undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
 const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
   isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
@@ -100,7 +101,10 @@ const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
 const isPage401 = (about: About) => about.answer.isPage && status(401)(about);
 const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
 
-const busyName = ({ answer: { body, ok } }: About) => busyReason(body, { isGood: ok });
+/** Whether a good answer may be what the call asks for. */
+const mayBeResult = ({ call, answer: { ok, body } }: About) =>
+  ok && (operationOf(call) === 'update' || exportIdIn(body) !== undefined || hasListedStatus(body) || hasList(body));
+const busyName = (about: About) => busyReason(about.answer.body, { isResult: mayBeResult(about) });
 const saysBusy = (about: About) => busyName(about) !== undefined;
 const BUSY = ['notTaken', (about: About) => busyName(about) ?? 'CrmBusy', busyText] as const;
 /** A refusal whose code is about the CRM, and not about the call. */
@@ -149,7 +153,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     [isRefusal, 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. ${addressText(about.answer)}`],
     [isCut, 'unknown', 'CrmUnavailable', unreadText],
     [isNoJson, 'contradiction', 'CrmContractError', (about) => `${unreadText(about)} ${addressText(about.answer)}`],
-    [(about) => hasError(about) && saysBusy(about), ...BUSY],
+    [(about) => saysBusy(about) && (hasError(about) || !mayBeResult(about)), ...BUSY],
     // Perhaps a part of the fields: a run with them would leave out columns.
     [hasError, 'notTaken', 'CrmContractError', (about) => `${errorText(about)}. ${addressText(about.answer)}`],
   ],
@@ -161,8 +165,13 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     ...REFUSED,
     [isNoJson, 'unknown', 'CreateUnanswered', unreadText],
     // With a 2xx, the CRM may have made an export all the same.
-    [(about) => hasErrorAlone(about) && saysBusy(about), 'unknown', 'CreateUnanswered', busyText],
-    [hasErrorAlone, 'refused', 'CrmRejectedRequest', (about) => `${errorText(about)} and without the id of an export.`],
+    [(about) => saysBusy(about) && hasNoId(about), 'unknown', 'CreateUnanswered', busyText],
+    [
+      (about) => hasError(about) && hasNoId(about),
+      'refused',
+      'CrmRejectedRequest',
+      (about) => `${errorText(about)} and without the id of an export.`,
+    ],
     [
       hasError,
       'contradiction',
@@ -178,7 +187,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     UNCLEAR,
     ...REFUSED,
     ...UNREADABLE_FOR_NOW,
-    [(about) => hasError(about) && saysBusy(about) && !hasListedStatus(about.answer.body), ...BUSY],
+    [(about) => saysBusy(about) && !hasListedStatus(about.answer.body), ...BUSY],
     [
       (about) => hasError(about) && !hasStatus(about.answer.body),
       'notTaken',

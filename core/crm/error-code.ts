@@ -109,13 +109,14 @@ const BUSY_REASONS: [RunErrorName, ReadonlySet<string>][] = [
 /**
  * The error for a body that says that the CRM is too busy for the call; `undefined` if it does not. A reason counts if
  * it has no other letters than one of the list: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
- * @param isGood the status is 2xx: the body may be a record, so only its `error` and `errors[0]` are read
+ * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
  */
-export function busyReason(body: unknown, { isGood }: { isGood: boolean }): RunErrorName | undefined {
-  const answer = Array.isArray(body) ? body[0] : body;
-  const error = ownValue(answer, 'error');
-  const errors = [error, firstOf(ownValue(answer, 'errors')), firstOf(ownValue(error, 'errors'))];
-  const reasons = (isGood ? errors : [answer, ...errors])
+export function busyReason(body: unknown, { isResult }: { isResult: boolean }): RunErrorName | undefined {
+  const firstIn = (value: unknown) => (Array.isArray(value) ? value[0] : value);
+  const answer = firstIn(body);
+  const error = firstIn(ownValue(answer, 'error'));
+  const errors = [error, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
+  const reasons = (isResult ? errors : [answer, ...errors])
     .flatMap((place) => (typeof place === 'string' ? place : REASON_KEYS.map((key) => ownValue(place, key))))
     .filter((reason) => typeof reason === 'string')
     .map((reason) => reason.toLowerCase().replace(/[^a-z]/g, ''));

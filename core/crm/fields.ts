@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { isSafeLabel, isSafeName } from '../suggestion.ts';
 import type { CrmClient } from './crm-client.ts';
-import { unwrapped } from './read-body.ts';
+import { FIELD_LISTS, unwrapped } from './read-body.ts';
 
 /** A column that an export can have. */
 export interface Field {
@@ -26,9 +26,7 @@ const fieldsSchema = unwrapped(
       }),
     )
     .check(z.minLength(1)),
-  'data',
-  'fields',
-  'items',
+  ...FIELD_LISTS,
 );
 
 /** The fields of an entity, in the order of the CRM. */

@@ -5,6 +5,8 @@ import { ownValue } from './error-code.ts';
 /** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
 
 const ID_FIELDS = ['id', 'uuid', 'exportId'];
+/** The keys that may hold the list of `GET /{entity}/fields`. */
+export const FIELD_LISTS = ['data', 'fields', 'items'];
 
 /** The body itself, and what it holds under `data`. */
 const levelsOf = (body: unknown) => [body, ownValue(body, 'data')];
@@ -53,6 +55,11 @@ export function hasStatus(body: unknown): boolean {
 /** Whether a body has a status that the interface document lists. */
 export function hasListedStatus(body: unknown): boolean {
   return statusesIn(body).some((status) => typeof status === 'string' && statusOf(status));
+}
+
+/** Whether a body is a list, or has one under a key for lists of fields. */
+export function hasList(body: unknown): boolean {
+  return [body, ...FIELD_LISTS.map((key) => ownValue(body, key))].some(Array.isArray);
 }
 
 /** Stage 2: whether a body has no status yet: it, its `data` or its `status` is empty. */

@@ -119,6 +119,7 @@ const BUSY_BODIES: [RunErrorName, unknown][] = [
   ['RateLimited', { error: { code: 'RateLimitExceeded', message: CANARY } }],
   ['RateLimited', { error: { code: 403, errors: [{ reason: 'userRateLimitExceeded' }] } }],
   ['RateLimited', { errors: [{ code: 'THROTTLED', detail: CANARY }] }],
+  ['RateLimited', { errors: { reason: 'throttled' } }],
   ['RateLimited', { success: false, error: 'Too many requests.' }],
   ['CrmUnavailable', { error: { type: 'maintenance-mode' } }],
   ['CrmUnavailable', { errors: ['temporarily_unavailable'] }],
@@ -146,7 +147,14 @@ test.each(BUSY_BODIES)('a refusal is not final if its body says that the CRM is 
   expect(await meaningFor(Response.json(body, { status: 403 }), CALLS.address)).toMatchObject({ error: { name } });
 });
 
-test.each(BUSY_BODIES)(
+/** In a 2xx, too, some services give the reason without an error. */
+const BUSY_RESULTS: typeof BUSY_BODIES = [
+  ...BUSY_BODIES,
+  ['RateLimited', { code: 'TOO_MANY_REQUESTS', message: CANARY }],
+  ['CrmUnavailable', { message: 'Service unavailable' }],
+];
+
+test.each(BUSY_RESULTS)(
   'a good answer without a result waits if it says that the CRM is busy (%s): %j',
   async (name, body) => {
     for (const call of [read, CALLS.status]) {
@@ -159,10 +167,21 @@ test.each(BUSY_BODIES)(
       outcome: 'unknown',
       error: { name: 'CreateUnanswered' },
     });
-    // A line whose answer holds an error is not sent again.
-    expect(await meaningFor(Response.json(body), CALLS.update)).toMatchObject({ outcome: 'refused' });
   },
 );
+
+test.each(BUSY_BODIES)('a line whose answer holds an error is not sent again (%s): %j', async (_, body) => {
+  expect(await meaningFor(Response.json(body), CALLS.update)).toMatchObject({ outcome: 'refused' });
+});
+
+test('a result counts, even if one of its values is a word for a busy CRM', async () => {
+  const list = [{ fieldName: 'message', code: 'busy' }];
+  for (const body of [list, { data: list, status: 'maintenance' }, { fields: list, message: 'busy' }])
+    expect(await meaningFor(Response.json(body), read)).toMatchObject({ outcome: 'done' });
+  const id = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
+  expect(await meaningFor(Response.json({ id, reason: 'busy' }), create)).toMatchObject({ outcome: 'done' });
+  expect(await meaningFor(Response.json({ message: 'busy' }), CALLS.update)).toMatchObject({ outcome: 'done' });
+});
 
 test.each(NOT_BUSY_BODIES)('another code does not say that the CRM is busy: %j', async (body) => {
   for (const operation of ['create', 'update'] as const) {
