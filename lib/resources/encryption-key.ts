@@ -7,6 +7,7 @@ import {
   ServicePrincipal,
 } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
+import { CfnSecret, type CfnSecretProps } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 
 /** Services that use the key for one of our roles: they decrypt data keys, and generate new ones to write. */
@@ -68,6 +69,18 @@ export class EncryptionKey extends Construct {
   allowSecret(grantee: IGrantable, secretId: string): void {
     Grant.addToPrincipal({ grantee, actions: ['secretsmanager:GetSecretValue'], resourceArns: [secretId] });
     this.allow(grantee, 'secretsmanager', ['kms:Decrypt'], { 'kms:EncryptionContext:SecretARN': [secretId] });
+  }
+
+  /**
+   * A secret under this key, kept when the stack is destroyed. CloudFormation builds its name from the id and a random
+   * text: only the description shows the deployment.
+   * @returns its ARN
+   */
+  secret(scope: Construct, id: string, description: string, value: Partial<CfnSecretProps> = {}): string {
+    const described = `${Stack.of(this).stackName}: ${description}`;
+    const secret = new CfnSecret(scope, id, { description: described, kmsKeyId: this.key.keyArn, ...value });
+    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    return secret.ref;
   }
 
   private letService(

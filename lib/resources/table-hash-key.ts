@@ -1,6 +1,4 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
-import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { tableEntities } from '../../core/table/table-key.ts';
@@ -18,14 +16,9 @@ export class TableHashKey extends Construct {
     super(scope, id);
     this.key = key;
     if (!tableEntities(deployment).some((entity) => deployment.entities[entity].tables?.hash)) return;
-    const secret = new CfnSecret(this, 'HashKey', {
-      // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
-      description: `${Stack.of(this).stackName}: the key of the hashed columns of tables. A person who has it can find out what was hashed.`,
-      kmsKeyId: key.key.keyArn,
-      generateSecretString: { passwordLength: 64, excludePunctuation: true },
-    });
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-    this.secretId = secret.ref;
+    const what = 'the key of the hashed columns of tables. A person who has it can find out what was hashed.';
+    const generateSecretString = { passwordLength: 64, excludePunctuation: true };
+    this.secretId = key.secret(this, 'HashKey', what, { generateSecretString });
   }
 
   /** Environment variables with which a function finds the secret. */

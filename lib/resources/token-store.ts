@@ -1,7 +1,6 @@
-import { RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy } from 'aws-cdk-lib';
 import { AttributeType, Billing, CfnGlobalTable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
-import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { EncryptionKey } from './encryption-key.ts';
 
@@ -20,11 +19,10 @@ export class TokenStore extends Construct {
   constructor(scope: Construct, id: string, { key }: { key: EncryptionKey }) {
     super(scope, id);
     this.key = key;
-    this.clientSecretId = this.emptySecret('OAuthClient', 'the OAuth client, its id and secret. Written by authorize.');
-    this.tokensSecretId = this.emptySecret(
-      'OAuthTokens',
-      'the OAuth grant, access and refresh token. Written by this software only.',
-    );
+    const ofClient = 'the OAuth client, its id and secret. Written by authorize.';
+    const ofGrant = 'the OAuth grant, access and refresh token. Written by this software only.';
+    this.clientSecretId = key.secret(this, 'OAuthClient', ofClient);
+    this.tokensSecretId = key.secret(this, 'OAuthTokens', ofGrant);
     this.ledger = this.newLedger();
   }
 
@@ -73,13 +71,5 @@ export class TokenStore extends Construct {
     if (!(resource instanceof CfnGlobalTable)) throw new Error('The ledger is another kind of table.');
     resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyId);
     return ledger;
-  }
-
-  private emptySecret(id: string, description: string): string {
-    // CloudFormation builds the name from the id and a random text: only the description shows the deployment.
-    const described = `${Stack.of(this).stackName}: ${description}`;
-    const secret = new CfnSecret(this, id, { description: described, kmsKeyId: this.key.key.keyArn });
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-    return secret.ref;
   }
 }
