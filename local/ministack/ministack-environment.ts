@@ -14,9 +14,9 @@ type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
 
 /** The whole environment of MiniStack. The functions inherit it, and MiniStack adds AWS_ENDPOINT_URL. */
 export function serverEnvironment(
-  options: MinistackDirectories & { port: number; word: string; settings: Record<string, string> },
+  options: MinistackDirectories & { port: number; settings: Record<string, string> },
 ): Record<string, string> {
-  const { dir, port, word, settings } = options;
+  const { dir, port, settings } = options;
   return {
     ...basics(options),
     TZ: 'UTC',
@@ -24,7 +24,6 @@ export function serverEnvironment(
     NODE_PATH: NODE_MODULES,
     GATEWAY_PORT: String(port),
     BIND_HOST: '127.0.0.1',
-    MINISTACK_EDITION: word,
     STATE_DIR: join(dir, 'state'),
     S3_DATA_DIR: join(dir, 's3'),
     // Ends idle processes soon: parallel runs would otherwise leave theirs after each redeployment.

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EnvironmentError } from '../processes/environment-error.ts';
@@ -11,7 +10,6 @@ import type { MinistackCommand } from './python.ts';
 
 const ATTEMPTS = 3;
 const READY_WITHIN_MS = 60_000;
-const ANSWER_WITHIN_MS = 5_000;
 
 /** Options for starting MiniStack. */
 export type MinistackOptions = MinistackCommand & {
@@ -45,11 +43,9 @@ export async function startMinistack(options: MinistackOptions): Promise<Minista
     signal?.throwIfAborted();
     const port = await freePort();
     const endpoint = `http://127.0.0.1:${port}`;
-    // Another MiniStack could answer a health check. Ours repeats this random word.
-    const word = randomUUID();
-    const env = serverEnvironment({ dir, tmpDir, nodeBin, port, word, settings });
+    const env = serverEnvironment({ dir, tmpDir, nodeBin, port, settings });
     const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: dir, record });
-    if (await isReady(endpoint, word, server, signal))
+    if (await isReady(server, endpoint, signal))
       return { ...server, endpoint, env: clientEnvironment({ dir, tmpDir, nodeBin, endpoint }) };
     await server.stop();
     const { logFile } = server;
@@ -60,21 +56,16 @@ export async function startMinistack(options: MinistackOptions): Promise<Minista
   }
 }
 
-/** Whether the server answers before it ends. */
-async function isReady(endpoint: string, word: string, server: RunningProcess, signal: AbortSignal | undefined) {
+/** Whether the server listens before it ends. Its log says so: another MiniStack may answer at the same port. */
+async function isReady({ exited, logFile }: RunningProcess, endpoint: string, signal: AbortSignal | undefined) {
   let hasEnded = false;
-  void server.exited.then(() => {
+  void exited.then(() => {
     hasEnded = true;
   });
-  const request = () => fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-  // Not listening yet, or another program listens.
-  const answers = async () =>
-    (
-      await request().then(
-        (answer) => answer.text(),
-        () => '',
-      )
-    ).includes(word);
-  const isSettled = async () => hasEnded || (await answers());
+  const listens = async () => (await lastLines(logFile, 50)).some((line) => line.endsWith(listening(endpoint)));
+  const isSettled = async () => hasEnded || (await listens());
   return (await waitUntil(isSettled, { withinMs: READY_WITHIN_MS, signal })) && !hasEnded;
 }
+
+/** The end of a line in the log of hypercorn, the server of MiniStack. */
+const listening = (endpoint: string) => `Running on ${endpoint} (CTRL + C to quit)`;
