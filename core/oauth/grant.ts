@@ -85,35 +85,30 @@ export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefin
 }
 
 /** The secret with the token sets. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
-export interface GrantStore {
-  /** The token set that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
-  current(): Promise<TokenSet>;
-  /** The VersionId that AWSCURRENT names, even if its value is invalid; `undefined` if the secret has no value. */
-  currentVersionId(): Promise<string | undefined>;
-  /** `undefined` if this version does not exist, or not yet. */
-  version(versionId: string): Promise<TokenSet | undefined>;
-  /** `false` if this version exists already, with any content. The signal aborts the request. */
-  store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
-}
+export type GrantStore = ReturnType<typeof createGrantStore>;
 
-export function createGrantStore(client: SecretsManagerClient, secretId: string): GrantStore {
+export function createGrantStore(client: SecretsManagerClient, secretId: string) {
   const parse = ({ versionId, text }: { versionId: string; text: string }): TokenSet => ({
     versionId,
     tokens: parseSecret(secretId, text, tokensSchema),
   });
   const current = () => readSecret(client, secretId, { VersionStage: 'AWSCURRENT' });
   return {
+    /** The VersionId that AWSCURRENT names, even if its value is invalid; `undefined` if the secret has no value. */
     currentVersionId: async () => (await current())?.versionId,
+    /** The token set that AWSCURRENT names. Secrets Manager may return the previous one for a while. */
     current: async () => {
       const stored = await current();
       if (!stored) throw withoutValue(secretId);
       return parse(stored);
     },
-    version: async (VersionId) => {
+    /** `undefined` if this version does not exist, or not yet. */
+    version: async (VersionId: string) => {
       const stored = await readSecret(client, secretId, { VersionId });
       return stored && parse(stored);
     },
-    store: async (versionId, tokens, abortSignal) => {
+    /** `false` if this version exists already, with any content. The signal aborts the request. */
+    store: async (versionId: string, tokens: Tokens, abortSignal?: AbortSignal) => {
       const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
       const command = new PutSecretValueCommand({ SecretId: secretId, ...value, VersionStages: ['AWSCURRENT'] });
       try {

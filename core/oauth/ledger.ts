@@ -62,29 +62,8 @@ export function isDead({ state, diedAt, deadline }: LedgerItem, now: Date): bool
   return state === 'DEAD' || (state === 'AUTHORIZED' && diedAt !== '' && deadline < now.getTime());
 }
 
-type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
-
 /** Ends a claim under which the token was not spent. */
 export const GIVEN_BACK = { deadline: 0 };
-
-/**
- * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
- * throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
- */
-export interface Ledger {
-  /** Claims a token set that has no holder, or whose holder's deadline has passed. */
-  claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
-  /**
-   * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
-   * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
-   */
-  claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
-  /** Changes the entry of a claim. If another owner holds it by now, the entry stays as it is. */
-  end(claim: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>): Promise<void>;
-  read(versionId: string): Promise<LedgerItem | undefined>;
-  /** Returns the next authorization number. @param least the lowest number to return, if the ledger was lost */
-  takeNumber(least: number): Promise<number>;
-}
 
 const ABSENT = 'attribute_not_exists(pk)';
 /** After its deadline, the claim of a command is free again, unless the command had claimed a dead token set. */
@@ -95,8 +74,14 @@ const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :ours';
 
 type Values = Record<string, string | number>;
 
+/**
+ * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
+ * throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
+ */
+export type Ledger = ReturnType<typeof createLedger>;
+
 /** @param scope the secret of the token sets, so that several deployments could share a table. */
-export function createLedger(client: DynamoDBClient, table: string, scope: string): Ledger {
+export function createLedger(client: DynamoDBClient, table: string, scope: string) {
   const at = (key: string) => ({ TableName: table, Key: { pk: { S: `${scope}#${key}` } } });
   const unavailable = (error: unknown): never => {
     throw ledgerUnavailable(table, error);
@@ -124,21 +109,28 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
     return Number(Attributes?.number?.N);
   };
   return {
-    claim: (versionId, owner, now) =>
+    /** Claims a token set that has no holder, or whose holder's deadline has passed. */
+    claim: (versionId: string, owner: string, now: number) =>
       claimIf(FREE, versionId, now, { state: 'CLAIMED', owner }, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', now }),
-    claimObserved: (versionId, owner, now, seen) => {
+    /**
+     * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
+     * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
+     */
+    claimObserved: (versionId: string, owner: string, now: number, seen: LedgerItem | undefined) => {
       const more: Values = seen ? { seenState: seen.state, seenOwner: seen.owner } : {};
       return claimIf(seen ? OBSERVED : ABSENT, versionId, now, { state: 'AUTHORIZED', owner }, more);
     },
-    end: async ({ versionId, owner }, changes) => {
+    /** Changes the entry of a claim. If another owner holds it by now, the entry stays as it is. */
+    end: async ({ versionId, owner }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
       await set(versionId, changes, OURS, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', ours: owner });
     },
-    read: async (versionId) => {
+    read: async (versionId: string) => {
       const get = new GetItemCommand({ ...at(versionId), ConsistentRead: true });
       const { Item } = await client.send(get).catch(unavailable);
       return Item && parseItem(Item);
     },
-    takeNumber: async (least) => {
+    /** Returns the next authorization number. @param least the lowest number to return, if the ledger was lost */
+    takeNumber: async (least: number) => {
       const number = await addTo(1);
       return number >= least ? number : addTo(least - number);
     },
