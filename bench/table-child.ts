@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import { writeFeed } from '../core/changes/write-feed.ts';
 import type { TableSettings } from '../core/config/table-settings.ts';
 import { DISK_MB, inFolder } from '../core/table/engine.ts';
-import { NOTHING } from '../core/table/table-columns.ts';
 import { writeParquet } from '../core/table/write-parquet.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { answer, costOf, jobOfChild, type ProcessCost } from './child.ts';
@@ -51,15 +50,20 @@ function table({ path, bytes, crc32, header, settings, table }: TableJob) {
     settings: { misfit: 'stop' as const, version: 1, ...settings },
     source: { size: bytes, read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }) },
     reading: { contentBytes: 1e9, diskBytes: 1e10, secondsLeft: () => 900 },
-    ...{ covered: NOTHING, identity: 'i', hashKey: 'a key of the benchmark' },
+    ...{ identity: 'i', hashKey: 'a key of the benchmark' },
   };
   const limits = { bufferMB: WHOLE_CORE_MB * 0.75, diskBytes: 1e10, onProgress: () => undefined };
   return inFolder('table-', (folder) => writeParquet(input, table, { ...limits, folder }));
 }
 
 function feed({ before, after, feed }: FeedJob) {
-  const place = { sequence: 2, from: { run: 'a', date: '2026-11-21' }, to: { run: 'b', date: '2026-11-22' } };
+  const columns = { key: ['id'], ignore: [] };
+  const place = {
+    ...{ sequence: 2, asSnapshot: false },
+    from: { run: 'a', date: '2026-11-21', ...columns },
+    to: { run: 'b', date: '2026-11-22', ...columns },
+  };
   const disk = { folder: dirname(feed), diskBytes: DISK_MB * 1024 * 1024 };
   const limits = { bufferMB: WHOLE_CORE_MB * 0.6 - 150, ...disk, onProgress: () => undefined };
-  return writeFeed({ before, after, feed, key: ['id'], ignore: [], asBefore: true, place }, limits);
+  return writeFeed({ before, after, feed, ...place }, limits);
 }

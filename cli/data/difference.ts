@@ -19,9 +19,8 @@ import {
   stage,
   withEngine,
 } from '../../core/table/engine.ts';
-import { tableOfRun } from '../../core/table/standing-table.ts';
+import { tableKey, tableOfRun } from '../../core/table/stored-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
-import { tableKey } from '../../core/table/table-key.ts';
 import { createPublished } from '../runs/published-runs.ts';
 import { type FileState, fileStateOf } from '../runs/run.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';

@@ -5,7 +5,7 @@ import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { datePointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { tableOfKey } from '../../core/table/table-key.ts';
+import { tableOfKey } from '../../core/table/stored-table.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 

@@ -1,11 +1,3 @@
-/** The position of a feed in the chain of feeds, and the two runs that it lies between. */
-export interface FeedPlace {
-  sequence: number;
-  /** The run and date at which the previous feed ended; `null` for the first feed. */
-  from: { run: string; date: string } | null;
-  to: { run: string; date: string };
-}
-
 /** The columns of a feed that precede those of its table. Their types are types of the table settings. */
 export const OWN_COLUMNS = [
   { name: '_change_type', type: 'text' },

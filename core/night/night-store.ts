@@ -9,8 +9,7 @@ import { readManifest } from '../export/manifest.ts';
 import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts';
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isWriteConflict } from '../storage/storage-errors.ts';
-import { tableOfRun } from '../table/standing-table.ts';
-import { tableKey } from '../table/table-key.ts';
+import { tableKey, tableOfRun } from '../table/stored-table.ts';
 import { startsOfNight } from './expected.ts';
 import { completeKey, lackingIn, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
 

@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { freeDisk } from '../file/reading-limits.ts';
 import { TableError } from './table-error.ts';
 
 /** Limits of a query. */
 export interface EngineLimits {
   /** Memory of DuckDB's buffers. The process takes more: DuckDB has other memory, too. */
   bufferMB: number;
-  /** A folder on the disk, and the bytes that DuckDB may store there. */
+  /** A folder on the disk, and the bytes that DuckDB may store there: by default, all free ones. */
   folder: string;
-  diskBytes: number;
+  diskBytes?: number;
   /** Called before each query and while it runs. If it throws, the query is interrupted and its error is thrown. */
   onProgress: () => void;
 }
@@ -40,7 +41,7 @@ const LOOK_EVERY_MS = 250;
  * installs and loads no extension.
  */
 export async function withEngine<T>(limits: EngineLimits, use: (query: Query) => Promise<T>): Promise<T> {
-  const { bufferMB, folder, diskBytes } = limits;
+  const { bufferMB, folder, diskBytes = await freeDisk() } = limits;
   // Imported here: loading the native part would slow down the start of a program that needs no engine.
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {

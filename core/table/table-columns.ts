@@ -1,5 +1,83 @@
+import { meantInRuns, type RunColumns } from '../columns/left-out.ts';
+import { exceptedOf } from '../config/chosen-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
+import type { Manifest } from '../export/manifest.ts';
+import { isEmptyFile, isReadFormat } from '../gate/facts.ts';
 import { TableError } from './table-error.ts';
+
+/** From the columns of a published file to those of its table: left out, hashed, named and typed. */
+
+/** The columns that a table leaves out, and those that it has only as hashes. */
+export type Covered = Pick<TableSettings, 'except' | 'hash'>;
+
+export const coversAny = ({ except = [], hash = [] }: Covered) => except.length + hash.length > 0;
+
+type PublishedFile = Pick<Manifest, 'file'> & { run: Pick<Manifest['run'], 'request'> };
+
+/** The columns of a published file, as its table has them. */
+export interface FileColumns {
+  /** The names in order; '' if the header has no name for a column, which has no values either. */
+  names: readonly string[];
+  /** The first record is the header, not a row. */
+  headed: boolean;
+  /** The file itself names the columns. Otherwise they are the requested columns, in order. */
+  isNamed: boolean;
+}
+
+/** @throws TableError if the columns are not known */
+export function fileColumns({ file, run: { request } }: PublishedFile): FileColumns {
+  const { format, header, content } = file;
+  if (isEmptyFile(file)) return { names: request.columns, headed: true, isNamed: true };
+  if (!isReadFormat(format))
+    throw new TableError(`The file is ${format}: tables are made of CSV files and spreadsheets.`);
+  // A header known from the release of another file stands for the requested columns: its texts do not name them.
+  if (header !== null) return { names: header, headed: true, isNamed: (content?.firstRecord ?? null) === null };
+  if (content?.headed === false) return { names: request.columns, headed: false, isNamed: false };
+  // A file of this kind is published only after a person has released it: its header stands for the requested columns.
+  const released = content !== null && content.headed === null && content.width === request.columns.length;
+  if (released) return { names: request.columns, headed: true, isNamed: false };
+  throw new TableError('The first line of the file has no column that the CRM lists.');
+}
+
+/**
+ * The columns of a file that today's settings leave out of its table or hash, by their names in the file. The date of
+ * the file does not matter.
+ * @param newest columns of the newest published run: they show what the settings name today
+ * @throws TableError if an entry matches no known column, or if an entry of `tables` matches no column of the file:
+ *   the column may be there under another name
+ */
+export function coveredColumns(
+  manifest: Pick<Manifest, 'file'> & { run: RunColumns },
+  plan: Pick<EntityPlan, 'columns' | 'tables'>,
+  newest?: RunColumns,
+): Required<Covered> {
+  const { names, isNamed } = fileColumns(manifest);
+  if (!isNamed && (exceptedOf(plan).length > 0 || coversAny(plan.tables ?? {})))
+    throw new TableError(
+      'The file does not name its columns itself, so none of them can be left out or hashed: it becomes a table only without `except` and `hash`.',
+    );
+  const runs = newest ? [manifest.run, newest] : [manifest.run];
+  const meaningOf = (entry: string) => meantInRuns(entry, names, runs).map(({ name }) => name);
+  const unrequested = new Set(
+    exceptedOf(plan).flatMap((entry) => {
+      const meant = meaningOf(entry);
+      if (meant.length > 0) return meant;
+      throw new TableError(
+        `No published file shows which column the entry "${entry}" of \`columns.except\` means. The next file does, and then the table can be written.`,
+      );
+    }),
+  );
+  const ofTable = (key: 'except' | 'hash') =>
+    (plan.tables?.[key] ?? []).flatMap((entry) => {
+      const meant = meaningOf(entry);
+      const found = names.filter((name) => meant.includes(name) || tableColumnName(name) === tableColumnName(entry));
+      if (found.length > 0 || meant.some((name) => unrequested.has(name))) return found;
+      const what = `The file has no column "${entry}", which \`tables.${key}\` names: the column may have another name now.`;
+      throw new TableError(what);
+    });
+  return { except: [...names.filter((name) => unrequested.has(name)), ...ofTable('except')], hash: ofTable('hash') };
+}
 
 export interface TableColumn {
   name: string;
@@ -9,14 +87,6 @@ export interface TableColumn {
   /** The values of the column are replaced by keyed hashes. */
   hashed: boolean;
 }
-
-/** Names of a file's columns that its table leaves out, and of those that the table has only as hashes. */
-export interface Covered {
-  left: ReadonlySet<string>;
-  hashed: ReadonlySet<string>;
-}
-
-export const NOTHING: Covered = { left: new Set(), hashed: new Set() };
 
 /** Names of the table's folders, which readers see as columns. */
 const FOLDERS = ['entity', 'date'];
@@ -42,14 +112,13 @@ export function tableColumnName(field: string): string {
  */
 export function tableColumns(
   fields: readonly string[],
-  { columns: typed }: Pick<TableSettings, 'columns'>,
-  covered: Covered,
+  { columns: typed, except, hash }: Covered & Pick<TableSettings, 'columns'>,
 ): TableColumn[] {
-  const left = new Set([...covered.left].map(tableColumnName));
-  const hashed = new Set([...covered.hashed].map(tableColumnName));
+  const left = new Set(except?.map(tableColumnName));
+  const hashed = new Set(hash?.map(tableColumnName));
   const types = new Map(Object.entries(typed).map(([field, type]) => [tableColumnName(field), type]));
   const columns = fields
-    .map((field, place) => ({ field, place, name: tableColumnName(field) }))
+    .map((field, place) => ({ place, name: tableColumnName(field) }))
     .filter(({ name }) => name !== '' && !left.has(name))
     .map(({ place, name }) => ({ name, place, type: types.get(name) ?? 'text', hashed: hashed.has(name) }));
   refuseUnclear(columns, fields);
@@ -69,10 +138,4 @@ function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void 
     if (hashed && type !== 'text') throw new TableError(`The column "${name}" is hashed, so it has no type.`);
     places.set(name, place);
   }
-}
-
-/** Names in settings that match no field of the file. */
-export function missingFields(fields: readonly string[], named: readonly string[]): string[] {
-  const present = new Set(fields.map(tableColumnName));
-  return named.filter((field) => !present.has(tableColumnName(field)));
 }

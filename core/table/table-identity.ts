@@ -2,6 +2,10 @@ import { createHash, createHmac } from 'node:crypto';
 import { exceptedOf, isHeaderless, labelsOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { canonicalText } from '../json.ts';
+import { type Query, quoted } from './engine.ts';
+import type { TableColumn } from './table-columns.ts';
+
+/** How the rows of a table were made: a digest that tables have, and by which key each column is hashed. */
 
 /** Version of the rules that turn files into rows. Raise it when equal files give other rows: feeds then restart. */
 const RULES = 1;
@@ -31,13 +35,25 @@ export function tableIdentity(
 }
 
 /** Identifies the key of the hashed columns: hashes by one key are comparable. */
-export function fingerprintOf(key: string): string {
+function fingerprintOf(key: string): string {
   return createHmac('sha256', key).update(KEY_PROBE).digest('hex').slice(0, 16);
 }
 
-/** The metadata key of the identity in a table. */
-export const IDENTITY_KEY = 'crm-export.identity';
-/** The metadata key of the names of the hashed columns, with blanks between them. */
-export const HASHED_KEY = 'crm-export.hashed';
-/** The metadata key of the fingerprint of their key. */
-export const HASHED_BY_KEY = 'crm-export.hashed-by';
+/** The metadata of a table about its identity and its hashed columns. Names of columns contain no blanks. */
+export function identityMetadata(identity: string, columns: readonly TableColumn[], hashKey: string | null) {
+  const hashed = columns.flatMap(({ name, hashed }) => (hashed ? [name] : [])).join(' ');
+  return { identity, ...(hashed !== '' && hashKey && { hashed, 'hashed-by': fingerprintOf(hashKey) }) };
+}
+
+/** The identity of a stored table, and how it hashes each column: `undefined` for a column that is not hashed. */
+export async function readIdentity(query: Query, path: string) {
+  const stored = await query(`SELECT decode(key), decode(value) FROM parquet_kv_metadata(${quoted(path)})`);
+  const found: Partial<Record<string, string | null>> = Object.fromEntries(stored);
+  const hashed = found['crm-export.hashed']?.split(' ');
+  // Tables of an earlier release do not show by which secret. Their hashes count as different.
+  const by = found['crm-export.hashed-by'] ?? path;
+  return {
+    identity: found['crm-export.identity'] ?? undefined,
+    hashOf: (name: string) => (hashed?.includes(name) ? by : undefined),
+  };
+}

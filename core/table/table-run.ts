@@ -23,10 +23,8 @@ export function parseTableInput(input: unknown) {
 
 /** The run whose file becomes a table: the run that the input asks for, or whose file is released, or this one. */
 export function tableRunOf({ input, released, execution }: RunState): string {
-  return askedSchema.safeParse(input).data?.table.run ?? released?.run ?? execution;
+  return inputSchema.safeParse(input).data?.table.run ?? released?.run ?? execution;
 }
-
-const askedSchema = z.object({ table: z.object({ run: z.string() }) });
 
 /**
  * Why the file of a run gets no table, in a sentence; `undefined` if it gets one.
@@ -37,24 +35,16 @@ export function whyNoTable(
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
-  const why = reasonOf(manifest, ofDate);
-  return why && `The run ${run} gets no table: ${why}.`;
-}
-
-function reasonOf(
-  manifest: Manifest | undefined,
-  ofDate: Pick<OrderedRun, 'execution'> | undefined,
-): string | undefined {
-  if (!manifest) return `it has stored no file, is under way or does not exist; to list the runs: ${CRM_EXPORT} list`;
-  const { execution } = manifest;
+  const because = (why: string) => `The run ${run} gets no table: ${why}.`;
+  if (!manifest)
+    return because(`it has stored no file, is under way or does not exist; to list the runs: ${CRM_EXPORT} list`);
   const { entity, date, kind, differs } = manifest.run;
-  if (kind === 'partial') {
-    const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';
-    return `its plan differs from the configured one${how}, and tables have the rows of the configured plan`;
-  }
-  if (!ofDate) return `no file of ${entity} is published for ${date}`;
-  if (ofDate.execution !== execution) return `the run ${ofDate.execution} is published for ${date}, whose table it is`;
-  return undefined;
+  const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';
+  if (kind === 'partial')
+    return because(`its plan differs from the configured one${how}, and tables have the rows of the configured plan`);
+  if (!ofDate) return because(`no file of ${entity} is published for ${date}`);
+  if (ofDate.execution === manifest.execution) return undefined;
+  return because(`the run ${ofDate.execution} is published for ${date}, whose table it is`);
 }
 
 export function notConfiguredText(entity: string): string {

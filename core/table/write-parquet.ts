@@ -7,19 +7,25 @@ import { provenRecords, whyUnread } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
 import { typedValue } from './column-types.ts';
 import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
-import { type FileColumns, fileColumns } from './file-columns.ts';
-import { type Covered, missingFields, type TableColumn, tableColumnName, tableColumns } from './table-columns.ts';
+import {
+  type Covered,
+  coversAny,
+  type FileColumns,
+  fileColumns,
+  type TableColumn,
+  tableColumnName,
+  tableColumns,
+} from './table-columns.ts';
 import { TableError } from './table-error.ts';
-import { fingerprintOf, HASHED_BY_KEY, HASHED_KEY, IDENTITY_KEY } from './table-identity.ts';
+import { identityMetadata } from './table-identity.ts';
 
 export interface TableInput {
   manifest: Pick<Manifest, 'execution' | 'file'> & { run: Pick<Manifest['run'], 'entity' | 'date' | 'request'> };
   /** The stored file that the manifest describes. */
   source: ByteSource;
   reading: ReadingLimits;
+  /** `except` and `hash` have the names of columns in the file. */
   settings: TableSettings;
-  /** The columns to leave out or hash. */
-  covered: Covered;
   /** The digest of everything that decides how the rows are made. */
   identity: string;
   /** The key of the hashed columns; `null` = no key. */
@@ -36,8 +42,6 @@ interface CountedRows {
 interface ReadColumn extends TableColumn {
   /** Cells that are not empty. */
   filled: number;
-  /** Rows that are too short for the column. */
-  missing: CountedRows;
 }
 
 /** Values of a column that did not fit its type. The table has no value in their place. */
@@ -48,8 +52,8 @@ interface Misfits extends CountedRows {
 
 export interface WrittenTable {
   rows: number;
-  /** Rows with fewer fields than the header. The missing fields have no value. `null` = no such row. */
-  shortRows: CountedRows | null;
+  /** Rows with fewer fields than the header. The missing fields have no value. */
+  shortRows: CountedRows;
   misfits: Misfits[];
   /** Names with a configured type that match no field of the file. */
   missing: string[];
@@ -61,36 +65,40 @@ export interface WrittenTable {
  * @throws TableError; any error from reading the source, and of `onProgress`
  */
 export async function writeParquet(input: TableInput, path: string, limits: EngineLimits): Promise<WrittenTable> {
-  const { settings, manifest, covered } = input;
+  const { settings, manifest } = input;
   const of = fileColumns(manifest);
-  refuseDoubtful(manifest.file, covered);
-  const columns = tableColumns(of.names, settings, covered).map(
-    (column): ReadColumn => ({ ...column, filled: 0, missing: { count: 0, row: 0 } }),
-  );
+  refuseDoubtful(manifest.file, settings);
+  const columns = tableColumns(of.names, settings).map((column): ReadColumn => ({ ...column, filled: 0 }));
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
-  const rows = await stage(rowsOf(input, of, columns), join(limits.folder, 'rows.csv'), columns.length);
+  const shortRows = { count: 0, row: 0 };
+  const records = rowsOf(input, of, columns, shortRows);
+  const rows = await stage(records, join(limits.folder, 'rows.csv'), columns.length);
   return withEngine(limits, async (query) => {
     const selected = columns.map(({ name, type }, at) => `${typed(at, type)} AS ${named(name)}`);
-    await query(copyTo(path, `SELECT ${selected} FROM ${rows}`, `, KV_METADATA {${metadataOf(input)}}`));
+    await query(copyTo(path, `SELECT ${selected} FROM ${rows}`, `, KV_METADATA {${metadataOf(input, columns)}}`));
     const values = await query(
       `SELECT sum(num_values), sum(num_values - stats_null_count) FROM parquet_metadata(${quoted(path)})
        GROUP BY column_id ORDER BY column_id`,
     );
     const count = Number(values[0]?.[0] ?? 0);
-    refuseOtherCount(count, manifest.file.rows);
+    const { rows: verified } = manifest.file;
+    if (verified !== null && verified !== count)
+      throw new TableError(`The file has ${count} rows by its quotation marks, ${verified} by its manifest.`);
     const isBroken = (manifest.file.content?.broken ?? null) !== null;
     const read = columns.map((column, at) => ({ ...column, at, values: Number(values[at]?.[1] ?? 0) }));
     const doubtful = read.filter((column) => (column.type === 'text' ? isBroken : column.filled > column.values));
     const misfits = doubtful.length > 0 ? await findMisfits(query, rows, doubtful) : [];
-    refuseMisfits(misfits, settings.misfit);
-    const missing = missingFields(of.names, Object.keys(settings.columns));
-    const short = columns.at(-1)?.missing;
-    return { rows: count, shortRows: short?.count ? short : null, misfits, missing };
+    const [first] = misfits.toSorted((one, other) => one.row - other.row);
+    if (first && settings.misfit === 'stop')
+      throw new TableError(
+        `The value in row ${first.row} of the column "${first.column}" does not fit its type, ${first.type}.`,
+      );
+    const present = new Set(of.names.map(tableColumnName));
+    const missing = Object.keys(settings.columns).filter((name) => !present.has(tableColumnName(name)));
+    return { rows: count, shortRows, misfits, missing };
   });
 }
-
-const coversAny = ({ left, hashed }: Covered) => left.size + hashed.size > 0;
 
 /** @throws TableError for a file whose values may belong to other rows or columns */
 function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
@@ -111,24 +119,26 @@ function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
  *   column of each value is then not known
  */
 async function* rowsOf(
-  { manifest: { file }, source, reading, hashKey, covered }: TableInput,
+  { manifest: { file }, source, reading, hashKey, settings }: TableInput,
   { names, headed }: FileColumns,
   columns: readonly ReadColumn[],
+  shortRows: CountedRows,
 ): AsyncGenerator<(string | undefined)[]> {
   const width = names.length;
-  const fewest = coversAny(covered) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
+  const last = columns.at(-1)?.place ?? 0;
+  const fewest = coversAny(settings) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
   const refuse = () => new TableError('The CRC-32 of the stored file differs from its manifest.');
   let row = headed ? -1 : 0;
   try {
     for await (const record of provenRecords(source, file, { limits: reading, refuse })) {
-      const { length } = record;
       row += 1;
-      if (row === 0 && length !== width)
-        throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
+      refuseWidth(record, row, width, fewest);
       if (row === 0) continue;
-      if (length < fewest || record.slice(width).some((field) => field !== ''))
-        throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
-      yield cellsOf(record, row, columns, hashKey);
+      if (record.length <= last) {
+        shortRows.count += 1;
+        shortRows.row ||= row;
+      }
+      yield columns.map((column) => cellOf(record[column.place], column, hashKey));
     }
   } catch (error) {
     const why = whyUnread(error);
@@ -136,18 +146,20 @@ async function* rowsOf(
   }
 }
 
-/** The cells of a row. Counts them. */
-function cellsOf(record: readonly string[], row: number, columns: readonly ReadColumn[], hashKey: string | null) {
-  return columns.map((column) => {
-    const text = record[column.place];
-    if (text === undefined) {
-      column.missing.count += 1;
-      column.missing.row ||= row;
-    }
-    if (!text) return text;
-    column.filled += 1;
-    return column.hashed && hashKey ? createHmac('sha256', hashKey).update(text).digest('hex') : text;
-  });
+/** @throws TableError if the header has another width, or a row has values beyond it or fewer fields than `fewest` */
+function refuseWidth(record: readonly string[], row: number, width: number, fewest: number): void {
+  const { length } = record;
+  if (row === 0 && length !== width)
+    throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
+  if (row > 0 && (length < fewest || record.slice(width).some((field) => field !== '')))
+    throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
+}
+
+/** The cell of a column, hashed where the column is. Counts it unless it is empty. */
+function cellOf(text: string | undefined, column: ReadColumn, hashKey: string | null): string | undefined {
+  if (!text) return text;
+  column.filled += 1;
+  return column.hashed && hashKey ? createHmac('sha256', hashKey).update(text).digest('hex') : text;
 }
 
 const typed = (at: number, type: ColumnType) => (type === 'text' ? `c${at}` : typedValue(`c${at}`, type));
@@ -178,30 +190,10 @@ async function findMisfits(
   });
 }
 
-/** @throws TableError if the verification of the file counted another number of rows */
-function refuseOtherCount(count: number, verified: number | null): void {
-  if (verified === null || verified === count) return;
-  throw new TableError(`The file has ${count} rows by its quotation marks, ${verified} by its manifest.`);
-}
-
-/** @throws TableError if the settings say `stop` */
-function refuseMisfits(misfits: readonly Misfits[], onMisfit: TableSettings['misfit']): void {
-  const [first] = misfits.toSorted((one, other) => one.row - other.row);
-  if (first && onMisfit === 'stop')
-    throw new TableError(
-      `The value in row ${first.row} of the column "${first.column}" does not fit its type, ${first.type}.`,
-    );
-}
-
 /** The metadata of the Parquet file, as SQL. */
-function metadataOf({ manifest, covered, identity, hashKey }: TableInput): string[] {
+function metadataOf({ manifest, identity, hashKey }: TableInput, columns: readonly TableColumn[]): string[] {
   const { run, execution, file } = manifest;
   const about = { entity: run.entity, date: run.date, run: execution, file: file.key, crc32: file.crc32 };
-  const hashed = [...covered.hashed].map(tableColumnName).join(' ');
-  const hashes = { [HASHED_KEY]: hashed, [HASHED_BY_KEY]: hashKey && fingerprintOf(hashKey) };
-  return [
-    ...Object.entries(about).map(([key, value]) => [`crm-export.${key}`, value] as const),
-    [IDENTITY_KEY, identity] as const,
-    ...(hashed === '' ? [] : Object.entries(hashes)),
-  ].map(([key, value]) => `${named(key)}: ${quoted(value ?? '')}`);
+  const metadata = Object.entries({ ...about, ...identityMetadata(identity, columns, hashKey) });
+  return metadata.map(([key, value]) => `${named(`crm-export.${key}`)}: ${quoted(value)}`);
 }

@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
-import { type FeedStore, type NewestTable, pairDigest } from '../../core/changes/chain/advance.ts';
+import type { FeedStore, NewestTable } from '../../core/changes/chain/advance.ts';
 import { feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
 import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/feed-keys.ts';
@@ -16,24 +16,20 @@ import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { tableOfRun } from '../../core/table/standing-table.ts';
-import { tableKey } from '../../core/table/table-key.ts';
+import type { EngineLimits } from '../../core/table/engine.ts';
+import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.ts';
 
-export interface FeedBucketOptions {
+export interface FeedBucketOptions extends EngineLimits {
   entity: Entity;
   /** Version of the entity's tables. */
   version: number;
   /** Digest of today's column settings. */
   settings: string;
+  /** Columns of the table that identify a row, and columns that are not compared. */
+  key: string[];
+  ignore: string[];
   bucket: UploadBucket;
   now: () => Date;
-  /** Memory of DuckDB's buffers. */
-  bufferMB: number;
-  /** A folder on the function's disk, and the free bytes there. */
-  folder: string;
-  freeDisk: () => Promise<number>;
-  /** Called repeatedly. An error that it throws ends the feed. */
-  onProgress: () => void;
 }
 
 /** The feeds of an entity in the bucket. */
@@ -56,15 +52,15 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
     readHead: () => readHead(bucket, entity),
     writeHead: (standing, next) => writeHead(bucket, entity, standing, next),
     newest: () => newestTable(options),
-    copyBase: async ({ execution, table }) => {
-      const key = baseKey(entity, execution);
+    copyBase: async ({ end: { run, settings }, table }) => {
+      const key = baseKey(entity, run);
       const standing = await bucket.head(key);
       const copied = table.etag.replaceAll('"', '');
       if (standing?.metadata.table === copied) return standing.etag;
       const local = await copyOf(table);
       if (local === undefined) return undefined;
       // Another function may have copied a different table of the run meanwhile.
-      const metadata = { run: encodeURIComponent(execution), table: copied, settings: table.settings };
+      const metadata = asMetadata({ run, settings, table: copied });
       await bucket.putParquet(key, local, { metadata }, standing?.etag);
       const stored = await bucket.head(key);
       if (stored?.metadata.table !== copied) return undefined;
@@ -93,23 +89,24 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
   };
 }
 
-type Base = (end: FeedEnd) => Promise<string | undefined>;
+/** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */
+export function pairDigest({ sequence, kind, from, to, released }: FeedPair): string {
+  const text = canonicalText({ sequence, kind, from, to, released });
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
 
 /** Compares two tables, and keeps the last feed at a path. */
-function comparing(path: string, base: Base, { settings, bufferMB, folder, freeDisk, onProgress }: FeedBucketOptions) {
+function comparing(feed: string, base: (end: FeedEnd) => Promise<string | undefined>, options: FeedBucketOptions) {
   let last: { of: string; made: WrittenFeed } | undefined;
   const compare: FeedStore['compare'] = async ({ sequence, from, to }, asSnapshot) => {
     const place = { sequence, from, to };
     if (last?.of === canonicalText({ place, asSnapshot })) return last.made;
     last = undefined;
     // The feed of a table with earlier settings would have columns that are left out or hashed today.
-    const after = to.settings === settings ? await base(to) : undefined;
+    const after = to.settings === options.settings ? await base(to) : undefined;
     if (after === undefined) return undefined;
     const before = (from && (await base(from))) ?? null;
-    const { key, ignore } = to;
-    const asBefore = !asSnapshot && from !== null && isDeepStrictEqual([from.key, from.ignore], [key, ignore]);
-    const limits = { bufferMB, folder, diskBytes: await freeDisk(), onProgress };
-    const made = await writeFeed({ before, after, feed: path, key, ignore, asBefore, place }, limits);
+    const made = await writeFeed({ ...place, before, after, feed, asSnapshot }, options);
     last = { of: canonicalText({ place, asSnapshot: made.kind === 'snapshot' }), made };
     return made;
   };
@@ -129,11 +126,13 @@ async function putRecord(bucket: Bucket, entity: Entity, pair: FeedPair, feed: O
   if (!written && (await bucket.read(key))?.text !== text) throw anotherCame(key);
 }
 
-async function newestTable({ entity, version, settings, bucket }: FeedBucketOptions): Promise<NewestTable | undefined> {
-  const { run } = await readPointer(bucket, latestPointerKey(entity));
-  if (!run || run.kind === 'partial') return undefined;
-  const table = await tableOfRun(bucket, tableKey(entity, run.date, version), { run: run.execution, settings });
-  return table && { ...run, table: { ...table, settings } };
+async function newestTable(options: FeedBucketOptions): Promise<NewestTable | undefined> {
+  const { entity, version, settings, key, ignore, bucket } = options;
+  const newest = (await readPointer(bucket, latestPointerKey(entity))).run;
+  if (!newest || newest.kind === 'partial') return undefined;
+  const { execution: run, date, startedAt, kind } = newest;
+  const table = await tableOfRun(bucket, tableKey(entity, date, version), { run, settings });
+  return table && { end: { run, date, startedAt, kind, key, ignore, settings }, table };
 }
 
 const versionOf = (key: string, etag: string) => `${etag} ${key}`;

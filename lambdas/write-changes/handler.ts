@@ -1,7 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/aws/env.ts';
-import { freeDisk } from '../../core/file/reading-limits.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { createUploadBucket } from '../../core/storage/upload.ts';
@@ -15,11 +14,7 @@ export const connect: Connect<WriteChangesDeps> = () => {
     const count = () => {
       invocation.requests.store += 1;
     };
-    return {
-      ...invocation,
-      bucket: createUploadBucket(client, BUCKET_NAME, count),
-      freeDisk,
-    };
+    return { ...invocation, bucket: createUploadBucket(client, BUCKET_NAME, count) };
   };
 };
 

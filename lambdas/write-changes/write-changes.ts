@@ -16,8 +16,6 @@ import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: UploadBucket;
-  /** Free bytes on the function's disk. */
-  freeDisk: () => Promise<number>;
 }
 
 /** A comparison takes more memory than DuckDB's buffers: Node.js and the joins need the rest. */
@@ -34,16 +32,13 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   // A deployment may have removed the feeds since the execution began.
   if (!entity || !plan?.changes || !plan.tables) return { outcome: 'UP_TO_DATE' };
   const { key, ignore = [], maxRemoved } = plan.changes;
-  const settings = {
-    ...{ run: tableRunOf(state), maxRemoved },
-    ...{ key: key.map(tableColumnName), ignore: ignore.map(tableColumnName) },
-  };
+  const columns = { key: key.map(tableColumnName), ignore: ignore.map(tableColumnName) };
+  const tables = { entity, version: plan.tables.version, settings: settingsDigest(plan), ...columns };
   const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS - OUTSIDE_BUFFERS_MB;
-  const tables = { entity, version: plan.tables.version, settings: settingsDigest(plan), bufferMB };
   const onProgress = () => refuseLate(deps, 'for both tables');
   try {
     const record = await inFolder('feed-', (folder) =>
-      advance(feedBucket({ ...deps, ...tables, folder, onProgress }), settings),
+      advance(feedBucket({ ...deps, ...tables, bufferMB, folder, onProgress }), tableRunOf(state), maxRemoved),
     );
     return record ? answerOf(entity, record, deps) : { outcome: 'UP_TO_DATE' };
   } catch (error) {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { RunColumns } from '../../core/columns/left-out.ts';
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
@@ -15,15 +16,12 @@ import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { coveredColumns } from '../../core/table/covered-columns.ts';
 import { inFolder } from '../../core/table/engine.ts';
-import { fileColumns } from '../../core/table/file-columns.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
-import { tableMetadata, tableOfRun } from '../../core/table/standing-table.ts';
-import { type Covered, NOTHING } from '../../core/table/table-columns.ts';
+import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.ts';
+import { coveredColumns, coversAny } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
-import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, parseTableInput, tableRunOf, whyNoTable } from '../../core/table/table-run.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 
@@ -55,8 +53,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
     // A feed may be due even without a table of this run: any run finishes an unfinished feed.
     const due = subject.plan.changes && ({ outcome: 'CHANGES_DUE' } as const);
     if (!(await isDue(subject.manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
-    const standing = await deps.bucket.head(subject.key);
-    return { ...(await replaceTable(subject, standing?.etag, deps)), ...due };
+    return { ...(await replaceTable(subject, deps)), ...due };
   } catch (error) {
     return afterTrouble(error, state, deps, {
       name: 'TableNotWritten',
@@ -90,37 +87,33 @@ const isDue = async (manifest: Manifest, deps: WriteTableDeps) =>
 
 /** Replaces the table if the pointer still names the run, and if the table was not changed meanwhile. */
 async function replaceTable(
-  subject: Subject,
-  standing: string | undefined,
+  { manifest, plan, settings: configured, key }: Subject,
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
-  const { manifest, plan, settings, key } = subject;
+  const standing = await deps.bucket.head(key);
   const digest = settingsDigest(plan);
-  const covered = await coveredOf(manifest, plan, deps);
-  const hashKey = settings.hash ? await deps.hashKey() : null;
+  const settings = { ...configured, ...coveredColumns(manifest, plan, await newestRun(manifest, plan, deps)) };
+  const hashKey = configured.hash ? await deps.hashKey() : null;
   const onProgress = () => refuseLate(deps, `for its ${manifest.file.bytes} bytes`);
   return inFolder('table-', async (folder) => {
     const path = join(folder, 'table.parquet');
-    const diskBytes = await freeDisk();
     // The content was limited before publication.
-    const reading = { contentBytes: Number.POSITIVE_INFINITY, diskBytes, secondsLeft: deps.secondsLeft };
+    const contentBytes = Number.POSITIVE_INFINITY;
+    const reading = { contentBytes, diskBytes: await freeDisk(), secondsLeft: deps.secondsLeft };
     const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });
     const source = publishedBytes(manifest.file, deps, onProgress);
-    const input = { manifest, settings, covered, source, reading, hashKey, identity };
+    const input = { manifest, settings, source, reading, hashKey, identity };
     const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS;
-    const limits = { bufferMB, folder, diskBytes, onProgress };
-    const written = await writeParquet(input, path, limits);
-    const about = {
-      metadata: tableMetadata(manifest.execution, digest),
-      tag: tableValue(manifest.run.entity, digest),
-    };
+    const written = await writeParquet(input, path, { bufferMB, folder, onProgress });
+    const ours = { run: manifest.execution, settings: digest };
+    const about = { metadata: asMetadata(ours), tag: tableValue(manifest.run.entity, digest) };
     if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const isOurs = async () => {
-      const now = await tableOfRun(deps.bucket, key, { run: manifest.execution, settings: digest });
-      return now !== undefined && now.etag !== standing;
+      const now = await tableOfRun(deps.bucket, key, ours);
+      return now !== undefined && now.etag !== standing?.etag;
     };
     // The answer to a write may be lost. A new table of this run and of these settings has the same bytes.
-    const isStored = await deps.bucket.putParquet(key, path, about, standing).catch(async (error: unknown) => {
+    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag).catch(async (error: unknown) => {
       if (await isOurs()) return true;
       throw error;
     });
@@ -131,23 +124,16 @@ async function replaceTable(
   });
 }
 
-/**
- * The columns that today's settings leave out or hash. If the settings name a column that the file's manifest does not
- * have, the newest published manifest is used to find it.
- * @throws TableError if the columns cannot be determined
- */
-async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableDeps): Promise<Covered> {
-  const { names, isNamed } = fileColumns(manifest);
-  const { except = [], hash = [] } = plan.tables ?? {};
-  if (exceptedOf(plan).length + except.length + hash.length === 0) return NOTHING;
-  const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
-  if (!isNamed) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
-  const { execution } = manifest;
-  const { entity } = manifest.run;
-  const { run } = await readPointer(deps.bucket, latestPointerKey(entity));
-  const last = run?.execution ?? execution;
-  const newest = last === execution ? undefined : await readManifest(deps.bucket, manifestKeyOf(entity, last));
-  return coveredColumns(names, newest ? [manifest.run, newest.run] : [manifest.run], plan);
+/** The columns of the newest published run, if it is a later one and the settings leave out or hash columns. */
+async function newestRun(
+  { execution, run: { entity } }: Manifest,
+  plan: EntityPlan,
+  { bucket }: WriteTableDeps,
+): Promise<RunColumns | undefined> {
+  if (exceptedOf(plan).length === 0 && !coversAny(plan.tables ?? {})) return undefined;
+  const { run } = await readPointer(bucket, latestPointerKey(entity));
+  if (!run || run.execution === execution) return undefined;
+  return (await readManifest(bucket, manifestKeyOf(entity, run.execution)))?.run;
 }
 
 function finished(
@@ -197,7 +183,7 @@ function tableWarnings({ run, file }: Manifest, { misfits, shortRows, missing }:
         ? `Values of the column "${column}" with broken characters, which are U+FFFD in the table: ${count}, the first in row ${row}.`
         : `Values of the column "${column}" that do not fit its type, ${type}, are null in the table: ${count}, the first in row ${row}.`,
     ),
-    ...(shortRows
+    ...(shortRows.count > 0
       ? [
           `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. The missing values are null.`,
         ]

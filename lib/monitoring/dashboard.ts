@@ -14,7 +14,7 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { type MetricName, namespaceOf } from '../../core/log/metrics.ts';
-import { tableEntities } from '../../core/table/table-key.ts';
+import { tableEntities } from '../../core/table/stored-table.ts';
 import { awsMetric, type Monitoring, metricsOf, type OurMetric, type Watched } from './monitoring.ts';
 
 interface NightDashboardProps extends Watched {

@@ -19,7 +19,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
 import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
 import { isWatchedAlone } from '../../core/night/expected.ts';
-import { tableEntities } from '../../core/table/table-key.ts';
+import { tableEntities } from '../../core/table/stored-table.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 
 /** The resources that the alarms watch. */

@@ -11,9 +11,9 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
 import { FIRST_DATE } from '../../core/export/logical-date.ts';
+import { tablesOf } from '../../core/table/stored-table.ts';
 import { type TableColumn, tableColumns } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
-import { tablesOf } from '../../core/table/table-key.ts';
 
 /** Hive's names for the types (https://docs.aws.amazon.com/athena/latest/ug/data-types.html). */
 const HIVE_TYPES: Record<Extract<ColumnType, string>, string> = {
@@ -114,7 +114,7 @@ function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): T
   const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
   try {
-    return tableColumns(named, settings, { left: new Set(settings.except), hashed: new Set(settings.hash) });
+    return tableColumns(named, settings);
   } catch (error) {
     if (!(error instanceof TableError)) throw error;
     throw new ConfigurationError(`entities.${entity}.tables: ${error.message}`);

@@ -1,7 +1,7 @@
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { tableEntities } from '../../core/table/table-key.ts';
+import { tableEntities } from '../../core/table/stored-table.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**

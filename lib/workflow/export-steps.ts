@@ -3,7 +3,7 @@ import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { RECORDER, type StepName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';
-import { tableEntities } from '../../core/table/table-key.ts';
+import { tableEntities } from '../../core/table/stored-table.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';

@@ -5,7 +5,7 @@ import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, test } from 'vitest';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
-import { tableKey } from '../../core/table/table-key.ts';
+import { tableKey } from '../../core/table/stored-table.ts';
 import { TableCatalog } from '../../lib/resources/table-catalog.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';

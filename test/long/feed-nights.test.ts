@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { baseKey, recordKey } from '../../core/changes/feed-keys.ts';
-import { tableKey } from '../../core/table/table-key.ts';
+import { tableKey } from '../../core/table/stored-table.ts';
 import { Draw } from '../../sandbox/data/draw.ts';
 import { openDuckDb } from '../core/table/support.ts';
 import { folderForAll } from '../lib/support/files.ts';

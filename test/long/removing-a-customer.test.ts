@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import { feedKey } from '../../core/changes/feed-keys.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { tableKey } from '../../core/table/table-key.ts';
+import { tableKey } from '../../core/table/stored-table.ts';
 import { idAt } from '../../sandbox/data/records.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';

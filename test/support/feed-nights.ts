@@ -3,8 +3,7 @@ import { dirname, join } from 'node:path';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
-import { freeDisk } from '../../core/file/reading-limits.ts';
-import { tableKey } from '../../core/table/table-key.ts';
+import { tableKey } from '../../core/table/stored-table.ts';
 import { type WriteChangesDeps, writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { type WriteTableDeps, writeTable } from '../../lambdas/write-table/write-table.ts';
 import { deployment, runState } from './builders.ts';
@@ -38,7 +37,7 @@ export async function feedNights() {
   /** @param now the time of the function's clock */
   const depsOf = (settings: FeedSettings, now: string): StepDeps => ({
     ...testDeps({ deployment: deployment({ entities: { leads: leadsOf(settings) } }), now: () => new Date(now) }),
-    ...{ bucket, softwareVersion: '1.2.3', freeDisk },
+    ...{ bucket, softwareVersion: '1.2.3' },
     hashKey: async () => 'k'.repeat(64),
   });
 

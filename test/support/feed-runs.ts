@@ -1,5 +1,4 @@
 import { latestPointerKey } from '../../core/export/pointer.ts';
-import { freeDisk } from '../../core/file/reading-limits.ts';
 import { writeChanges } from '../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../lambdas/write-table/write-table.ts';
 import { deployment, runState, STARTED_AT } from './builders.ts';
@@ -18,9 +17,8 @@ export interface FeedSettings {
 
 export function depsOn(world: FeedWorld, { tables = {}, changes = {} }: FeedSettings = {}) {
   const leads = { tables, changes: { key: 'id', ...changes } };
-  const own = { softwareVersion: '1.2.3', freeDisk };
-  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1000), ...own };
-  return { ...deps, hashKey: async () => 'k'.repeat(64) };
+  const deps = { ...testDeps({ deployment: deployment({ entities: { leads } }) }), ...world.stored(1000) };
+  return { ...deps, softwareVersion: '1.2.3', hashKey: async () => 'k'.repeat(64) };
 }
 
 export const stateOf = (run: string) =>

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Entity } from '../../config/entities.ts';
 import { RunError } from '../../errors.ts';
-import { compareRuns, type OrderedRun } from '../../export/pointer.ts';
-import { canonicalText } from '../../json.ts';
+import { compareRuns } from '../../export/pointer.ts';
 import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
 import type { FeedRecord } from './feed-record.ts';
-import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
+import { type FeedDraft, type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
 
 /**
  * The chain of feeds: each feed begins at the table at which the previous feed ended (docs/adr/0044). A function
@@ -16,22 +14,12 @@ import { type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead
  * slow function stores it later.
  */
 
-/** The configuration of an entity's feeds, with the names of table columns, and the run whose table is new. */
-export interface FeedSettings {
-  run: string;
-  key: string[];
-  ignore: string[];
-  /** Largest share of the keys that may be missing. */
-  maxRemoved: number;
+/** The table of the newest published run. */
+export interface NewestTable {
+  /** What a feed that ends at it has in the head, without the copy. */
+  end: Omit<FeedEnd, 'etag'>;
+  table: { key: string; etag: string; bytes: number };
 }
-
-/** The newest published run, if its table exists. */
-export interface NewestTable extends OrderedRun {
-  table: { key: string; etag: string; bytes: number; settings: string };
-}
-
-/** Two tables to compare, in the order of the chain. */
-type FeedDraft = Pick<FeedPair, 'sequence' | 'from' | 'to' | 'released'>;
 
 /**
  * The feeds of an entity. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`.
@@ -70,10 +58,12 @@ const FEWEST_KEYS = 20;
 
 /**
  * Writes the feeds of an entity up to its newest table. First completes a pair that another function left in the head.
+ * @param run the run whose table is new
+ * @param maxRemoved the largest share of the keys that may be missing
  * @returns the record of the feed that ends at the table of the given run, if the chain ends there
  * @throws RunError `ChangesStopped`; TableError; errors of the store
  */
-export async function advance(store: FeedStore, settings: FeedSettings): Promise<FeedRecord | undefined> {
+export async function advance(store: FeedStore, run: string, maxRemoved: number): Promise<FeedRecord | undefined> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await store.readHead();
     const { pair, end } = standing.head;
@@ -81,14 +71,17 @@ export async function advance(store: FeedStore, settings: FeedSettings): Promise
     if (done === true) continue;
     const newest = await store.newest();
     const last = pair?.to ?? end;
-    if (!newest || (last && compareRuns({ ...last, execution: last.run }, newest) >= 0)) {
-      if (done) throw done;
-      return end?.run === settings.run ? store.readRecord(end) : undefined;
+    if (newest && (!last || compareRuns(ordered(newest.end), ordered(last)) > 0)) {
+      await begin(standing, newest, maxRemoved, store);
+      continue;
     }
-    await begin(standing, newest, settings, store);
+    if (done) throw done;
+    return end?.run === run ? store.readRecord(end) : undefined;
   }
   throw new RunError('StorageUnavailable', `Other functions wrote the feeds of ${store.entity} at the same time.`);
 }
+
+const ordered = (end: NewestTable['end']) => ({ ...end, execution: end.run });
 
 /** Stores the feed of a pair, and moves the head to its end. @returns `false` if there is no feed of this kind any more */
 async function complete(standing: StandingHead, pair: FeedPair, store: FeedStore): Promise<boolean> {
@@ -104,23 +97,15 @@ function asTrouble(error: unknown): TableError {
   throw error;
 }
 
-/** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */
-export function pairDigest({ sequence, kind, from, to, released }: FeedPair): string {
-  const text = canonicalText({ sequence, kind, from, to, released });
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
-
 /**
  * Compares the newest table with the end of the chain, and writes the pair into the head. Before the comparison
  * succeeds, the head stays as it is: so a table that cannot be compared does not block the chain.
  */
-async function begin(standing: StandingHead, newest: NewestTable, settings: FeedSettings, store: FeedStore) {
+async function begin(standing: StandingHead, newest: NewestTable, maxRemoved: number, store: FeedStore) {
   const etag = await store.copyBase(newest);
   if (etag === undefined) return;
   const { head } = standing;
-  const { key, ignore, maxRemoved } = settings;
-  const { execution: run, date, startedAt, kind: runKind, table } = newest;
-  const to: FeedEnd = { run, date, startedAt, kind: runKind, etag, key, ignore, settings: table.settings };
+  const to: FeedEnd = { ...newest.end, etag };
   const { end: from, release: released, pair: lost } = head;
   const draft = { sequence: (lost ?? head).sequence + 1, from, to, released };
   const compared = await store.compare(draft, lost !== null);

@@ -38,6 +38,9 @@ const pairSchema = z.object({
 });
 export type FeedPair = z.infer<typeof pairSchema>;
 
+/** Two tables to compare, in the order of the chain. */
+export type FeedDraft = Omit<FeedPair, 'kind' | 'counts'>;
+
 /** A mass deletion that stopped the feeds. */
 export const stoppedSchema = z.object({
   /** The run whose table lacks the keys. */

@@ -7,7 +7,7 @@ import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
-import { tableKey } from '../../../core/table/table-key.ts';
+import { tableKey } from '../../../core/table/stored-table.ts';
 import { putTable } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
 import { deployment } from '../../support/builders.ts';

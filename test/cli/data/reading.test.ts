@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { tableKey } from '../../../core/table/table-key.ts';
+import { tableKey } from '../../../core/table/stored-table.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
 import { tempDir } from '../../support/project.ts';

@@ -163,7 +163,7 @@ test.each<[string, Case, object]>([
 });
 
 test('counts rows, not keys, if the hashes of the key are by another secret, however the settings name its column', async () => {
-  const hashed = { content: 'id,n\na,1\nb,1\n', covered: { left: new Set<string>(), hashed: new Set(['id']) } };
+  const hashed = { content: 'id,n\na,1\nb,1\n', settings: { hash: ['id'] } };
   await putTable(paths.before, { ...hashed, hashKey: 'k', identity: 'one' });
   await putTable(paths.after, { ...hashed, hashKey: 'q', identity: 'two' });
 
@@ -171,7 +171,7 @@ test('counts rows, not keys, if the hashes of the key are by another secret, how
 });
 
 test('compares keys that are hashed by the same secret under other settings', async () => {
-  const hashed = { covered: { left: new Set<string>(), hashed: new Set(['id']) }, hashKey: 'k' };
+  const hashed = { settings: { hash: ['id'] }, hashKey: 'k' };
   await putTable(paths.before, { ...hashed, content: 'id,n\na,1\nb,1\n', identity: 'one' });
   await putTable(paths.after, { ...hashed, content: 'id,n\na,1\nc,1\n', identity: 'two' });
 

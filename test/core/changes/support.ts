@@ -1,18 +1,26 @@
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { type FeedInput, writeFeed } from '../../../core/changes/write-feed.ts';
+import { writeFeed } from '../../../core/changes/write-feed.ts';
 import { type EngineLimits, inFolder, named, stage } from '../../../core/table/engine.ts';
-import { IDENTITY_KEY } from '../../../core/table/table-identity.ts';
 import { limitsIn, openDuckDb, rowsIn, type Texts } from '../table/support.ts';
 
-type FeedCase = { before: string | null; after: string } & Partial<Pick<FeedInput, 'key' | 'ignore'>>;
+interface FeedCase {
+  before: string | null;
+  after: string;
+  key?: readonly string[];
+  ignore?: readonly string[];
+}
 
 /** Writes the feed between two tables. */
-export function putFeed(feed: string, { before, after, ...input }: FeedCase, limits: Partial<EngineLimits> = {}) {
-  const from = before === null ? null : { run: 'leads-1', date: '2026-11-21' };
-  const place = { sequence: 7, from, to: { run: 'leads-2', date: '2026-11-22' } };
-  const settings = { key: ['id'], ignore: [], asBefore: true };
-  return writeFeed({ ...settings, before, after, feed, place, ...input }, { ...limitsIn(dirname(feed)), ...limits });
+export function putFeed(
+  feed: string,
+  { before, after, key = ['id'], ignore = [] }: FeedCase,
+  limits: Partial<EngineLimits> = {},
+) {
+  const columns = { key: [...key], ignore: [...ignore] };
+  const from = before === null ? null : { run: 'leads-1', date: '2026-11-21', ...columns };
+  const place = { sequence: 7, from, to: { run: 'leads-2', date: '2026-11-22', ...columns }, asSnapshot: false };
+  return writeFeed({ before, after, feed, ...place }, { ...limitsIn(dirname(feed)), ...limits });
 }
 
 /** Rows of `one` that `other` lacks, with repetitions, without these columns. */
@@ -59,7 +67,7 @@ export async function judged(
 }
 
 /** The option of COPY for a table whose rows were made as those of others. */
-export const IDENTITY = `, KV_METADATA {${named(IDENTITY_KEY)}: 'abcdef'}`;
+export const IDENTITY = `, KV_METADATA {"crm-export.identity": 'abcdef'}`;
 
 let engine: ReturnType<typeof openDuckDb> | undefined;
 

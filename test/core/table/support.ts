@@ -9,7 +9,6 @@ import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { type EngineLimits, inFolder } from '../../../core/table/engine.ts';
-import type { Covered } from '../../../core/table/table-columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 
@@ -23,7 +22,6 @@ export interface Published {
   content: string | Uint8Array;
   file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> };
   settings?: Partial<TableSettings>;
-  covered?: Covered;
   hashKey?: string | null;
   identity?: string;
   /** The chunk size in bytes. */
@@ -43,7 +41,6 @@ export function inputOf({
   content,
   file,
   settings,
-  covered = { left: new Set(settings?.except), hashed: new Set(settings?.hash) },
   hashKey = null,
   identity = 'abcdefabcdefabcd',
   chunk = 64 * 1024,
@@ -74,7 +71,6 @@ export function inputOf({
     manifest,
     settings: { ...SETTINGS, ...settings },
     hashKey,
-    covered,
     identity,
     reading: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
     source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },

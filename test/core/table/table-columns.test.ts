@@ -1,6 +1,6 @@
 import { expect, it, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
-import { missingFields, tableColumnName, tableColumns } from '../../../core/table/table-columns.ts';
+import { tableColumnName, tableColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
 test.each([
@@ -15,8 +15,8 @@ test.each([
   expect(tableColumnName(field)).toBe(name);
 });
 
-const columnsOf = (fields: string[], { columns = {}, except, hash }: Partial<TableSettings> = {}) =>
-  tableColumns(fields, { columns }, { left: new Set(except), hashed: new Set(hash) });
+const columnsOf = (fields: string[], settings: Partial<TableSettings> = {}) =>
+  tableColumns(fields, { columns: {}, ...settings });
 
 it('tableColumns returns every field as text, in the order of the file', () => {
   expect(columnsOf(['id', 'Name'])).toEqual([
@@ -57,8 +57,4 @@ it('tableColumns leaves out both fields whose names differ only in letter case',
 
 it('tableColumns returns no column for a field without a name', () => {
   expect(columnsOf(['', 'id', ' '])).toMatchObject([{ name: 'id', place: 1 }]);
-});
-
-it('missingFields returns the names of the settings that no field has', () => {
-  expect(missingFields(['ID', 'total'], ['total', 'id', 'phone'])).toEqual(['phone']);
 });

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { coveredColumns } from '../../../core/table/covered-columns.ts';
 import { inFolder } from '../../../core/table/engine.ts';
+import { coveredColumns } from '../../../core/table/table-columns.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
 import { limitsIn } from '../../core/table/support.ts';
 import { type EndOfNight, type Night, nightsOf } from '../../support/nights.ts';
@@ -62,11 +62,11 @@ const idOf = (place: number) => `00000000-0000-4000-8000-${String(place).padStar
 async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tables: object = {}) {
   if (!manifest) throw new Error('there is no manifest');
   const content = Buffer.from(bytes);
-  const settings = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
-  const covered = coveredColumns(manifest.file.header ?? [], [manifest.run], { columns: 'all', tables: settings });
+  const configured = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
+  const settings = { ...configured, ...coveredColumns(manifest, { columns: 'all', tables: configured }) };
   const input = {
-    ...{ manifest, source: bytesSource(content), settings, covered, digest: 'd', identity: 'i' },
-    ...{ reading: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 }, softwareVersion: '1' },
+    ...{ manifest, source: bytesSource(content), settings, identity: 'i' },
+    reading: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
   };
   return inFolder('table-', async (folder) => {
     const path = join(folder, 'table.parquet');

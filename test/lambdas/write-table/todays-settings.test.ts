@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { type Content, UNSEEN } from '../../../core/gate/facts.ts';
-import { tableOfRun } from '../../../core/table/standing-table.ts';
+import { tableOfRun } from '../../../core/table/stored-table.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';

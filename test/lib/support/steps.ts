@@ -69,19 +69,14 @@ export interface World {
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
     if (step === RECORDER) return null;
-    const deps = {
-      ...dependencies(deployment, clock),
-      ...clients(world),
-      claimSlot: unclaimed,
-      softwareVersion: '0.0.0',
-      freeDisk: async () => 1e9,
-    };
+    const own = { claimSlot: unclaimed, softwareVersion: '0.0.0' };
+    const deps = { ...dependencies(deployment, clock), ...clients(world), ...own };
     return handlers[step as StepName](deps)(payload, CONTEXT);
   };
 }
 
 type Clients = ReturnType<typeof clients> &
-  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string; freeDisk: () => Promise<number> };
+  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string };
 
 const handlers = {
   CreateExport: (deps: Clients) => asStep('CreateExport', createExport, ...composed(deps)),

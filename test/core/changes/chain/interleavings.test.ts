@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { advance, type FeedStore, type NewestTable, pairDigest } from '../../../../core/changes/chain/advance.ts';
+import { advance, type FeedStore, type NewestTable } from '../../../../core/changes/chain/advance.ts';
 import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
 import type { WrittenFeed } from '../../../../core/changes/write-feed.ts';
 import { RunError } from '../../../../core/errors.ts';
+import { pairDigest } from '../../../../lambdas/write-changes/feed-bucket.ts';
 import { runs } from '../../../support/runs.ts';
 import { randomFrom } from '../../../support/seeds.ts';
 
@@ -30,7 +31,7 @@ class World {
   readonly #waiting: (() => void)[] = [];
   readonly #slow: (() => void)[] = [];
   head: { head: FeedHead; etag: string } | undefined;
-  latest: Omit<NewestTable, 'table'> | undefined;
+  latest: Pick<NewestTable['end'], 'run' | 'date' | 'startedAt' | 'kind'> | undefined;
   readonly tables = new Map<string, Table>();
   readonly bases = new Map<string, Table & { copied: string }>();
   readonly feeds = new Map<string, Feed>();
@@ -93,8 +94,7 @@ class World {
   }
 
   invoke(): Promise<void> {
-    const settings = { run: '', key: ['id'], ignore: this.ignore, maxRemoved: 0.2 };
-    return advance(storeOf(this), settings).then(
+    return advance(storeOf(this, this.ignore), '', 0.2).then(
       () => undefined,
       (error: unknown) => {
         // The step is retried, as the next run does.
@@ -112,19 +112,19 @@ class World {
     const rows = new Map([...before].filter(([key]) => !massDeletion || key % 2 === 0));
     for (let change = 0; change < 3; change += 1) rows.set(this.below(40), this.below(1000));
     const date = sameDate ? (this.latest?.date ?? '') : this.#dateOf(this.#nights);
-    const execution = `night-${String(this.#nights).padStart(3, '0')}`;
+    const run = `night-${String(this.#nights).padStart(3, '0')}`;
     this.#rowsOfNight = rows;
-    this.tables.set(date, { run: execution, etag: this.tag(), identity: this.identity, rows });
-    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
+    this.tables.set(date, { run, etag: this.tag(), identity: this.identity, rows });
+    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), run, kind: 'full' };
   }
 
   /** A person removed `latest.json`, and an older date was published again. */
   publishOlder(): void {
     const date = this.#dateOf(Math.max(1, this.#nights - 1 - this.below(3)));
     this.#nights += 1;
-    const execution = `older-${String(this.#nights).padStart(3, '0')}`;
-    this.tables.set(date, { run: execution, etag: this.tag(), identity: this.identity, rows: new Map([[1, 1]]) });
-    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), execution, kind: 'full' };
+    const run = `older-${String(this.#nights).padStart(3, '0')}`;
+    this.tables.set(date, { run, etag: this.tag(), identity: this.identity, rows: new Map([[1, 1]]) });
+    this.latest = { date, startedAt: new Date(this.now + this.#nights).toISOString(), run, kind: 'full' };
   }
 
   #dateOf(night: number): string {
@@ -212,10 +212,11 @@ const keys = (count: number) => Array.from({ length: count }, (_, key) => key);
 /** A snapshot without a comparison with the previous table. */
 const isUnjudged = (pair: FeedPair | null) => pair?.kind === 'snapshot' && pair.counts.keys === 0;
 /** Orders runs in time. */
-const placeInTime = ({ date, startedAt, run }: FeedEnd) => `${date} ${startedAt} ${run}`;
+const placeInTime = ({ date, startedAt, run }: Pick<FeedEnd, 'run' | 'date' | 'startedAt'>) =>
+  `${date} ${startedAt} ${run}`;
 const placeOf = ({ date, run }: { date: string; run: string }) => `${date} ${run}`;
 
-function storeOf(world: World): FeedStore {
+function storeOf(world: World, ignore: string[]): FeedStore {
   let compared: Feed['changes'] = new Map();
   /** The last comparison. Its feed is on the disk, so that it needs the copies no more. */
   let last: { of: string; made: WrittenFeed } | undefined;
@@ -267,24 +268,25 @@ function storeOf(world: World): FeedStore {
     },
     newest: async () => {
       await world.turn();
-      const run = world.latest;
+      const { latest } = world;
       await world.turn();
-      const table = run && world.tables.get(run.date);
-      if (!run || table?.run !== run.execution) return undefined;
-      return { ...run, table: { key: run.date, etag: table.etag, bytes: 1, settings: '' } };
+      const table = latest && world.tables.get(latest.date);
+      if (!latest || table?.run !== latest.run) return undefined;
+      const end = { ...latest, key: ['id'], ignore, settings: '' };
+      return { end, table: { key: latest.date, etag: table.etag, bytes: 1 } };
     },
-    copyBase: async ({ execution, table: { key, etag } }) => {
+    copyBase: async ({ end: { run }, table: { key, etag } }) => {
       await world.turn();
-      const standing = world.bases.get(execution);
+      const standing = world.bases.get(run);
       if (standing?.copied === etag) return standing.etag;
       await world.turn();
       const table = world.tables.get(key);
       if (table?.etag !== etag) return undefined;
       await world.turn();
-      if (world.bases.get(execution)?.etag === standing?.etag)
-        world.bases.set(execution, { ...table, etag: world.tag(), copied: etag });
+      if (world.bases.get(run)?.etag === standing?.etag)
+        world.bases.set(run, { ...table, etag: world.tag(), copied: etag });
       await world.turn();
-      const now = world.bases.get(execution);
+      const now = world.bases.get(run);
       return now?.copied === etag ? now.etag : undefined;
     },
     compare,
@@ -389,8 +391,7 @@ function whatIsWrong(world: World): unknown[] {
   // After `latest.json` was restored, the table at the end of the feeds is the newest.
   const { latest } = world;
   const furthest = head?.pair?.to ?? head?.end;
-  const ahead =
-    !latest || !furthest || placeInTime({ ...furthest, ...latest, run: latest.execution }) >= placeInTime(furthest);
+  const ahead = !latest || !furthest || placeInTime(latest) >= placeInTime(furthest);
   const newest = ahead ? world.tables.get(latest?.date ?? '') : undefined;
   const ofEnd = [...world.tables.values(), ...world.bases.values()].find(({ run }) => run === head?.end?.run);
   const rules: [holds: boolean, what: string][] = [
@@ -404,7 +405,7 @@ function whatIsWrong(world: World): unknown[] {
       'a feed does not begin where the previous one ended',
     ],
     [isDeepStrictEqual(endOf(last), head?.end ?? null), 'the head is not the end of the last feed'],
-    [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.execution, 'the newest table is in no feed'],
+    [Boolean(stopped) || !ahead || last?.pair.to.run === latest?.run, 'the newest table is in no feed'],
     [
       Boolean(stopped) || !newest || sameRows(folded(feeds), newest.rows),
       'the feeds have other rows than the newest table',

@@ -1,6 +1,9 @@
 import type { Deployment } from '../config/deployment.ts';
 import { ENTITIES, type Entity } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
+import type { Bucket, ObjectHead } from '../storage/bucket.ts';
+
+/** Where tables are stored, and what the object of a table says about it. */
 
 /** Entities whose published files become tables. */
 export function tableEntities({ entities }: Pick<Deployment, 'entities'>): Entity[] {
@@ -24,4 +27,33 @@ export function tableOfKey(key: string): { entity: Entity; date: string; version
   const [, version = '1', name, date = ''] = KEY.exec(key) ?? [];
   const entity = entitySchema.safeParse(name).data;
   return entity && { entity, date, version: Number(version) };
+}
+
+/**
+ * The metadata of a table: the run whose file it is made of, and the digest of its column settings.
+ */
+interface AboutTable {
+  run: string;
+  settings: string;
+}
+
+/** A header allows few characters, and the name of an execution may contain any. */
+export const asMetadata = <T extends Pick<AboutTable, 'run'>>(about: T): T => ({
+  ...about,
+  run: encodeURIComponent(about.run),
+});
+
+/**
+ * The table at a key; `undefined` if there is none, or if it is another one.
+ * @param wanted what its metadata must say
+ * @throws RunError `StorageDenied` or `StorageUnavailable`
+ */
+export async function tableOfRun(
+  bucket: Pick<Bucket, 'head'>,
+  key: string,
+  wanted: Partial<AboutTable> & Pick<AboutTable, 'run'>,
+): Promise<({ key: string } & ObjectHead) | undefined> {
+  const found = await bucket.head(key);
+  const isWanted = Object.entries(asMetadata(wanted)).every(([name, value]) => found?.metadata[name] === value);
+  return found && isWanted ? { key, ...found } : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tableKey, tableOfKey, tablesOf } from '../../../core/table/table-key.ts';
+import { tableKey, tableOfKey, tablesOf } from '../../../core/table/stored-table.ts';
 
 it('tableKey contains a folder for the entity and one for the date', () => {
   expect(tableKey('leads', '2026-11-22', 1)).toBe('tables/entity=leads/date=2026-11-22/leads.parquet');
