@@ -2,11 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { type Changes, changesBetween } from '../../core/columns/column-changes.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { freeDisk } from '../../core/file/reading-limits.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import {
@@ -95,27 +93,21 @@ export async function difference(
   await both(manifests, async (each, side) => refuseMissing(each, names[side], identifies));
   const common = names.before.filter((name) => name !== '' && name !== identifies && names.after.includes(name));
   const compared = [identifies, ...new Set(common)];
+  const tables = await tablesOf(target, manifests);
   const rows = await inFolder('diff-', (folder) =>
     untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
-      const ofTable = async (table: StoredFile, name: string): Promise<Side> => {
-        const path = join(folder, `${name}.parquet`);
-        await pipeline(bytesFrom(target, table, 0, signal), createWriteStream(path));
-        return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
-      };
-      const ofFile = async (manifest: Manifest, name: keyof Both<Manifest>): Promise<Side> => {
+      const sides = await both(manifests, async (manifest, name): Promise<Side> => {
+        const path = join(folder, name);
+        if (tables) {
+          await pipeline(bytesFrom(target, tables[name], 0, signal), createWriteStream(path));
+          return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
+        }
         const places = compared.map((each) => names[name].indexOf(each));
         const records = fieldsOf(recordsOf(target, manifest, signal), places);
-        const rows = await stage(records, join(folder, `${name}.rows`), places.length);
-        return { rows, columns: places.map((_, at) => `c${at}`) };
-      };
-      const limits = { bufferMB: BUFFER_MB, folder, diskBytes: await freeDisk() };
-      const onProgress = () => signal.throwIfAborted();
-      return withEngine({ ...limits, onProgress }, async (query) => {
-        const tables = await tablesOf(target, manifests);
-        const sides = tables && (await both(tables, ofTable));
-        const areAlike = sides && (await haveSameTypes(query, sides));
-        return compare(query, areAlike ? sides : await both(manifests, ofFile), compared, showKeys);
+        return { rows: await stage(records, path, places.length), columns: places.map((_, at) => `c${at}`) };
       });
+      const limits = { bufferMB: BUFFER_MB, folder, onProgress: () => signal.throwIfAborted() };
+      return withEngine(limits, (query) => compare(query, sides, compared, showKeys));
     }).catch(refuseTooLarge),
   );
   return { ...manifests, states, columns, rows };
@@ -178,7 +170,10 @@ async function both<T, U>(
   return { before: await make(before, 'before'), after: await make(after, 'after') };
 }
 
-/** The tables of both files, if both have the current column settings and these leave out and hash no column. */
+/**
+ * The tables of both files, if they can stand for the files: they were made in the same way under the current column
+ * settings, these leave out and hash no column, and the tables have every value of the files.
+ */
 async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both<StoredFile> | undefined> {
   try {
     const { entities } = await deployedConfiguration(target, () => undefined);
@@ -188,19 +183,13 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
       const plan = entities[entity];
       if (!plan.tables || plan.tables.except || plan.tables.hash) return undefined;
       const key = tableKey(entity, date, plan.tables.version);
-      return tableOfRun(bucket, key, { run: execution, settings: settingsDigest(plan) });
+      return tableOfRun(bucket, key, { run: execution, settings: settingsDigest(plan), misfits: '0' });
     });
-    return before && after && { before, after };
+    return before && after && before.metadata.identity === after.metadata.identity ? { before, after } : undefined;
   } catch {
     // The files hold the same data, and a user without access to the tables can still read them.
     return undefined;
   }
-}
-
-/** Whether both tables show equal values as equal texts. A column with another type shows them differently. */
-async function haveSameTypes(query: Query, sides: Both<Side>): Promise<boolean> {
-  const types = await both(sides, ({ rows, columns }) => query(`DESCRIBE SELECT ${columns.map(named)} FROM ${rows}`));
-  return isDeepStrictEqual(types.before, types.after);
 }
 
 /** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */

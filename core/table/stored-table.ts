@@ -30,11 +30,14 @@ export function tableOfKey(key: string): { entity: Entity; date: string; version
 }
 
 /**
- * The metadata of a table: the run whose file it is made of, and the digest of its column settings.
+ * The metadata of a table: the run whose file it is made of, the digest of its column settings, the identity of its
+ * rows, and the number of values that it does not have because they did not fit.
  */
 interface AboutTable {
   run: string;
   settings: string;
+  identity: string;
+  misfits: string;
 }
 
 /** A header allows few characters, and the name of an execution may contain any. */

@@ -105,7 +105,8 @@ async function replaceTable(
     const input = { manifest, settings, source, reading, hashKey, identity };
     const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS;
     const written = await writeParquet(input, path, { bufferMB, folder, onProgress });
-    const ours = { run: manifest.execution, settings: digest };
+    const misfits = String(written.misfits.reduce((sum, { count }) => sum + count, 0));
+    const ours = { run: manifest.execution, settings: digest, identity, misfits };
     const about = { metadata: asMetadata(ours), tag: tableValue(manifest.run.entity, digest) };
     if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const isOurs = async () => {

@@ -68,6 +68,7 @@ describe.each([
     expect(world.store.object(KEY)?.headers).toMatchObject({
       'content-type': 'application/vnd.apache.parquet',
       'x-amz-meta-run': 'night-1',
+      'x-amz-meta-misfits': '0',
     });
     expect(world.store.uploads()).toEqual([]);
   });
@@ -161,6 +162,21 @@ test('two executions that write one table at once both find it written', async (
   const answers = await Promise.all([write(world, asked('night-1', 'a')), write(world, asked('night-1', 'b'))]);
 
   expect(answers).toMatchObject([{ outcome: 'WRITTEN' }, { outcome: 'WRITTEN' }]);
+  expect(await rowsOf(world)).toEqual(ROWS);
+});
+
+test('a table that an execution with other types wrote meanwhile is written again', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const deps = depsOn(world);
+  const putParquet: typeof deps.bucket.putParquet = async (...args) => {
+    await write(world, published(), {});
+    return deps.bucket.putParquet(...args);
+  };
+
+  await failureOf(writeTable(published(), { ...deps, bucket: { ...deps.bucket, putParquet } }), 'StorageUnavailable');
+
+  expect(await write(world)).toMatchObject({ outcome: 'WRITTEN' });
   expect(await rowsOf(world)).toEqual(ROWS);
 });
 
@@ -272,6 +288,7 @@ test('warns of values that do not fit their type, and of a configured column tha
     'Values of the column "age" that do not fit its type, integer, are null in the table: 2, the first in row 1.',
     'The file has no column "sum", which entities.leads.tables.columns names.',
   ]);
+  expect(world.store.object(KEY)?.headers['x-amz-meta-misfits']).toBe('2');
 });
 
 test('writes no table if the hash key is missing, and says so in one sentence', async () => {
