@@ -110,7 +110,9 @@ export async function stage(
   await pipeline(lines, createWriteStream(path, { flags: 'wx', mode: 0o600 }));
   const columns = Array.from({ length: width }, (_, at) => `c${at}: 'VARCHAR'`);
   // A letter has at most 3 bytes for each UTF-16 unit.
-  const ends = `new_line = '\\n', max_line_size = ${Math.max(2_000_000, 3 * longest + 1)}, parallel = false`;
+  const line = Math.max(2_000_000, 3 * longest + 1);
+  // By default, DuckDB reads 16 lines of the greatest length at once, which may not fit in memory.
+  const ends = `new_line = '\\n', max_line_size = ${line}, buffer_size = ${Math.max(32_000_000, line)}, parallel = false`;
   return `read_csv(${quoted(path)}, columns = {${columns}}, auto_detect = false, header = false, delim = ',', quote = '"', escape = '"', allow_quoted_nulls = false, ${ends})`;
 }
 
