@@ -1,4 +1,4 @@
-import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
+import { paginateListStacks } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
@@ -10,7 +10,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
-import { clientSettings, connect, type Target, type TargetOptions } from '../support/target.ts';
+import { clientSettings, connect, lazyClients, type Target, type TargetOptions } from '../support/target.ts';
 import { printableLine } from '../support/text.ts';
 import { textTable } from '../support/text-table.ts';
 import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
@@ -254,7 +254,7 @@ const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
  * @throws CommandError (exit code 3) if there is none
  */
 async function deploymentsIn(place: TargetOptions): Promise<string[]> {
-  const client = new CloudFormationClient(clientSettings(place));
+  const client = lazyClients(clientSettings(place)).cloudformation;
   const names = new Set<string>();
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
     for (const { StackName = '', StackStatus = '' } of StackSummaries) {

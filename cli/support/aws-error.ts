@@ -31,10 +31,7 @@ export function awsErrorText(error: unknown): string | undefined {
     return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
   }
   if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
-  if (DENIED.test(name)) {
-    const what = sentence(message || 'it does not name the action');
-    return `AWS denies access (${name}): ${what} Use other credentials (--profile), or ask for this permission.`;
-  }
+  if (DENIED.test(name)) return deniedText(name, message, error);
   if (/^Throttling|TooManyRequests/.test(name))
     return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
   const both = [name, message].filter(Boolean).join(': ');
@@ -48,6 +45,14 @@ export function awsErrorText(error: unknown): string | undefined {
 /** Whether AWS says that what a call names does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuch/.test(error.name);
+}
+
+function deniedText(name: string, message: string, error: unknown): string {
+  // Many services name the right, as in "is not authorized to perform: s3:GetObject"; a refusal of the key names its own.
+  const isNamed = / perform: \w+:\w+/.test(message);
+  const needs = !isNamed && error instanceof Error && 'right' in error ? `the call needs ${error.right}` : '';
+  const what = [message, needs].filter(Boolean).join('; ') || 'it does not name the action';
+  return `AWS denies access (${name}): ${sentence(what)} Use other credentials (--profile), or ask for this permission.`;
 }
 
 function withoutCredentials(message: string): string {

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { type CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
 import { AWS_LIMITS, LEASE_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
 import { awsErrorText } from './aws-error.ts';
@@ -50,10 +50,9 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
  * @throws CommandError (exit code 3) if the stack does not exist or is of another release, or AWS cannot be reached
  */
 export async function connect(options: TargetOptions): Promise<Target> {
-  const settings = clientSettings(options);
+  const clients = lazyClients(clientSettings(options));
   const stack = `crm-export-${options.deployment}`;
-  const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
-  return Object.assign(lazyClients(settings), outputs, { stack });
+  return Object.assign(clients, await stackOutputs(clients.cloudformation, stack), { stack });
 }
 
 /**
@@ -147,10 +146,40 @@ export function lazyClients(settings: ReturnType<typeof clientSettings>): Client
   for (const [name, load] of Object.entries(CLASSES)) {
     let client: unknown;
     const get = () => {
-      client ??= new (load() as new (all: object) => unknown)({ ...settings, ...own[name] });
+      client ??= namingRights(new (load() as new (all: object) => AnyClient)({ ...settings, ...own[name] }), name);
       return client;
     };
     Object.defineProperty(made, name, { get, enumerable: true });
   }
   return made;
+}
+
+type AnyClient = Pick<CloudFormationClient, 'middlewareStack'>;
+
+/** Names of services and rights in policies, where they differ from those of the SDK. */
+const IN_POLICIES: Record<string, string> = {
+  ...{ sfn: 'states', secrets: 'secretsmanager', dynamo: 'dynamodb' },
+  ...{
+    ListObjectsV2: 'ListBucket',
+    HeadObject: 'GetObject',
+    CreateMultipartUpload: 'PutObject',
+    UploadPart: 'PutObject',
+  },
+};
+
+/** Adds to each error the right that its call needs, because not every service names it. */
+function namingRights(client: AnyClient, service: string): AnyClient {
+  const named = (name: string) => IN_POLICIES[name] ?? name;
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) =>
+        next(args).catch((error: Error & { $metadata?: { httpStatusCode?: number } }) => {
+          const right = `${named(service)}:${named(commandName.replace(/Command$/, ''))}`;
+          // The answer to a HEAD has no body, so the SDK finds no name for the error.
+          const isUnnamed = error.name === 'Unknown' && error.$metadata?.httpStatusCode === 403;
+          throw Object.assign(error, { right, ...(isUnnamed && { name: 'AccessDenied' }) });
+        }),
+    { step: 'initialize' },
+  );
+  return client;
 }
