@@ -87,13 +87,16 @@ function hasError(body: unknown): boolean {
   });
 }
 
-/** Words in the error code for a worthless refresh token, such as `refresh_token_not_found` or `BadRefreshToken`. */
-const WORTHLESS = /invalid|bad|expired|revoked|(?<!un)used|reuse|notfound|notexist|nosuch|unknown/;
+const WORTHLESS = 'invalid|bad|expired|revoked|(?<!un)used|reused?|notfound|notexist|nosuch|unknown';
+const BETWEEN = '(?:is|was|has|been|already|does|or|and|the|an?)*';
+/** A word for a worthless refresh token beside its name. Elsewhere it may be about the request or the service. */
+const WORTHLESS_TOKEN = new RegExp(
+  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken|refreshtoken${BETWEEN}(?:${WORTHLESS})`,
+);
 
-/** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid refresh token`. */
+/** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */
 function callsTokenWorthless(code: string): boolean {
-  const letters = code.replace(/[^a-z]/g, '');
-  return code.length <= 100 && letters.includes('refreshtoken') && WORTHLESS.test(letters.replace('refreshtoken', ' '));
+  return code.length <= 100 && WORTHLESS_TOKEN.test(code.replace(/[^a-z]/g, ''));
 }
 
 function isText(value: unknown): value is string {
