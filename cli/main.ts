@@ -1,6 +1,8 @@
 import { runCommandLine } from './command-line.ts';
-import { ENVIRONMENT } from './support/exit.ts';
-import { printErr } from './support/print.ts';
+import { ENVIRONMENT, INTERRUPTED } from './support/exit.ts';
+import { printErr, printJson } from './support/print.ts';
+
+const args = process.argv.slice(2);
 
 // The reader of a pipe may close it early (`| head`); the command continues.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,4 +11,12 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exitCode = ENVIRONMENT;
 });
 process.stderr.on('error', () => undefined);
-process.exitCode = await runCommandLine(process.argv.slice(2));
+process.on('SIGINT', () => {
+  // A command that ends in order has its own listener.
+  if (process.listenerCount('SIGINT') > 1) return;
+  const error = 'Interrupted. The last call to AWS may still take effect.';
+  printErr(error);
+  if (args.includes('--json')) printJson({ ok: false, error });
+  process.exit(INTERRUPTED);
+});
+process.exitCode = await runCommandLine(args);

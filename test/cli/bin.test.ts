@@ -6,6 +6,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { PROJECT, tempDir } from '../support/project.ts';
+import { run } from '../support/running.ts';
+import { fault, silent } from './support/cloud/answers.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { WITHOUT_AWS } from './support/run-cli.ts';
 
 /** A checkout with only the program and a script as its own Node. @returns the linked command */
 async function linked(ownNode: string | undefined): Promise<string> {
@@ -57,6 +61,19 @@ test('a signal that comes twice is passed on once, and the exit code is that of 
 
   expect(await ended).toEqual([130, null]);
   expect(written).toBe('runs\nfirst\n');
+});
+
+test('Ctrl-C ends a command that waits for AWS with a sentence, a document and exit code 130', async () => {
+  const { place, asked } = await aws(fault('ListExecutions', silent));
+  const command = run('cli/main.js', ['list', '--json', ...place], WITHOUT_AWS);
+  await waitUntil(() => asked.includes('ListExecutions'), { withinMs: 20_000 });
+
+  command.child.kill('SIGINT');
+
+  expect(await command.ended, command.stderr()).toBe(130);
+  const error = 'Interrupted. The last call to AWS may still take effect.';
+  expect(command.stderr()).toBe(`${error}\n`);
+  expect(JSON.parse(command.stdout())).toEqual({ ok: false, error });
 });
 
 test('if packages are not installed, the command says to run npm ci, and where', async () => {
