@@ -250,7 +250,7 @@ async function chooseClient(
 ): Promise<ChosenClient> {
   const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
   const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
-  const known = clientOf(granted ?? {}) ?? stored;
+  const known = clientOf(granted ?? {}, stored) ?? stored;
   const clientId = given.clientId ?? known?.clientId;
   if (clientId === undefined) {
     throw new CommandError(

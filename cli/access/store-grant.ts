@@ -38,8 +38,8 @@ interface AuthorizationDeps extends StoreDeps {
 }
 
 /**
- * Stores a grant together with its client, and then the client for the next authorization. The grant is marked as
- * untried: a function refreshes it at once. If a call fails half-way, the same call again completes the work: the
+ * Stores a grant together with its client, and the client for the next authorization. The grant is marked as untried: a
+ * function refreshes it at once. If a call fails half-way, the same call again completes the work: the
  * number shows whether the grant is stored.
  * @param stored the client that was stored before
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`; CommandError (exit code 1) if a later authorization is
@@ -59,8 +59,11 @@ export async function storeAuthorization(
     refuseFewerScopes(standing, tokens, needed);
   }
   const client = { clientId, clientSecret };
+  // A refresh uses the stored secret if the grant has the same client, and the secret in the grant otherwise.
+  const isSame = stored?.clientId === clientId;
+  if (isSame && stored.clientSecret !== clientSecret) await writeClient(client);
   const done = own ?? (await storeGrant({ ...tokens, ...client, functionStoredAt: null }, deps));
-  if (stored?.clientId !== clientId || stored.clientSecret !== clientSecret) await writeClient(client);
+  if (!isSame) await writeClient(client);
   return done;
 }
 

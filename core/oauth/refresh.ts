@@ -73,7 +73,12 @@ async function prepare({ tokens }: TokenSet, claim: Claim, deps: RefreshDeps): P
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
   }
-  const client = clientOf(tokens) ?? clientOf(tokens, await deps.readClient());
+  // Between the two writes of a first `authorize`, only the grant has its client.
+  const stored = await deps.readClient().catch((error: unknown) => {
+    if (clientOf(tokens, undefined) && error instanceof RunError && error.name === 'ConfigInvalid') return undefined;
+    throw error;
+  });
+  const client = clientOf(tokens, stored);
   if (!client) {
     const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
     throw new RunError('ConfigInvalid', what);

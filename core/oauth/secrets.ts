@@ -44,15 +44,15 @@ export type Tokens = z.infer<typeof tokensSchema>;
 export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'functionStoredAt' | 'authorization' | keyof OAuthClient>;
 
 /**
- * The client of a grant: no other client may refresh it. `undefined` if the client is not stored.
- * @param stored the client in its own secret, for grants of earlier releases
+ * The client of a grant: no other client may refresh it. `undefined` if it is not stored.
+ * @param stored the client in the secret of the client. A person may have changed the secret of the same client there.
  */
 export function clientOf(
   { clientId, clientSecret }: Pick<Tokens, keyof OAuthClient>,
-  stored?: OAuthClient,
+  stored: OAuthClient | undefined,
 ): OAuthClient | undefined {
-  if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
-  return clientId === undefined || stored?.clientId === clientId ? stored : undefined;
+  if (clientId === undefined || stored?.clientId === clientId) return stored;
+  return clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
 const FIX = `to store both: ${CRM_EXPORT} authorize`;

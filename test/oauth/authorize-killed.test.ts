@@ -138,6 +138,18 @@ test.for([
   },
 );
 
+test('a function uses the secret of the client that a person changed by hand after the grant', async () => {
+  const { world, granted, functions } = worldOf({ saysWhose: true });
+  await world.clock.run(world.storeAuthorization({ clientId: 'id', clientSecret: 'replaced since' }, granted('id')));
+  world.secrets.oauthClient = JSON.stringify({ clientId: 'id', clientSecret: 'new' });
+  const before = world.endpoint.calls;
+
+  const [answer] = await world.ask(functions(1));
+
+  expect(answer).toBe(world.secrets.tokens.accessToken);
+  expect([world.endpoint.calls - before, world.state]).toEqual([1, expect.not.arrayContaining(['DEAD'])]);
+});
+
 test('a function does not present a grant to the CRM with the secret of another client', async () => {
   const { world, functions } = worldOf({ saysWhose: true });
   world.secrets.oauthClient = JSON.stringify({ clientId: 'third', clientSecret: 'of it' });
