@@ -100,15 +100,16 @@ async function present(
   deps: RefreshDeps,
 ): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
-  // After a lost answer the token may be spent: a refusal with an unrecognised code counts as lost, too.
-  const isLost = answer.kind === 'lost' || (answer.kind === 'unclear' && claim.unanswered > 0);
+  // After a lost answer the token may be spent: a refusal that does not say why counts as lost, too.
+  const isUnknown = answer.kind === 'unclear' || answer.kind === 'elsewhere';
+  const isLost = answer.kind === 'lost' || (isUnknown && claim.unanswered > 0);
   const first: TokenAnswer = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' } : answer;
   const isRepeated = isLost || (first.kind === 'unclear' && claim.refusals === 0);
   if (!isRepeated || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
   const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
   if (second.kind === 'granted' || second.kind === 'invalidGrant') return second;
   // After a lost answer, the first request may have been processed, regardless of the second answer.
-  return first.kind === 'unclear' && (second.kind === 'lost' || second.kind === 'refused') ? second : first;
+  return first.kind === 'unclear' && ['lost', 'refused', 'elsewhere'].includes(second.kind) ? second : first;
 }
 
 /** Milliseconds left for requests under this claim. After its deadline another function may present the token. */

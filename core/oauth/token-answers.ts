@@ -7,9 +7,10 @@ import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
  * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
- * refused again. `unclear`: refused with a code that is not in RFC 6749. `busy`: not spent. `lost`: perhaps spent.
+ * refused again. `unclear`: refused with a code that is not in RFC 6749. `elsewhere`: the answer is none of a token
+ * endpoint. `busy`: not spent. `lost`: perhaps spent.
  */
-export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'busy' | 'lost';
+export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'elsewhere' | 'busy' | 'lost';
 
 interface Answer {
   status: number;
@@ -50,7 +51,7 @@ const ROWS: Row[] = [
   ['lost', ({ isGood }) => isGood, ' without a token.'],
 ];
 const ELSEWHERE: Row = [
-  'refused',
+  'elsewhere',
   () => true,
   ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
 ];

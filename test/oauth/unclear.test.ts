@@ -73,8 +73,11 @@ test('an unclear refusal does not stop the use of a valid access token', async (
   await world.serves(5, 2);
 });
 
-test('an unclear refusal after a lost answer never requires an authorization', async () => {
-  const world = refusing('lostAfter', 'lostBefore');
+const ELSEWHERE: Fault = { kind: 'elsewhere', message: 'The token endpoint answered 422, which is none.', status: 422 };
+
+test.each([UNCLEAR, ELSEWHERE])('a refusal after a lost answer stays lost: %j', async (refusal) => {
+  const world = expired();
+  world.endpoint.faults = ['lostAfter', 'lostBefore', ...Array<Fault>(1000).fill(refusal)];
 
   expect(await runsFor(world, 600)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
 

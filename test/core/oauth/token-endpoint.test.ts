@@ -118,8 +118,8 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, JSON.parse('{"__proto__":{"error":"invalid_grant"}}'), 'unclear', 'answered 400.'],
   [503, { code: 'refresh_token_expired' }, 'busy', 'answered 503.'],
   [500, { code: 'refresh_token_expired' }, 'lost', 'answered 500.'],
-  [403, { error: 'invalid_grant' }, 'refused', '403, which is no answer of a token endpoint: check crm.authUrl'],
-  [404, { error: 'refresh_token_not_found' }, 'refused', 'answered 404, which is no answer of a token endpoint'],
+  [403, { error: 'invalid_grant' }, 'elsewhere', '403, which is no answer of a token endpoint: check crm.authUrl'],
+  [404, { error: 'refresh_token_not_found' }, 'elsewhere', 'answered 404, which is no answer of a token endpoint'],
   [500, { error: 'invalid_grant' }, 'lost', '500: invalid_grant.'],
   [503, { error: 'invalid_grant' }, 'busy', '503: invalid_grant.'],
   [400, { error: 'invalid_client' }, 'refused', '400: invalid_client.'],
@@ -141,10 +141,10 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [401, { message: CANARY }, 'unclear', 'answered 401.'],
   [200, { error: { message: CANARY } }, 'unclear', 'answered 200.'],
   [200, { success: false, errors: [CANARY] }, 'unclear', 'answered 200.'],
-  [403, {}, 'refused', 'answered 403, which is no answer'],
-  [404, {}, 'refused', 'answered 404, which is no answer'],
-  [405, {}, 'refused', 'answered 405, which is no answer'],
-  [422, { error: CANARY }, 'refused', 'answered 422, which is no answer'],
+  [403, {}, 'elsewhere', 'answered 403, which is no answer'],
+  [404, {}, 'elsewhere', 'answered 404, which is no answer'],
+  [405, {}, 'elsewhere', 'answered 405, which is no answer'],
+  [422, { error: CANARY }, 'elsewhere', 'answered 422, which is no answer'],
   [408, {}, 'lost', 'answered 408.'],
   [429, {}, 'busy', 'answered 429.'],
   [500, {}, 'lost', 'answered 500.'],
@@ -221,7 +221,7 @@ test.each([301, 302, 303, 307, 308])(
     const { answer } = await answerTo({ status, headers: { location: `${elsewhere.url}/${CANARY}` } });
 
     expect(answer).toMatchObject({
-      kind: 'refused',
+      kind: 'elsewhere',
       message: expect.stringMatching(`^The token endpoint answered ${status}, .*check crm\\.authUrl`),
     });
     expect(elsewhere.seen).toEqual([]);
@@ -249,10 +249,10 @@ test.each<[number, string]>([
   [400, '<!doctype html><h1>Bad request</h1>'],
   [401, 'Unauthorized'],
   [400, ''],
-])('%i with the body %j is "refused", and the message names crm.authUrl', async (status, text) => {
+])('%i with the body %j is "elsewhere", and the message names crm.authUrl', async (status, text) => {
   const { answer } = await answerTo({ status, text });
 
-  expect(answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('check crm.authUrl') });
+  expect(answer).toMatchObject({ kind: 'elsewhere', message: expect.stringContaining('check crm.authUrl') });
 });
 
 test('a missing answer is "lost" at the time limit', async () => {
