@@ -8,7 +8,7 @@ import { eachOf } from '../core/each-of.ts';
 import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
 import { createLedger, isDead } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
-import { ended, isGone } from './support/aws-error.ts';
+import { isGone } from './support/aws-error.ts';
 import type { Target } from './support/target.ts';
 import { asciiText } from './support/text.ts';
 
@@ -55,8 +55,6 @@ export async function rulesOf(
   return Object.fromEntries(await eachOf(ENTITIES, read)) as Rules;
 }
 
-type Warn = (sentence: string) => void;
-
 type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'TokensSecretId' | 'LedgerTableName'>;
 
 /** Where the grant of a deployment is stored, and where its use is claimed. */
@@ -69,25 +67,16 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
 
 export type GrantPlaces = ReturnType<typeof grantPlaces>;
 
-/** When the stored tokens were obtained, and why the grant cannot be used; `null` if this could not be read. */
-export async function grantOf(
-  target: GrantTarget,
-  warn: Warn,
-  now: Date,
-): Promise<{ obtainedAt: string; trouble: string | null } | null> {
+/** When the stored tokens were obtained, and why the grant cannot be used. */
+export async function grantOf(target: GrantTarget, now: Date): Promise<{ obtainedAt: string; trouble: string | null }> {
   const { store, ledger } = grantPlaces(target);
-  try {
-    const newest = await newestOf(store);
-    const item = await ledger.read(newest.versionId);
-    const refused =
-      item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
-    const dead =
-      item && isDead(item, now) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
-    return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
-  } catch (error) {
-    warn(`The age of the grant is unknown: ${ended(error).sentence}`);
-    return null;
-  }
+  const newest = await newestOf(store);
+  const item = await ledger.read(newest.versionId);
+  const refused =
+    item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
+  const dead =
+    item && isDead(item, now) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
+  return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
 }
 
 /** The alarms of a deployment. The prefix also matches alarms of other deployments: those of `prod-2` for `prod`. */
@@ -102,15 +91,10 @@ export async function alarmsOf(
   return alarms;
 }
 
-/** The raised alarms, without the name of the stack; `null` if they could not be read. */
-export async function raisedAlarms(target: Parameters<typeof alarmsOf>[0], warn: Warn): Promise<string[] | null> {
-  try {
-    const raised = await alarmsOf(target, { StateValue: 'ALARM' });
-    return raised.map(({ AlarmName = '' }) => AlarmName.slice(target.stack.length + 1));
-  } catch (error) {
-    warn(`The state of the alarms is unknown: ${ended(error).sentence}`);
-    return null;
-  }
+/** The raised alarms, without the name of the stack. */
+export async function raisedAlarms(target: Parameters<typeof alarmsOf>[0]): Promise<string[]> {
+  const raised = await alarmsOf(target, { StateValue: 'ALARM' });
+  return raised.map(({ AlarmName = '' }) => AlarmName.slice(target.stack.length + 1));
 }
 
 /** The id of the key of a deployment, which its outputs do not have; `undefined` if the stack has no key. */

@@ -13,6 +13,7 @@ import {
 import { grantOf, type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
+import { orUnknown } from '../support/aws-error.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
 import { firstStartNeeded, newestOf } from './night-starts.ts';
@@ -42,7 +43,7 @@ export interface Facts {
   endedWell: Partial<Record<Entity, string>>;
   rules: Rules;
   /** `null` if it could not be read. */
-  grant: Awaited<ReturnType<typeof grantOf>>;
+  grant: Awaited<ReturnType<typeof grantOf>> | null;
 }
 
 interface Wanted extends Pick<Facts, 'deployment' | 'nights' | 'now'> {
@@ -63,7 +64,7 @@ export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): 
     byEntity(ENTITIES, (entity) => ifReadable(manifests.pointer(entity, 'latest'), warn)),
     runsEndedWell(manifests, attempts, warn),
     rulesOf(target, configured),
-    grantOf(target, warn, now),
+    orUnknown(grantOf(target, now), warn, 'The age of the grant is unknown'),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
   const deployedAt = target.stackCreatedAt;

@@ -5,7 +5,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
 import { completenessText, headlineOf, isFuture, outcomeText, recordOf } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { ended } from '../support/aws-error.ts';
+import { ended, orUnknown } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
@@ -98,7 +98,7 @@ async function statusOf(target: Target, { date, ...place }: StatusOptions, now: 
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
   const [facts, alarms] = await Promise.all([
     gatherFacts(target, { deployment, nights, now, warn }),
-    raisedAlarms(target, warn),
+    orUnknown(raisedAlarms(target), warn, 'The state of the alarms is unknown'),
   ]);
   const data = nightsOf(facts, date);
   const { tone, text: headline } = headlineOf(data);

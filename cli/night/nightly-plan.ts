@@ -1,15 +1,14 @@
 import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import type { GuardSettings } from '../../core/config/entity-settings.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
-import { RULE_WORDS, type RuleState, type Rules, rulesOf } from '../deployment-state.ts';
-import { ended } from '../support/aws-error.ts';
+import { RULE_WORDS, type RuleState, rulesOf } from '../deployment-state.ts';
+import { orUnknown } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
@@ -19,20 +18,6 @@ interface PlanOptions extends TargetOptions {
   configuration?: string;
   date?: string;
   json?: boolean;
-}
-
-/** The request of the next run of an entity, as `--json` prints it. */
-interface PlannedRun {
-  entity: Entity;
-  date: string;
-  /** The body of the request, with the columns as configured. */
-  request: object;
-  /** The next starts; empty if the rule is off, `null` if the schedule does not say when. */
-  nextStarts: { date: string; local: string; utc: string }[] | null;
-  /** The state of the deployed rule; `null` if there is no deployment, or its rules were not asked for. */
-  rule: RuleState | null;
-  /** The conditions that a file must meet before it is published. */
-  guards: GuardSettings;
 }
 
 const STARTS = 5;
@@ -45,7 +30,9 @@ const NO_CLOUD = 'http://127.0.0.1';
 export async function plan(named: Entity[] = [], options: PlanOptions): Promise<void> {
   const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
   const date = options.date ?? dateIn(deployment.timeZone, new Date());
-  const rules = options.configuration ? null : await deployedRules(options, deployment);
+  // Before the first deployment there are no rules.
+  const read = async () => rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
+  const rules = options.configuration ? null : await orUnknown(read(), printErr, 'The rules were not read');
   for (const entity of named.length > 0 ? named : ENTITIES) {
     const planned = plannedRun(deployment, entity, date, rules?.[entity] ?? null);
     if (options.json) printJson(planned);
@@ -53,17 +40,13 @@ export async function plan(named: Entity[] = [], options: PlanOptions): Promise<
   }
 }
 
-/** The state of the rules, if they can be read: before the first deployment there are none. */
-async function deployedRules(options: PlanOptions, deployment: Deployment): Promise<Rules | null> {
-  try {
-    return await rulesOf(await connect({ ...options, callTimeout: CALL_SECONDS }), deployment);
-  } catch (error) {
-    printErr(`The rules were not read: ${ended(error).sentence}`);
-    return null;
-  }
-}
+type PlannedRun = ReturnType<typeof plannedRun>;
 
-function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: RuleState | null): PlannedRun {
+/**
+ * The request of the next run of an entity, as `--json` prints it.
+ * @param rule the state of the deployed rule; `null` if there is no deployment, or its rules were not asked for
+ */
+function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: RuleState | null) {
   const { crm, timeZone } = deployment;
   const configured = deployment.entities[entity];
   const request = resolveDates(buildRequest({ entity }, configured, crm, []), { date, timeZone });
@@ -73,9 +56,12 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: 
   return {
     entity,
     date,
+    /** The body of the request, with the columns as configured. */
     request: { ...request, columns: configured.columns },
+    /** Empty if the rule is off, `null` if the schedule does not say when. */
     nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
     rule,
+    /** The conditions that a file must meet before it is published. */
     guards: configured.guards,
   };
 }

@@ -69,9 +69,9 @@ function enteredIn(events: HistoryEvent[]): EnteredState[] {
   );
 }
 
-/** Why the run waits; `undefined` if it does not wait. */
-export function waitingOf({ name, at, state }: EnteredState): Waiting | undefined {
-  if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
+/** Why the run waits; `null` if it does not wait. */
+export function waitingOf({ name, at, state }: EnteredState): Waiting | null {
+  if (!name.startsWith('WaitBefore') || !state || !at) return null;
   const { checks, run, waitSeconds } = state;
   const { error, status, count, deadline } = state.trouble ?? {};
   return {

@@ -1,7 +1,7 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import type { PublishedRun } from '../data/stored-manifests.ts';
-import { awsErrorText } from '../support/aws-error.ts';
+import { orUnknown } from '../support/aws-error.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, printableLine } from '../support/text.ts';
@@ -9,7 +9,7 @@ import { textTable } from '../support/text-table.ts';
 import { lastEnteredState, waitingOf, waitingText } from './executions.ts';
 import { executionsOf, type Sought } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import type { Execution, Run, Waiting } from './run.ts';
+import type { Execution, Run } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
 
 /** `list`, which changes nothing. */
@@ -106,18 +106,10 @@ export async function listRuns(target: Target, wanted: Wanted): Promise<Run[]> {
     if (entity ? entities.includes(entity) : entities.length === ENTITIES.length) executions.push(execution);
   }
   return eachOf(executions, async (execution) => {
-    const waiting = execution.status === 'RUNNING' ? await waitOf(target, execution, warn) : undefined;
+    const { status, name, executionArn } = execution;
+    const reading = () => lastEnteredState(target.sfn, executionArn).then(waitingOf);
+    const why = `The reason why ${name} waits is unknown`;
+    const waiting = status === 'RUNNING' ? await orUnknown(reading(), warn, why) : null;
     return (await published.complete(execution, { waiting })).run;
   });
-}
-
-async function waitOf({ sfn }: Target, run: Execution, warn: Wanted['warn']): Promise<Waiting | undefined> {
-  try {
-    return waitingOf(await lastEnteredState(sfn, run.executionArn));
-  } catch (error) {
-    const trouble = awsErrorText(error);
-    if (!trouble) throw error;
-    warn(`The reason why ${run.name} waits is unknown: ${trouble}`);
-    return undefined;
-  }
 }

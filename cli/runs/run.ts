@@ -192,7 +192,7 @@ export interface RunContext {
   /** By the pointers, where `published` is known. */
   standing?: Standing | undefined;
   readers?: Readers | undefined;
-  waiting?: Waiting | undefined;
+  waiting?: Waiting | null;
   /** The time zone for the date of a run, if its state has no date. */
   timeZone?: string | undefined;
 }

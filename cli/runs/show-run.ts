@@ -150,7 +150,7 @@ export async function showRun(
   const history = await historyOf(target.sfn, executionArn);
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
   const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
-  const waiting = status === 'RUNNING' ? waitingOf(last) : undefined;
+  const waiting = status === 'RUNNING' ? waitingOf(last) : null;
   const { run, own } = await published.complete(execution, { state, waiting });
   const manifest = own?.manifest;
   const release =

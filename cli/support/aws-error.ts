@@ -106,6 +106,14 @@ export function ended(error: unknown): Ended {
   return { sentence: awsErrorText(error) ?? other, code: ENVIRONMENT };
 }
 
+/** What a screen can do without: an error becomes a warning, and the value `null`. @param what is not known then */
+export function orUnknown<T>(reading: Promise<T>, warn: (sentence: string) => void, what: string): Promise<T | null> {
+  return reading.catch((error: unknown) => {
+    warn(`${what}: ${ended(error).sentence}`);
+    return null;
+  });
+}
+
 /**
  * The error of a command that completed only a part of its work. Prints the document of `--json`.
  * @param done sentence about the completed and the missing part

@@ -6,7 +6,7 @@ const at = new Date('2026-11-20T03:10:00.000Z');
 const deadline = '2026-11-20T07:00:00.000Z';
 const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline };
 
-function textOf(name: string, state: object, now = at): string | undefined {
+function textOf(name: string, state: object, now = at): string | null {
   const waiting = waitingOf({ name, at, state: runState({ waitSeconds: 125, ...state }) });
   return waiting && waitingText(waiting, now);
 }
@@ -26,6 +26,6 @@ test('prints the date of a time on another day', () => {
 });
 
 test('is empty for a run that does not wait', () => {
-  expect(textOf('CheckStatus', { checks: 1, run: run({ deadline }) })).toBeUndefined();
-  expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeUndefined();
+  expect(textOf('CheckStatus', { checks: 1, run: run({ deadline }) })).toBeNull();
+  expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeNull();
 });
