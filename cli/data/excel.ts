@@ -150,15 +150,13 @@ function rowXml(record: string[], row: number): string {
   }
   let cells = '';
   for (const [column, text] of record.entries()) {
-    if (text.length > LONGEST_CELL) throw tooLong(text, row, column);
+    if (text.length > LONGEST_CELL) {
+      const where = `row ${count(row)}, column ${columnName(column)}`;
+      throw tooMuch(`${where} has ${manyText(text.length, 'character')}, and a cell has ${count(LONGEST_CELL)}`);
+    }
     cells += cellXml(text, `${columnName(column)}${row}`, row === 1 ? 2 : 1);
   }
   return `<row r="${row}">${cells}</row>`;
-}
-
-function tooLong({ length }: string, row: number, column: number): CommandError {
-  const where = `row ${count(row)}, column ${columnName(column)}`;
-  return tooMuch(`${where} has ${manyText(length, 'character')}, and a cell has ${count(LONGEST_CELL)}`);
 }
 
 const count = (number: number) => number.toLocaleString('en-US');

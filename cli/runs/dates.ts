@@ -27,21 +27,23 @@ interface BackfillOptions extends TargetOptions {
 
 /** `backfill`. */
 export async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
-  const wanted = datesBetween(options.from, options.to);
+  const { from, to, concurrency, sameData } = options;
+  const wanted = datesBetween(from, to);
   const target = await connect(options);
-  for (const date of [options.from, options.to]) refuseDate(target, { date });
-  if (options.sameData) warnUnsettled(target);
+  for (const date of [from, to]) refuseDate(target, { date });
+  if (sameData) warnUnsettled(target);
   else await refuseSameData(target, [entity], 'under its date');
   const dates = await datesWithState(target, entity, wanted);
   const print = options.json ? printErr : printOut;
   const say = (date: BackfillDate) => print(dateText(date, STATES[date.state]));
-  const again = againText(entity, options);
+  const more = { from, to, concurrency: String(concurrency) };
+  const again = commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
   if (options.dryRun) for (const date of dates) say(date);
   else {
     const left = dates.filter(({ state }) => state !== 'published');
     const document = options.json ? { entity, dates } : undefined;
     const fill = ({ date }: BackfillDate, signal: AbortSignal) => fillDate(target, entity, date, signal);
-    await fillDates(left, fill, { say, again, atOnce: options.concurrency, document });
+    await fillDates(left, fill, { say, again, atOnce: concurrency, document });
   }
   print(countsText(dates));
   const ok = dates.every(({ state }) => state !== 'failed');
@@ -95,12 +97,6 @@ export async function* fillDate(
     const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
     return yield { state: 'failed', run, error };
   }
-}
-
-function againText(entity: Entity, options: BackfillOptions): string {
-  const { from, to, concurrency, sameData } = options;
-  const more = { from, to, concurrency: String(concurrency) };
-  return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
 }
 
 type BackfillDate = DatedRun<keyof typeof STATES>;

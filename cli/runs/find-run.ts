@@ -22,11 +22,9 @@ export async function findRun(target: Target, run: string, date?: string): Promi
     const found = await newestOf(target, entity.data, date);
     if (found) return found;
     const isPast = date !== undefined && date < dateIn(target.TimeZone, new Date());
-    const next = `${CRM_EXPORT} ${isPast ? 'list' : 'start'} ${run}`;
-    throw new CommandError(
-      `There is no run of ${run}${date ? ` for ${date}` : ''}${isPast ? '' : ' yet'}: ${next}.`,
-      USAGE,
-    );
+    const [yet, next] = isPast ? ['', 'list'] : [' yet', 'start'];
+    const none = `There is no run of ${run}${date ? ` for ${date}` : ''}${yet}: ${CRM_EXPORT} ${next} ${run}.`;
+    throw new CommandError(none, USAGE);
   }
   if (date !== undefined) throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
   const found = await named(target, run);

@@ -29,11 +29,8 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
   const earlier = runOf(found);
   if (isWithoutJob(earlier)) {
     const start = commandFor(`start ${entity}`, options);
-    const why = outcomeText(earlier);
-    throw new CommandError(
-      `${found.name} requested no export (${why}), so there is nothing to repeat: ${start}.`,
-      USAGE,
-    );
+    const why = `${found.name} requested no export (${outcomeText(earlier)})`;
+    throw new CommandError(`${why}, so there is nothing to repeat: ${start}.`, USAGE);
   }
   const input = await inputAgain(target, found, options.fresh);
   const again = readInput(input);

@@ -31,8 +31,18 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
   const isPast = options.date !== undefined && options.date < dateIn(target.TimeZone, new Date());
   if (isPast && !options.sameData) await refuseSameData(target, entities, `under ${options.date}`);
   else if (!options.all) warnUnsettled(target);
+  const { date, acceptSchema, json } = options;
+  const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
   const started: Execution[] = [];
-  for (const entity of entities) started.push(await startNext(target, entity, started, options));
+  for (const entity of entities) {
+    const begun = await startNamed(target, entity, input, options).catch((error: unknown) => {
+      if (started.length === 0) throw error;
+      const names = started.map(({ name }) => name).join(', ');
+      const document = json ? { runs: runsOf(started) } : undefined;
+      throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, document);
+    });
+    started.push(begun);
+  }
   await afterStart(target, started, options);
 }
 
@@ -61,19 +71,6 @@ export async function afterStart(
 
 function runsOf(started: Execution[]) {
   return started.map((execution) => runOf(execution));
-}
-
-async function startNext(target: Target, entity: Entity, started: Execution[], options: StartOptions) {
-  const { date, acceptSchema, json } = options;
-  try {
-    const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
-    return await startNamed(target, entity, input, options);
-  } catch (error) {
-    if (started.length === 0) throw error;
-    const names = started.map(({ name }) => name).join(', ');
-    const document = json ? { runs: runsOf(started) } : undefined;
-    throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, document);
-  }
 }
 
 /** Prints the ARN at once, because a later step may fail. */

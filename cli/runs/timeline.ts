@@ -38,8 +38,8 @@ interface Stretch {
   visits: number;
   workSeconds: number;
   seconds: number;
-  /** Errors within the stretch: `2 answered 503`. */
-  faults: string[];
+  /** Errors within the stretch, and how often: `answered 503`. */
+  faults: Map<string, number>;
 }
 
 /**
@@ -51,7 +51,7 @@ export function timelineOf(history: EnteredState[], run: Run, output: string | u
   const shown = stretchesOf(history, run, output).filter(({ phase }) => phase in WORDS);
   const moments = shown.map((stretch, index): Moment => {
     const { phase, states, seconds, faults } = stretch;
-    const errors = faults.map((fault) => `; ${fault}`).join('');
+    const errors = [...faults].map(([fault, count]) => `; ${count} ${fault}`).join('');
     const last = states.at(-1);
     const now = running && last && index === shown.length - 1 ? ` (now in ${positionText(last)})` : '';
     return {
@@ -76,7 +76,7 @@ function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string |
     const phase = (Object.keys(STATES) as Phase[]).find((each) => STATES[each]?.includes(name)) ?? 'end';
     let stretch = stretches.at(-1);
     if (stretch?.phase !== phase) {
-      stretch = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: [] };
+      stretch = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: new Map() };
       stretches.push(stretch);
     }
     const seconds = Math.max(0, (next?.at ?? end).getTime() - from.getTime()) / 1000;
@@ -86,17 +86,15 @@ function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string |
     if (name.startsWith('WaitBefore')) continue;
     stretch.visits += 1;
     stretch.workSeconds += seconds;
-    if (after?.trouble && after.trouble.count !== state?.trouble?.count) addFault(stretch.faults, after.trouble);
+    if (!after?.trouble || after.trouble.count === state?.trouble?.count) continue;
+    const fault = faultText(after.trouble);
+    stretch.faults.set(fault, (stretch.faults.get(fault) ?? 0) + 1);
   }
   return stretches;
 }
 
-/** Counts equal errors in one text. */
-function addFault(faults: string[], { error, status }: NonNullable<RunState['trouble']>): void {
-  const text = typeof status === 'number' ? `answered ${status}` : `failed with ${error}`;
-  const known = faults.findIndex((fault) => fault.endsWith(` ${text}`));
-  if (known < 0) faults.push(`1 ${text}`);
-  else faults[known] = `${Number.parseInt(faults[known] ?? '', 10) + 1} ${text}`;
+function faultText({ error, status }: NonNullable<RunState['trouble']>): string {
+  return typeof status === 'number' ? `answered ${status}` : `failed with ${error}`;
 }
 
 function begun(state: RunState | undefined, { startedAt }: Run): Moment {
