@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { awsErrorText, DENIED, isGone, RESTORE } from '../support/aws-error.ts';
+import { awsErrorText, deniedRight, isDenied, isGone, RESTORE } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -146,18 +146,6 @@ function foreignFinding(error: unknown, rights: string[]): Finding {
   // The message of the error may quote data.
   const what = `this could not be checked (${asciiText(name)})`;
   return broken(what, 'Run the command again. If the problem remains, report it to the developers.', ENVIRONMENT);
-}
-
-/** Whether AWS refused a call because a right is missing. */
-export function isDenied(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
-  return DENIED.test(error.name) || status === 403;
-}
-
-/** The right that AWS refused. Not every message names it. */
-export function deniedRight({ message }: Error): string | undefined {
-  return /perform:? ([a-z0-9-]+:\w+)/i.exec(message)?.[1];
 }
 
 const checkedSchema = z.strictObject({

@@ -19,19 +19,9 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { alarmsOf } from '../deployment-state.ts';
 import { executionsOf } from '../runs/find-run.ts';
-import { isGone, REWRITE } from '../support/aws-error.ts';
+import { deniedRight, isGone, REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import {
-  broken,
-  CannotTell,
-  deniedRight,
-  type Finding,
-  holds,
-  holdsUnless,
-  isDenied,
-  type Question,
-  unknown,
-} from './check.ts';
+import { broken, CannotTell, type Finding, holds, holdsUnless, type Question, unknown } from './check.ts';
 import { ruleTarget, subscriptionsOf } from './night-checks.ts';
 import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-export.ts';
 
@@ -305,7 +295,7 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   const earlier = removed.filter((name) => !name.includes(id));
   const also = earlier.length > 0 ? `; removed of an earlier verify: ${earlier.join(', ')}` : '';
-  const rights = errors.flatMap((error) => (isDenied(error) && deniedRight(error)) || []);
+  const rights = errors.flatMap((error) => deniedRight(error) ?? []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
     const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
     return broken(`not all could be removed${also}`, `Remove by hand what has _verify_ in its name${lacking}.`);

@@ -7,7 +7,7 @@ import { asciiText } from './text.ts';
 const CREDENTIALS =
   /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
 const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
-export const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
+const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
@@ -23,15 +23,18 @@ export const REWRITE = 'write all policies again, which --revert-drift does not:
  * @returns `undefined` for any other error
  */
 export function awsErrorText(error: unknown): string | undefined {
-  // Storage errors wrap the error of S3; other errors of runs do not come from AWS.
-  if (error instanceof RunError) return error.name.startsWith('Storage') ? awsErrorText(error.cause) : undefined;
+  if (error instanceof RunError) {
+    // A run that lacks a right has advice for functions; here a person lacks it. Other errors of runs are not of AWS.
+    const isOfAws = error.name.startsWith('Storage') || isDenied(error.cause);
+    return isOfAws ? awsErrorText(error.cause) : undefined;
+  }
   const { name, message } = factsOf(error);
   if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {
     return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
   }
   if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
-  if (DENIED.test(name)) return deniedText(name, message, error);
+  if (isDenied(error)) return deniedText(name, message, error);
   if (/^Throttling|TooManyRequests/.test(name))
     return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
   const both = [name, message].filter(Boolean).join(': ');
@@ -42,15 +45,26 @@ export function awsErrorText(error: unknown): string | undefined {
   return onTheWay(`${name} ${message}`, message);
 }
 
+/** Whether AWS refused a call because a right is missing. */
+export function isDenied(error: unknown): error is Error {
+  return error instanceof Error && DENIED.test(error.name);
+}
+
+/** The right that AWS refused: the one that its message names, or else the one that the call needs. */
+export function deniedRight(error: unknown): string | undefined {
+  if (!isDenied(error)) return undefined;
+  const needed = 'right' in error ? String(error.right) : undefined;
+  return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? needed;
+}
+
 /** Whether AWS says that what a call names does not exist. */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuch/.test(error.name);
 }
 
-function deniedText(name: string, message: string, error: unknown): string {
-  // Many services name the right, as in "is not authorized to perform: s3:GetObject"; a refusal of the key names its own.
-  const isNamed = / perform: \w+:\w+/.test(message);
-  const needs = !isNamed && error instanceof Error && 'right' in error ? `the call needs ${error.right}` : '';
+function deniedText(name: string, message: string, error: Error): string {
+  const right = deniedRight(error);
+  const needs = right === undefined || message.includes(right) ? '' : `the call needs ${right}`;
   const what = [message, needs].filter(Boolean).join('; ') || 'it does not name the action';
   return `AWS denies access (${name}): ${sentence(what)} Use other credentials (--profile), or ask for this permission.`;
 }
@@ -100,7 +114,8 @@ export function ended(error: unknown): Ended {
     return { sentence: error.message.replace(/^/gm, 'ConfigInvalid: '), code: USAGE };
   }
   if (error instanceof RunError) {
-    return { sentence: awsErrorText(error) ?? `${error.name}: ${error.failure.cause}`, code: codeOf(error) };
+    const code = isDenied(error.cause) ? ENVIRONMENT : codeOf(error);
+    return { sentence: awsErrorText(error) ?? `${error.name}: ${error.failure.cause}`, code };
   }
   const other = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { sentence: awsErrorText(error) ?? other, code: ENVIRONMENT };

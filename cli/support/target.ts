@@ -161,6 +161,7 @@ const IN_POLICIES: Record<string, string> = {
   ...{ sfn: 'states', secrets: 'secretsmanager', dynamo: 'dynamodb' },
   ...{
     ListObjectsV2: 'ListBucket',
+    ListObjectVersions: 'ListBucketVersions',
     HeadObject: 'GetObject',
     CreateMultipartUpload: 'PutObject',
     UploadPart: 'PutObject',
