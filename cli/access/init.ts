@@ -127,7 +127,8 @@ function writeNew(file: string, text: string): void {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
     if (opened !== undefined) rmSync(file, { force: true });
-    throw new CommandError(`${file} could not be written (${code}).`, ENVIRONMENT, { cause: error });
+    const advice = 'name a file elsewhere with --configuration';
+    throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });
   } finally {
     if (opened !== undefined) closeSync(opened);
   }

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
@@ -118,7 +119,15 @@ export function ended(error: unknown): Ended {
     return { sentence: awsErrorText(error) ?? `${error.name}: ${error.failure.cause}`, code };
   }
   const other = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { sentence: awsErrorText(error) ?? other, code: ENVIRONMENT };
+  return { sentence: awsErrorText(error) ?? fileText(error) ?? other, code: ENVIRONMENT };
+}
+
+/** The sentence for a file or folder of this machine that cannot be used. */
+function fileText(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'path' in error && 'code' in error)) return undefined;
+  const path = String(error.path);
+  const advice = path.startsWith(tmpdir()) ? ': name another temporary folder in TMPDIR' : '';
+  return `${path} cannot be read or written (${error.code})${advice}.`;
 }
 
 /** What a screen can do without: an error becomes a warning, and the value `null`. @param what is not known then */

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { PROJECT, tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { runCli } from './support/run-cli.ts';
+import { runCli, runCliWith } from './support/run-cli.ts';
 
 /** npm runs the command in the package's folder, whatever the person's folder is. */
 async function personAt(): Promise<string> {
@@ -62,6 +62,28 @@ test('outside the package, the directory of the process is used instead of INIT_
   const place = { cwd: here, env: { ...process.env, INIT_CWD: before } };
   await promisify(execFile)(process.execPath, [program, 'download', 'leads', ...(await args())], place);
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv']);
+});
+
+test('a temporary folder that cannot be written is named, with the variable for another', async () => {
+  const cloud = await aws();
+  for (const date of ['2026-11-19', '2026-11-20']) cloud.publish({ date, execution: `leads-${date}` });
+
+  const { code, stderr } = await runCliWith({ TMPDIR: '/dev/null' }, 'diff', 'leads', ...cloud.place);
+
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^\/dev\/null\S+ cannot be read or written \(ENOTDIR\): name another .* in TMPDIR\.$/m);
+});
+
+test('the commands work without a home that they can read or write', async () => {
+  const cloud = await aws();
+  for (const date of ['2026-11-19', '2026-11-20']) cloud.publish({ date, execution: `leads-${date}` });
+  const program = join(PROJECT, 'cli/main.js');
+  const place = { cwd: await tempDir(), env: { ...process.env, HOME: '/dev/null' } };
+
+  // These load the SDK and DuckDB, which look for files in the home.
+  const { stdout } = await promisify(execFile)(process.execPath, [program, 'diff', 'leads', ...cloud.place], place);
+
+  expect(stdout).toMatch(/^leads: 2026-11-19 .*keys by id: 0 added/s);
 });
 
 test('git ignores the files that the command writes', () => {

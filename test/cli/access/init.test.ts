@@ -147,7 +147,10 @@ test.each([
   ['that is a file', `${import.meta.filename}/prod.json`, 'ENOTDIR'],
 ])('init reports a folder %s in one line', async (_, file, why) => {
   const { code, stderr } = await runCli('init', '--deployment', 'prod', ...CRM, '--configuration', file);
-  expect({ code, stderr }).toEqual({ code: 3, stderr: `${file} could not be written (${why}).\n` });
+  expect({ code, stderr }).toEqual({
+    code: 3,
+    stderr: `${file} could not be written (${why}): name a file elsewhere with --configuration.\n`,
+  });
 });
 
 test('at a terminal, init checks each answer at once, and Enter takes the default that it shows', async () => {
