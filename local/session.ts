@@ -1,12 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Target } from '../cli/support/target.ts';
 import { readConfiguration } from '../core/config/configuration.ts';
 import { approveConsent } from '../sandbox/approve.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
 import { bootstrap, cdkDeploy, endVersions, synthesise } from './cdk.ts';
-import { startMinistack } from './ministack/ministack.ts';
+import { type Ministack, startMinistack } from './ministack/ministack.ts';
 import { clientEnvironment, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { ensureMinistack } from './ministack/python.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
@@ -32,30 +30,17 @@ export interface SessionDeps {
   sandboxOptions?: SandboxOptions;
 }
 
-/** A reachable local cloud. `env` is the whole environment for programs that use it. */
-interface Cloud {
-  endpoint: string;
-  env: Record<string, string>;
-}
+/** A reachable local cloud. */
+type Cloud = Pick<Ministack, 'endpoint' | 'env'>;
 
 /** A running and authorized product, ready for runs. */
-export interface Session extends SessionDeps {
-  cloud: Cloud;
-  crm: OtherCrm;
-  target: Target;
-  /** Whether customers can be updated. */
-  updates: boolean;
-  /** The sandbox CRM of this process, unless another CRM is used. */
-  sandbox: Sandbox | undefined;
-  /** Ends the parts in this process. The record of the start ends the other processes. */
-  close: () => Promise<void>;
-}
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
 /**
  * Starts everything, visibly and in order: local cloud, CRM, the same stack as on AWS, the grant.
  * @throws EnvironmentError, ConfigurationError, RunError, CommandError
  */
-export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
+export async function openSession(options: StartOptions, deps: SessionDeps) {
   const { screen, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   if (options.crm) {
     // The later steps take a while and end with waiting for a person.
@@ -70,9 +55,10 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   ]);
   const start = () => startSandbox(sandboxOptions);
   const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', start, ({ url }) => url);
+  /** Ends the parts in this process. The record of the start ends the other processes. */
   const close = async () => sandbox?.close();
   try {
-    const crm = options.crm ?? sandbox;
+    const crm: OtherCrm | undefined = options.crm ?? sandbox;
     if (!crm) throw new Error('there is neither a CRM nor a sandbox');
     return { ...deps, ...(await deploy(options, crm, cloud, deps)), cloud, crm, sandbox, close };
   } catch (error) {
@@ -140,7 +126,9 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
     () => authorize(target, { ...consent, signal, onUrl }),
     ({ scope }) => `scopes: ${scope}`,
   );
-  return { target, updates: deployment.customerUpdates };
+  /** Whether customers can be updated. */
+  const updates = deployment.customerUpdates;
+  return { target, updates };
 }
 
 /**

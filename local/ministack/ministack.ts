@@ -22,17 +22,13 @@ export type MinistackOptions = MinistackCommand & {
 };
 
 /** A running MiniStack, empty at first. */
-export type Ministack = RunningProcess & {
-  endpoint: string;
-  /** The whole environment for programs that use it as AWS (CDK CLI, our CLI). */
-  env: Record<string, string>;
-};
+export type Ministack = Awaited<ReturnType<typeof startMinistack>>;
 
 /**
  * Starts MiniStack on loopback with an environment of its own and waits until it answers.
  * @throws EnvironmentError when it does not start
  */
-export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
+export async function startMinistack(options: MinistackOptions) {
   const { command, args, record, nodeBin, settings = {}, signal } = options;
   const dir = await mkdtemp(join(record.workDir, 'ministack-'));
   const tmpDir = await mkdtemp(join(record.tmpDir, 'ministack-'));

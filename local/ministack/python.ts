@@ -23,15 +23,6 @@ export type InstallOptions = {
   signal?: AbortSignal | undefined;
 };
 
-/** A virtual environment in its own folder of the cache directory. */
-export type PythonEnvironment = {
-  name: string;
-  /** The requirements file: pinned packages with hashes. */
-  requirements: string;
-  /** The name of the environment in error messages: `the local cloud`. */
-  what: string;
-};
-
 /** The command that runs MiniStack. */
 export type MinistackCommand = { command: string; args: string[] };
 
@@ -45,8 +36,15 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-/** Creates an environment from any requirements. @returns its directory, whose interpreter is `bin/python` */
-export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
+/**
+ * Creates a virtual environment in its own folder of the cache directory.
+ * @param environment `requirements`: the file of pinned packages with hashes; `what`: its name in error messages
+ * @returns its directory, whose interpreter is `bin/python`
+ */
+export async function ensureEnvironment(
+  environment: Record<'name' | 'requirements' | 'what', string>,
+  options: InstallOptions,
+): Promise<string> {
   const { record, onProgress, env = process.env } = options;
   const { path, version } = await findPython(env);
   const requirements = await readFile(environment.requirements);

@@ -18,14 +18,7 @@ export type StartOptions = {
 };
 
 /** A process that was started, leader of its own process group. */
-export type RunningProcess = {
-  pid: number;
-  logFile: string;
-  /** Resolves when the process itself has ended: its exit code, or null after a signal. */
-  exited: Promise<number | null>;
-  /** Ends the process and all that it started (SIGTERM, after 5 seconds SIGKILL). Resolves when all are gone. */
-  stop(): Promise<void>;
-};
+export type RunningProcess = Awaited<ReturnType<typeof startProcess>>;
 
 /** A command that runs to its end. `onLine` receives its output as it arrives; `signal` stops it. */
 export type CommandOptions = StartOptions & {
@@ -34,7 +27,7 @@ export type CommandOptions = StartOptions & {
 };
 
 /** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
-export async function startProcess(options: StartOptions): Promise<RunningProcess> {
+export async function startProcess(options: StartOptions) {
   return (await launch(options, [])).running;
 }
 
@@ -87,11 +80,13 @@ async function launch({ name, command, args, env, record, cwd = record.workDir }
     const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
     throw new EnvironmentError(message, { cause });
   }
+  /** Resolves when the process itself has ended: its exit code, or null after a signal. */
   const exited = once(child, 'exit').then(([code]): number | null => {
     // Members may outlive the leader of their group, and hold its output open.
     signalGroup(pid, 'SIGKILL');
     return code;
   });
+  /** Ends the process and all that it started (SIGTERM, after 5 seconds SIGKILL). Resolves when all are gone. */
   const stop = async () => {
     const kill = setTimeout(() => signalGroup(pid, 'SIGKILL'), GRACE_MS);
     if (child.exitCode === null && child.signalCode === null) signalGroup(pid, 'SIGTERM');
