@@ -107,19 +107,23 @@ async function replaceTable(
     const written = await writeParquet(input, path, { bufferMB, folder, onProgress });
     const misfits = String(written.misfits.reduce((sum, { count }) => sum + count, 0));
     const ours = { run: manifest.execution, settings: digest, identity, misfits };
-    const about = { metadata: asMetadata(ours), tag: tableValue(manifest.run.entity, digest) };
+    const marks = { metadata: asMetadata(ours), tag: tableValue(manifest.run.entity, digest) };
     if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const isOurs = async () => {
       const now = await tableOfRun(deps.bucket, key, ours);
       return now !== undefined && now.etag !== standing?.etag;
     };
     // The answer to a write may be lost. A new table of this run and of these settings has the same bytes.
-    const isStored = await deps.bucket.putParquet(key, path, about, standing?.etag).catch(async (error: unknown) => {
+    const isStored = await deps.bucket.putParquet(key, path, marks, standing?.etag).catch(async (error: unknown) => {
       if (await isOurs()) return true;
       throw error;
     });
-    if (isStored || (await isOurs()))
-      return finished(manifest, { ...written, key, bytes: (await stat(path)).size }, deps);
+    if (isStored || (await isOurs())) {
+      const about = { key, rows: written.rows, bytes: (await stat(path)).size };
+      const warnings = tableWarnings(manifest, written);
+      deps.log.info('table written', { ...about, warnings: warnings.length });
+      return { outcome: 'WRITTEN', table: { run: manifest.execution, date: manifest.run.date, ...about, warnings } };
+    }
     if (!(await isDue(manifest, deps))) return { outcome: 'SUPERSEDED' };
     throw new RunError('StorageUnavailable', `The table ${key} was written by another run at the same time.`);
   });
@@ -135,20 +139,6 @@ async function newestRun(
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.execution === execution) return undefined;
   return (await readManifest(bucket, manifestKeyOf(entity, run.execution)))?.run;
-}
-
-function finished(
-  manifest: Manifest,
-  written: WrittenTable & { key: string; bytes: number },
-  { log }: WriteTableDeps,
-): Answer<'WriteTable'> {
-  const { key, rows, bytes } = written;
-  const warnings = tableWarnings(manifest, written);
-  log.info('table written', { key, rows, bytes, warnings: warnings.length });
-  return {
-    outcome: 'WRITTEN',
-    table: { run: manifest.execution, date: manifest.run.date, key, rows, bytes, warnings },
-  };
 }
 
 /**
