@@ -12,14 +12,6 @@ export class Markup {
 
 type Value = string | number | Markup | readonly Markup[] | null;
 
-const ENTITIES_OF_HTML: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** A template of markup. Values are escaped for text and for quoted attributes; `null` becomes an empty text. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Markup {
   return new Markup(strings.map((part, index) => part + (index < values.length ? textOf(values[index]) : '')).join(''));
@@ -34,7 +26,5 @@ function textOf(value: Value | undefined): string {
 
 /** Removes the characters that change the text direction, and escapes those of HTML. */
 function escaped(text: string): string {
-  return text
-    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
-    .replace(/[&<>"']/g, (found) => ENTITIES_OF_HTML[found] ?? '');
+  return text.replace(/[\u202a-\u202e\u2066-\u2069]/g, '').replace(/[&<>"']/g, (found) => `&#${found.charCodeAt(0)};`);
 }

@@ -3,15 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { lackingIn, type Night } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
-import {
-  CELLS,
-  type Cell,
-  type EntityNights,
-  isOpen,
-  isPublished,
-  type NightOutcome,
-  type Nights,
-} from '../night/night.ts';
+import { CELLS, type Cell, type EntityNights, isOpen, isPublished, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 
@@ -136,7 +128,7 @@ export function cellText({ outcome, published, error }: Cell): string {
   const { word } = CELLS[outcome];
   const rows = published?.manifest.file.rows;
   if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
-  return isEnded(outcome) && error ? `${word} (${error})` : word;
+  return error ? `${word} (${error})` : word;
 }
 
 /** The outcome of an entity: with the error of a failed run, and with the state of the rule if it is not on. */
@@ -145,13 +137,8 @@ export function outcomeText(
   { rule, failedSince }: Pick<EntityNights, 'rule'> & { failedSince: Pick<Attempt, 'error'> | null },
 ): string {
   const since = failedSince ? `; ${failedSince.error ?? CELLS.failed.word} since` : '';
-  const word = `${isEnded(outcome) && error ? error : CELLS[outcome].word}${since}`;
+  const word = `${error ?? CELLS[outcome].word}${since}`;
   return rule === 'on' || rule === outcome ? word : `${word}; ${RULE_WORDS[rule]}`;
-}
-
-/** Whether the last run has an error. */
-function isEnded(outcome: NightOutcome): boolean {
-  return outcome === 'failed' || outcome === 'quarantined';
 }
 
 /** The duration of a run from its start to the stored file. */

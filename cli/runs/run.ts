@@ -13,18 +13,14 @@ import { isUnjudged, type PublishedRun } from '../data/stored-manifests.ts';
 /** The colour of an outcome. The output always shows the word of the outcome too. */
 export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
 
-interface Described {
-  /** The outcome in the column of a table. */
-  word: string;
-  /** `bad`: a person has to act, unless a later run was published. */
-  tone: Tone;
-}
+const good = (word: string) => ({ word, tone: 'good' }) as const;
+const idle = (word: string) => ({ word, tone: 'idle' }) as const;
+const bad = (word: string) => ({ word, tone: 'bad' }) as const;
 
-const good = (word: string): Described => ({ word, tone: 'good' });
-const idle = (word: string): Described => ({ word, tone: 'idle' });
-const bad = (word: string): Described => ({ word, tone: 'bad' });
-
-/** The possible outcomes of a run. `run-words.ts` has the sentences. */
+/**
+ * The possible outcomes of a run, with the word for the column of a table; `run-words.ts` has the sentences. `bad`: a
+ * person has to act, unless a later run was published.
+ */
 export const OUTCOMES = {
   running: { word: 'under way', tone: 'open' },
   published: good('published'),
@@ -48,7 +44,7 @@ export const OUTCOMES = {
   quarantined: bad('FileQuarantined'),
   /** The error of the run, or the status of its execution, replaces this word. */
   failed: bad('failed'),
-} satisfies Record<string, Described>;
+} satisfies Record<string, { word: string; tone: Tone }>;
 
 export type Outcome = keyof typeof OUTCOMES;
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];

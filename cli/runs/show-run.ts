@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { driftTexts } from '../../core/columns/column-changes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import type { Release } from '../../core/export/release.ts';
 import { isReleasable, stoppedText } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
@@ -17,7 +16,7 @@ import { createPublished } from './published-runs.ts';
 import { adoptableRun, type LastState } from './retry-run.ts';
 import { type Execution, parseState, type Run } from './run.ts';
 import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
-import { type Moment, timelineOf } from './timeline.ts';
+import { timelineOf } from './timeline.ts';
 
 interface ShowOptions extends TargetOptions {
   date?: string;
@@ -112,35 +111,14 @@ function placesOf(shown: ShownRun): string[] {
   return places.map((place) => `  ${printableLine(place)}`);
 }
 
-/** A run as `show --json` prints it. Unknown values are null. */
-export interface ShownRun extends Run {
-  /** A path in this repository. */
-  runbook: string | null;
-  timeline: Moment[];
-  bucket: string;
-  warnings: string[];
-  /** Differences between the columns of the CRM and those of the previous export. */
-  drift: Drift | null;
-  /** The comparison of the file with earlier exports. */
-  guards: GateReport | null;
-  /** Who released the file, and why. */
-  release: Release | null;
-  /** The command that publishes the date; null if a run is published for it, or the same input would fail again. */
-  makeUp: string | null;
-  consoleUrl: string | null;
-}
+type ShownRun = Awaited<ReturnType<typeof showRun>>;
 
 /**
- * A run, found as by `findRun`, with its history and its manifest.
+ * A run as `show --json` prints it, found as by `findRun`. Unknown values are null.
  * @param endpoint of a local cloud
  * @throws CommandError (exit code 2) if there is no such run
  */
-export async function showRun(
-  target: Target,
-  named: string,
-  endpoint: string | undefined,
-  date?: string,
-): Promise<ShownRun> {
+export async function showRun(target: Target, named: string, endpoint: string | undefined, date?: string) {
   const manifests = createManifests(target);
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
@@ -164,12 +142,17 @@ export async function showRun(
   return {
     ...run,
     timeline: timelineOf(history, run, output),
+    /** The command that publishes the date. */
     makeUp: makeUpOf(run, execution, { name: last.name, state }, manifest?.guards ?? null),
+    /** A path in this repository. */
     runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
     warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isInCause(text)),
+    /** Differences between the columns of the CRM and those of the previous export. */
     drift: manifest?.run.drift ?? null,
+    /** The comparison of the file with earlier exports. */
     guards: manifest?.guards ?? null,
+    /** Who released the file, and why. */
     release: release ?? null,
     consoleUrl: consoleUrl(run.executionArn, endpoint),
   };

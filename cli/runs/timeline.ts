@@ -9,7 +9,7 @@ import { outcomeText } from './run-words.ts';
 
 type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'changes' | 'end';
 
-export interface Moment {
+interface Moment {
   at: string;
   phase: Phase;
   /** Duration; null for a single moment. */
