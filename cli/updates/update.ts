@@ -3,13 +3,18 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import type { Counts } from '../../core/batch/batch-results.ts';
+import { type Counts, openClaims } from '../../core/batch/batch-results.ts';
+import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
+import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
+import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { CSV, csvToJsonl } from '../../core/updates/read-csv.ts';
+import { JSONL } from '../../core/updates/read-updates.ts';
 import type { LineRules } from '../../core/updates/update-line.ts';
 import { timedName } from '../runs/executions.ts';
 import { secondsBetween } from '../runs/run.ts';
@@ -22,7 +27,6 @@ import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { drainBatch, refuseLaterBatches, refuseToResume, unfinishedLines } from './resume-batch.ts';
 import {
   type CheckedUpdates,
   checkUpdates,
@@ -33,13 +37,17 @@ import {
 } from './update-source.ts';
 import {
   type BatchStatus,
+  batchExecutions,
   connectForUpdates,
   countsOf,
   createTally,
   hasBegun,
+  inputOf,
   refuseBatchName,
+  resultsOf,
   resultText,
   resumedName,
+  sendsUntil,
   statusOf,
   totalOf,
   type UpdatesTarget,
@@ -87,6 +95,94 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
   if (status.manifestKey === null) await drainBatch(target, status);
   printErr(`Sending the remaining lines of ${batch}. Line numbers are those of the first file.`);
   return checkAndSend(source, target, options, status);
+}
+
+/** The lines of a finished batch that were neither applied nor rejected, at their line numbers. */
+function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
+  const how = { outcomes: TO_RESUME, inPlace: true };
+  return {
+    name: `what is left of ${batch}`,
+    reader: JSONL,
+    open: () => failedLines(inputOf(store, batch), resultsOf(store, batch), how),
+  };
+}
+
+/**
+ * @throws CommandError (exit code 2) for a batch that has not ended, never began, was already resumed, or leaves nothing
+ *  to send
+ */
+async function refuseToResume(
+  { store }: UpdatesTarget,
+  { batch, status, resumedAs, manifestKey, counts }: BatchStatus,
+): Promise<void> {
+  if (status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
+  if (manifestKey === null && !(await hasBegun(store, batch))) {
+    throw refused(
+      `The batch ${batch} ended before it sent a line. Send its file again. If it was to resume another batch, resume that one.`,
+    );
+  }
+  if (manifestKey !== null && counts.FAILED + counts.UNKNOWN + counts.NOT_SENT === 0) {
+    throw refused(`Every line of ${batch} was applied or rejected: there is nothing to resume.`);
+  }
+  if (resumedAs === null) return;
+  throw refused(
+    `The batch ${batch} was already resumed as ${resumedAs}. Look at that batch with update-status, and resume it for what is left.`,
+  );
+}
+
+const LISTED = 10;
+
+/**
+ * Refuses to resume a batch if later ones began: its older values would overwrite newer ones of the same customers.
+ * @throws CommandError (exit code 2) that lists the later batches, or says that they are not known any more
+ */
+async function refuseLaterBatches(target: UpdatesTarget, { batch, status, startedAt }: BatchStatus): Promise<void> {
+  if (status === null) {
+    throw refused(
+      `Step Functions no longer has the execution of ${batch}, so later batches are unknown. Add --over-newer to send its lines even if a later batch changed the same customers.`,
+    );
+  }
+  const executions = await batchExecutions(target, { since: new Date(startedAt) });
+  const begun = await eachOf(executions, async ({ batch: name, execution }) => {
+    // A batch without a claim has sent no line.
+    return execution.status === 'RUNNING' || (await hasBegun(target.store, name)) ? [name] : [];
+  });
+  // Another person who resumes the batch at the same time sends the same lines.
+  const own = [batch, resumedName(batch)];
+  const later = [...new Set(begun.flat())].filter((name) => !own.includes(name));
+  if (later.length === 0) return;
+  const lines = `${CRM_EXPORT} update-status ${batch} --failed-to FILE.jsonl`;
+  throw refused(
+    `Batches that started after ${batch} may have changed the same customers: ${later.slice(0, LISTED).join(', ')}${later.length > LISTED ? ', …' : '.'} To compare the lines yourself, write them to a file: ${lines}. To send them as they are, add --over-newer.`,
+  );
+}
+
+/**
+ * Waits until no function of a stopped batch can send, because stopping an execution does not stop its functions. First
+ * raises the stop flag, even for an old batch, because a redrive would send again. Then functions send only lines that
+ * are claimed and have no result. It waits for these results, at most the time limit of a function after the stop.
+ */
+async function drainBatch(
+  { sfn, store }: UpdatesTarget,
+  { batch, endedAt }: Pick<BatchStatus, 'batch' | 'endedAt'>,
+): Promise<void> {
+  const awsNow = () => new Date(Date.now() + sfn.config.systemClockOffset);
+  const stoppedAt = endedAt ?? awsNow().toISOString();
+  const end = sendsUntil(stoppedAt);
+  const sentence = 'The batch was stopped, and its remaining lines are sent as another batch.';
+  const at = new Date().toISOString();
+  await createStopFlag(store, keysOf(batch).stop).raise({ reason: 'UpdateStopped', sentence, at });
+  const since = new Date(Date.parse(stoppedAt) - LONGEST_INVOCATION_SECONDS * 1000);
+  for (let reported = false; awsNow() < end; reported = true) {
+    await sleep(PAUSE_MS);
+    const open = await openClaims(store, batch, since);
+    if (open === 0) return;
+    if (reported) continue;
+    const parts = open === 1 ? 'one part' : `${open} parts`;
+    printErr(
+      `Functions of ${batch} may still be sending: waiting for the results of ${parts}, until ${end.toISOString()} at most (the time limit of a function).`,
+    );
+  }
 }
 
 /** The rules that the functions would apply, if the configuration file exists. */
@@ -225,6 +321,7 @@ async function finishBatch(target: UpdatesTarget, started: Started, options: Upd
   if (!ok) throw new CommandError(failureText(status), RUN_FAILED, { documented: options.json === true });
 }
 
+/** Between two looks at a batch. It is longer than functions cache the stop flag (`batch-state.ts`). */
 const PAUSE_MS = 2000;
 /** Without a terminal, this many lines of progress are printed. */
 const STEPS = 20;
