@@ -17,8 +17,7 @@ import { printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
 import { FIRST_RUN, grantDeps } from './grant-checks.ts';
-import { type Call, callSchema, makeCalls, type Probe } from './probe-calls.ts';
-import { pointSchema, pointsOf } from './probe-points.ts';
+import { type Call, callSchema, makeCalls, type Probe, pointSchema, pointsOf } from './probe-calls.ts';
 
 interface ProbeOptions extends TargetOptions {
   configuration?: string;

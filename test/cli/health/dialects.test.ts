@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeCalls, type Probe } from '../../../cli/health/probe-calls.ts';
-import { pointsOf } from '../../../cli/health/probe-points.ts';
+import { makeCalls, type Probe, pointsOf } from '../../../cli/health/probe-calls.ts';
 import type { CallKind, FaultInput } from '../../../sandbox/faults.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { Settings } from '../../../sandbox/sandbox-settings.ts';
