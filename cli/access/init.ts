@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -119,17 +119,14 @@ async function ask(question: Parameters<typeof import('@inquirer/prompts').input
 
 /** Writes a new file: whole, or not at all. @throws CommandError, also if the file exists */
 function writeNew(file: string, text: string): void {
-  let opened: number | undefined;
   try {
-    opened = openSync(file, 'wx');
-    writeFileSync(opened, text);
+    writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
-    if (opened !== undefined) rmSync(file, { force: true });
+    // A part of the text would look like a configuration. What could not be opened is not of this command.
+    if (syscall !== 'open') rmSync(file, { force: true });
     const advice = 'name a file elsewhere with --configuration';
     throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });
-  } finally {
-    if (opened !== undefined) closeSync(opened);
   }
 }

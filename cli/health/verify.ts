@@ -72,17 +72,15 @@ export const ALL_CHECKS: Check[] = [
   GRANT_CHECK,
 ];
 
-export interface VerifyOptions {
-  entity: Entity;
-  alarm?: boolean;
-  signal: AbortSignal;
+export interface VerifyOptions
+  extends Pick<Verifying, 'entity' | 'signal'>,
+    Partial<Pick<Verifying, 'alarm' | 'pace'>> {
   /** Options for the commands in the advice. */
   place: TargetOptions;
   /** Called with each result, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
   checks?: Check[];
-  pace?: Pace;
 }
 
 /** Verify takes about ten minutes if the CRM makes the export at once. */
