@@ -15,14 +15,6 @@ import { about, broken, type Finding, holds, unknown } from './check.ts';
 
 type Network = NonNullable<Deployment['network']>;
 
-/** Data from EC2 about a network. */
-interface NetworkFacts {
-  /** The VPC of each existing subnet and security group, by id. */
-  vpcs: Map<string, string>;
-  routeTables: RouteTable[];
-  endpoints: VpcEndpoint[];
-}
-
 /** Judges each subnet and security group of a network. */
 export async function networkFindings(
   target: Pick<Target, 'ec2'>,
@@ -42,27 +34,27 @@ export async function networkFindings(
   });
 }
 
-/** Reads the existing parts of a network; missing parts are left out. */
-async function networkFacts(
-  client: Target['ec2'],
-  { vpcId, subnetIds, securityGroupIds }: Network,
-): Promise<NetworkFacts> {
+/** Reads the existing parts of a network; missing parts are left out. `vpcs` is the VPC of each part, by its id. */
+async function networkFacts(client: Target['ec2'], { vpcId, subnetIds, securityGroupIds }: Network) {
   // Uses a filter, because a missing id in a filter is not an error.
   const by = (Name: string, ...Values: string[]) => ({ Filters: [{ Name, Values }] });
   const { Subnets = [] } = await client.send(new DescribeSubnetsCommand(by('subnet-id', ...subnetIds)));
   const ofGroups = new DescribeSecurityGroupsCommand(by('group-id', ...securityGroupIds));
   const { SecurityGroups = [] } = await client.send(ofGroups);
-  const facts: NetworkFacts = { vpcs: new Map(), routeTables: [], endpoints: [] };
-  for (const { SubnetId = '', VpcId = '' } of Subnets) facts.vpcs.set(SubnetId, VpcId);
-  for (const { GroupId = '', VpcId = '' } of SecurityGroups) facts.vpcs.set(GroupId, VpcId);
-  for await (const { RouteTables = [] } of paginateDescribeRouteTables({ client }, by('vpc-id', vpcId))) {
-    facts.routeTables.push(...RouteTables);
-  }
-  for await (const { VpcEndpoints = [] } of paginateDescribeVpcEndpoints({ client }, by('vpc-id', vpcId))) {
-    facts.endpoints.push(...VpcEndpoints);
-  }
-  return facts;
+  const inVpc = by('vpc-id', vpcId);
+  const tables: RouteTable[] = [];
+  for await (const { RouteTables = [] } of paginateDescribeRouteTables({ client }, inVpc)) tables.push(...RouteTables);
+  const endpoints: VpcEndpoint[] = [];
+  for await (const page of paginateDescribeVpcEndpoints({ client }, inVpc))
+    endpoints.push(...(page.VpcEndpoints ?? []));
+  const vpcs = new Map([
+    ...Subnets.map(({ SubnetId, VpcId }) => [SubnetId, VpcId] as const),
+    ...SecurityGroups.map(({ GroupId, VpcId }) => [GroupId, VpcId] as const),
+  ]);
+  return { vpcs, tables, endpoints };
 }
+
+type NetworkFacts = Awaited<ReturnType<typeof networkFacts>>;
 
 /** Whether all hosts that functions call are in the user's own network. */
 function isInternal({ baseUrl, authUrl, fileHosts, privateHosts = [] }: Deployment['crm']): boolean {
@@ -75,8 +67,8 @@ const AWS_SERVICES = { s3: 'S3', dynamodb: 'DynamoDB', secretsmanager: 'Secrets 
 const ADVICE =
   'Give the subnet a route 0.0.0.0/0 to a NAT gateway (docs/configuration.md, "A network of your own"), or name other subnets.';
 
-function subnetFinding(id: string, { routeTables, endpoints }: NetworkFacts, internal: boolean): Finding {
-  const table = routeTableOf(id, routeTables);
+function subnetFinding(id: string, { tables, endpoints }: NetworkFacts, internal: boolean): Finding {
+  const table = routeTableOf(id, tables);
   // The functions do not use IPv6.
   const routes = (table?.Routes ?? []).filter((one) => one.State !== 'blackhole' && !one.DestinationIpv6CidrBlock);
   const outward = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === '0.0.0.0/0');

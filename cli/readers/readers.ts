@@ -65,13 +65,7 @@ function readerText(reader: Reader): string {
   return `the ${kindOf(principal)} ${readerName(reader)} may read ${of.join(' and ')} of ${which}`;
 }
 
-/** The names of a deployment that occur in policies. */
-interface SharedPlace {
-  bucket: string;
-  keyArn: string;
-}
-
-/** @throws CommandError (exit code 3) if the stack has no key */
+/** The names of a deployment that occur in policies. @throws CommandError (exit code 3) if the stack has no key */
 async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'BucketName' | 'StateMachineArn'>) {
   const key = await keyIdOf(target);
   if (!key) throw new CommandError(`The stack ${target.stack} has no key: deploy this release.`, ENVIRONMENT);
@@ -79,6 +73,7 @@ async function sharedPlace(target: Pick<Target, 'cloudformation' | 'stack' | 'Bu
   return { bucket: target.BucketName, keyArn: `arn:${partition}:kms:${region}:${account}:key/${key}` };
 }
 
+type SharedPlace = Awaited<ReturnType<typeof sharedPlace>>;
 type Reads = Pick<Reader, 'entities' | 'of'>;
 
 /**

@@ -9,19 +9,16 @@ export const ENVIRONMENT = 3;
 /** A person stopped following (Ctrl-C): exit code 130, as with `npm start`. */
 export const INTERRUPTED = 130;
 
-interface CommandErrorOptions {
-  cause?: unknown;
-  /** The command has already printed the document of `--json`; otherwise the error is printed as a document. */
-  documented?: boolean;
-}
+type ErrorEnd = ErrorOptions & { documented?: boolean };
 
 /** An error that ends a command: a sentence for the person, and an exit code for the calling script. */
 export class CommandError extends Error {
   override readonly name: string = 'CommandError';
   readonly exitCode: number;
+  /** The command has already printed the document of `--json`; otherwise the error is printed as a document. */
   readonly documented: boolean;
 
-  constructor(message: string, exitCode: number, { documented = false, ...options }: CommandErrorOptions = {}) {
+  constructor(message: string, exitCode: number, { documented = false, ...options }: ErrorEnd = {}) {
     super(message, options);
     this.exitCode = exitCode;
     this.documented = documented;
