@@ -259,10 +259,10 @@ describe('secrets and records', () => {
       );
 
     expect(find(seen)).toEqual([]);
-    // The same search finds the tokens in the places for them.
+    // The same search finds the tokens and the secret of the client in the place for them.
     const tokens = await storedTokens(system);
     const secret = { name: 'secret', text: JSON.stringify(tokens) };
-    expect(new Set(find([secret])).size).toBe(2);
+    expect(new Set(find([secret])).size).toBe(3);
     expect(ledger.map(({ text }) => text).join()).toContain('STORED');
     // Five or more token sets of two tokens, two codes with their verifiers, and the client.
     expect(system.issued.size).toBeGreaterThanOrEqual(15);
