@@ -114,10 +114,9 @@ export class ThirtyNights {
     if (event.startsWith('other ')) this.#change(event);
     if (event === 'mass deletion' || event === 'lost for a night') this.#lose(event);
     const few = event === 'withheld' || event.startsWith('released');
-    const run = await this.#publish(
-      few ? this.#leads.slice(0, FEW) : this.#leads,
-      few ? 'FileQuarantined' : 'TABLE_DUE',
-    );
+    // A column of a type that fits none of its few values would end the table.
+    const fit = this.#leads.filter((lead) => !lead.includes('n/a'));
+    const run = await this.#publish(few ? fit.slice(0, FEW) : this.#leads, few ? 'FileQuarantined' : 'TABLE_DUE');
     if (event === 'released') await this.#release(run);
     if (event === 'released late') this.#late.push(() => this.#release(run));
     if (few || event === 'without a table') return;
