@@ -145,7 +145,7 @@ async function tagPublished(target: Place, deployment: Sharing, done: Tagged): P
     await eachOf(published, async ({ manifest, manifestKey }) => {
       const why = whyWithheld(manifest, plan, newest);
       const { key } = manifest.file;
-      if (!(await tag(bucket, [key, manifestKey], why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
+      if (!(await tag(bucket, [manifestKey, key], why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
         return printErr(`${key} is gone: it is not tagged.`);
       if (why !== undefined) printErr(`${key} is not tagged: it ${why}.`);
       done[why === undefined ? 'files' : 'refused'] += 1;
@@ -174,13 +174,21 @@ async function tagDerived(target: Place, deployment: Sharing, done: Tagged): Pro
   });
 }
 
-/** @returns whether the objects exist: files are deleted before their manifests (docs/removing-a-customer.md) */
+/**
+ * Tags an object and the one before it that describes it: a file is deleted before its manifest
+ * (docs/removing-a-customer.md), and a feed that a killed function left has no record.
+ * @returns whether the last one exists
+ */
 async function tag(bucket: Bucket, keys: string[], value: string): Promise<boolean> {
-  try {
-    for (const key of keys) await bucket.tag(key, value);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && isGone(error.cause)) return false;
-    throw error;
+  let exists = false;
+  for (const key of keys) {
+    exists = await bucket.tag(key, value).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof Error && isGone(error.cause)) return false;
+        throw error;
+      },
+    );
   }
+  return exists;
 }

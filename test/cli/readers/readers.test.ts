@@ -265,6 +265,24 @@ describe('--tag after a column was left out', () => {
   });
 });
 
+test('--tag removes the tag of a feed of other column settings also if a killed run left no record of it', async () => {
+  const tagged: string[] = [];
+  const { cli, objects, metadata } = await sharing([ACCOUNT], ({ key, body }) => {
+    if (key.endsWith('_feed.json')) return refused('NoSuchKey', 'no', { status: 404 });
+    tagged.push(`${key} ${/<Value>(.*)<\/Value>/.exec(body.toString())?.[1]}`);
+    return xml('');
+  });
+  const key = 'changes/entity=leads/date=2026-11-20/run=a/changes.parquet';
+  objects.set(key, Buffer.from('PAR1'));
+  metadata.set(key, { settings: '0'.repeat(16) });
+
+  const { stdout, stderr } = await cli('--tag');
+
+  expect(stdout).toBe('Nothing tagged, 1 not.\n');
+  expect(stderr).toContain(`${key} is not tagged: it was written under other column settings.`);
+  expect(tagged).toEqual([`${key} false`]);
+});
+
 test.each([
   ['never existed', refused('NoSuchKey', 'no', { status: 404 })],
   // The answers of a versioned bucket for deleted or expired objects.
