@@ -72,7 +72,7 @@ interface Wanted {
 }
 
 /**
- * Compares two files: from their published tables if both have one with all columns, else from their records.
+ * Compares two files: from their published tables if both have one with all columns and values, else from their records.
  * @throws CommandError: 1 if a file cannot be read, differs from its manifest or is too large; 2 if it lacks the key;
  *   130 after Ctrl-C
  */
