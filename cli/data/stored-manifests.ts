@@ -12,8 +12,7 @@ import { stoppedText } from '../../core/gate/gate.ts';
 import { parseJson } from '../../core/json.ts';
 import { nightKey, nightSchema } from '../../core/night/marker.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { awsErrorText } from '../support/aws-error.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 
@@ -40,13 +39,12 @@ export async function ifReadable<T>(reading: Promise<T>, warn: (sentence: string
 
 /**
  * Reads pointers and manifests as `docs/schemas` describes them; a missing object is `undefined`. Every method throws
- * CommandError (exit code 3) if the bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable`
- * for an unknown reason, and UnreadableObject.
+ * RunError `StorageDenied` or `StorageUnavailable`, and UnreadableObject.
  */
 export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const bucket = createBucket(target.s3, target.BucketName);
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T | undefined> => {
-    const object = await bucket.read(key).catch(refused);
+    const object = await bucket.read(key);
     if (!object) return undefined;
     if (isOfEarlierRelease(object.text))
       throw new UnreadableObject(`${earlierText(key)}: ${ERRORS.EarlierRelease.advice}`, RUN_FAILED);
@@ -54,9 +52,8 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} has unexpected content: another program wrote it.`, RUN_FAILED);
   };
-  const list = (prefix: string) => bucket.list(prefix).catch(refused);
   const datesBelow = async (prefix: string) => {
-    const found = await list(`${prefix}date=`);
+    const found = await bucket.list(`${prefix}date=`);
     return found.flatMap(({ key }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(key)?.[1] ?? []);
   };
   const manifest = (key: string) => read(key, storedManifestSchema);
@@ -78,7 +75,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     },
     /** The names of the runs that wrote a manifest, newest first. */
     runNames: async (entity: Entity) => {
-      const found = await list(`runs/entity=${entity}/run=`);
+      const found = await bucket.list(`runs/entity=${entity}/run=`);
       return found
         .toSorted((one, other) => (other.at?.getTime() ?? 0) - (one.at?.getTime() ?? 0))
         .flatMap(({ key }) => /\/run=([^/]+)\/_manifest\.json$/.exec(key)?.[1] ?? []);
@@ -88,7 +85,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
     /** Runs that wrote their manifests since a time, including superseded ones. */
     runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
-      const found = await list(`runs/entity=${entity}/`);
+      const found = await bucket.list(`runs/entity=${entity}/`);
       const wanted = found.filter(({ key, at }) => key.endsWith('/_manifest.json') && (!at || at >= since));
       const unread: string[] = [];
       const runs = await eachOf(wanted, async ({ key: manifestKey }) => {
@@ -132,12 +129,6 @@ export async function manifestsAt(manifests: Manifests, keys: string[], warn: (s
     return [];
   });
   return runs.flat();
-}
-
-/** @throws CommandError with advice, if the error is a known AWS error; otherwise the error itself */
-function refused(error: unknown): never {
-  const trouble = awsErrorText(error);
-  throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
 }
 
 /**

@@ -4,6 +4,7 @@ import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import { createManifests, ifReadable, type PublishedRun } from '../data/stored-manifests.ts';
+import { ended } from '../support/aws-error.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, isWithoutJob, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
@@ -32,7 +33,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
     } catch (error) {
       if (!(error instanceof CommandError || error instanceof RunError)) throw error;
       const what = 'The published files and their dates, rows and bytes are unknown';
-      if (!broken) warn(`${what}: the bucket could not be read. ${error.message}`);
+      if (!broken) warn(`${what}: the bucket could not be read. ${ended(error).sentence}`);
       broken = true;
       return undefined;
     }
