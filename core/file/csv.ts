@@ -1,13 +1,12 @@
-import { type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
-import { CsvCount } from './csv-count.ts';
+import { type Content, type Dialect, type Facts, rowsIn, UNSEEN } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
-import { isWide } from './encoding.ts';
+import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import { isErrorText, LOOKED_AT, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
-import { LINE_BREAKS } from './regular-records.ts';
+import { LaterHeaders } from './later-headers.ts';
+import { LINE_BREAKS, RegularRecords } from './regular-records.ts';
+import { cellsOf, Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
-
-/** The facts about a CSV file that was read to its end. */
-export type CsvFacts = Pick<Facts, 'header' | 'rows'> & { content: Content; dialect: Dialect; remarks: string[] };
 
 /**
  * Reads a CSV file to its end.
@@ -19,7 +18,7 @@ export async function readCsv(
   chunks: AsyncIterable<Uint8Array>,
   csv: Csv,
   { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
-): Promise<CsvFacts> {
+): Promise<Pick<Facts, 'header' | 'rows' | 'content' | 'dialect'> & { remarks: string[] }> {
   const count = new CsvCount(csv, expected);
   let { skip } = csv;
   for await (const chunk of chunks) {
@@ -56,19 +55,14 @@ function doubtOf({ scanner, content }: CsvCount): string | undefined {
 }
 
 function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
+  const named = Object.entries(LINE_BREAKS).find(([, bits]) => bits === scanner.lineBreaks);
   return {
     encoding: isWide(csv.encoding) ? csv.encoding : text.encoding,
     byteOrderMark: csv.byteOrderMark,
     separator: csv.separatorProven ? csv.separator : null,
     separatorLine: csv.separatorLine,
-    lineBreak: lineBreakOf(scanner),
+    lineBreak: scanner.lineBreaks === 0 ? null : (named?.[0] ?? 'mixed'),
   };
-}
-
-function lineBreakOf({ lineBreaks }: { lineBreaks: number }): Dialect['lineBreak'] {
-  if (lineBreaks === 0) return null;
-  const named = Object.entries(LINE_BREAKS).find(([, bits]) => bits === lineBreaks);
-  return named?.[0] ?? 'mixed';
 }
 
 /** If more rows look like an error message, they are data. */
@@ -131,4 +125,245 @@ function headerRemarks({ header: { names, counts }, seemsHeaded }: Csv, headerle
   if (named) return [];
   if (counts.headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
   return counts.headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
+}
+
+const QUOTE = 0x22;
+const BLANK = 0x20;
+/** A longer record of one cell is not searched for a header. The first header of a file has at most 1 MiB. */
+const LONGEST_HEADER = 64 * 1024;
+/** Separators that may split the rows of a file of one column. */
+const OTHER_SEPARATORS = [',', ';', '\t', '|'];
+/** Separators of a joined page. */
+const PAGE_SEPARATORS = [...OTHER_SEPARATORS, ':', '^', '~'];
+
+/** Counts the records of a CSV file, chunk by chunk. */
+class CsvCount {
+  readonly text = new TextCheck();
+  readonly scanner: Scanner;
+  /** Rows with empty cells beyond the width of the first record. */
+  overhanging = 0;
+  /** Rows that look like an error message. */
+  errors = 0;
+  readonly #csv: Csv;
+  readonly #headers: LaterHeaders;
+  readonly #wide: Utf16Reader | null;
+  #emptyRows = 0;
+  /** Records whose width differs from the first record, and how many of these have values beyond its width. */
+  #irregular = 0;
+  #longer = 0;
+  /** The last record of another width. Empty extra cells and missing unnamed cells do not count. */
+  #odd = { record: 0, cells: 0 };
+  readonly #width: number;
+  /** Number of header cells up to the last one with a text. */
+  readonly #named: number;
+  /** Positions of cells of the header without a text, and whether one of them is before another cell. */
+  readonly #unnamed: readonly number[];
+  readonly #unnamedInside: boolean;
+  /** Positions of unnamed columns that have values. */
+  readonly #valued = new Set<number>();
+  /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
+  readonly #splits: Map<string, number> | null;
+  /** The records that are only counted, once the header was read. */
+  readonly #regular: RegularRecords;
+  #recordsBefore = 0;
+  /** The beginning of the last record of the blocks that have ended. */
+  #last = '';
+
+  constructor(csv: Csv, expected: Expected) {
+    const { separator, decoder, first, encoding } = csv;
+    const { headed } = csv.header.counts;
+    this.#csv = csv;
+    this.#width = first.length;
+    this.#unnamed = csv.header.unnamed;
+    this.#named = headed === false ? first.length : first.findLastIndex((cell) => cell.trim() !== '') + 1;
+    this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
+    this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
+    this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
+    const header = headed === false ? [] : first;
+    this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
+    const names = this.#headers.filter;
+    this.#regular = new RegularRecords({ separator, width: this.#width, names });
+    this.scanner = new Scanner(separator, (record) => this.#add(record), {
+      names,
+      onBlock: (block) => this.#endBlock(block),
+    });
+  }
+
+  /** @throws UnreadableFile */
+  push(chunk: Uint8Array): void {
+    this.scanner.push(this.#wide ? this.#wide.read(chunk) : chunk);
+  }
+
+  /** @returns whether the text ends in the middle of a character */
+  end(): { cut: boolean } {
+    this.scanner.end();
+    return { cut: this.#wide?.cut ?? false };
+  }
+
+  /** Records including the header, without titles. */
+  get records(): number {
+    return Math.max(0, this.scanner.records - this.#csv.rowsAbove);
+  }
+
+  /** Whether the last row looks like an error message. */
+  get endsWithError(): boolean {
+    if (this.records < 2) return false;
+    const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(
+      (cell) => cell.trim() !== '',
+    );
+    return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
+  }
+
+  get content(): Content {
+    const { header, separatorProven, rowsAbove, encoding } = this.#csv;
+    const { strayBreaks, strayBreaksBeforeQuote, endMarkInside, emptyLines, strayQuotes, endsWithBreak } = this.scanner;
+    const { counts } = this.#headers;
+    const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
+    return {
+      ...UNSEEN,
+      ...header.counts,
+      doubts,
+      emptyRows: this.#emptyRows,
+      unnamed: this.#valued.size,
+      longer: this.#longer,
+      // Without a certain separator, the width of the records is not known.
+      irregular: separatorProven ? this.#irregular : 0,
+      records: this.records,
+      rowsAbove,
+      // Without a certain separator, the file counts as one column.
+      ending:
+        separatorProven || this.#width === 1
+          ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }
+          : null,
+      ...counts,
+      strayQuotes,
+      nulRun: this.text.nulRun,
+      broken: this.#broken,
+      ascii: this.text.ascii && !isWide(encoding),
+      elsewhere: strayBreaksBeforeQuote + (this.#isSplit ? 1 : 0),
+    };
+  }
+
+  get #cellsOfLast(): number {
+    return this.#odd.record === this.records ? this.#odd.cells : this.#width;
+  }
+
+  get #broken(): Content['broken'] {
+    const { broken, encoding } = this.text;
+    if (!broken || encoding !== 'utf-8') return null;
+    const { rowsAbove, header } = this.#csv;
+    const above = rowsAbove + (header.counts.headed === false ? 0 : 1);
+    return { bytes: broken.bytes, row: Math.max(0, broken.record - above) };
+  }
+
+  /** Whether another separator would split most rows of a file of one column. */
+  get #isSplit(): boolean {
+    return [...(this.#splits?.values() ?? [])].some((rows) => rows * 2 > this.records - 1);
+  }
+
+  #add(record: Scanner): void {
+    const { records } = this;
+    if (records === 0) return;
+    const { from, to, cells, quoted } = record;
+    if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
+    if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
+    if (records > 1) this.#judge(record);
+    if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regular = this.#regular;
+  }
+
+  /** Looks at a record below the first one. */
+  #judge(record: Scanner): void {
+    const { from, to, cells, block } = record;
+    if (this.#headers.mayBe(record))
+      this.#headers.judge(record, block.toString('latin1', from, to), () => ({
+        record: this.#textsOf(record),
+        column: 0,
+      }));
+    if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#judgeParts(record);
+    this.#lookForError(record);
+    if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
+    if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
+  }
+
+  #textsOf({ block, from, to, quoted }: Scanner): string[] {
+    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
+  }
+
+  #judgeParts(record: Scanner): void {
+    const { from, to, cells, block } = record;
+    if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
+    // A record in quotation marks is a single cell.
+    const whole = cells > 1 ? decoded(block.subarray(from, to), this.#csv.decoder) : this.#textsOf(record)[0];
+    const text = whole ?? '';
+    const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
+    for (const separator of others)
+      if (text.includes(separator)) this.#headers.judgeParts(cellsOf(text, separator, true));
+  }
+
+  /** @returns the width that the record is counted with */
+  #oddWidth(record: Scanner): number {
+    const { cells } = record;
+    if (cells < this.#width && cells >= this.#named) return this.#width;
+    if (cells > this.#width && this.#filledCells(record) <= this.#width) {
+      this.overhanging += 1;
+      return this.#width;
+    }
+    this.#irregular += 1;
+    if (cells > this.#width) this.#longer += 1;
+    return cells;
+  }
+
+  #lookForUnnamed(record: Scanner): void {
+    if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
+    const texts = this.#textsOf(record);
+    for (const place of this.#unnamed) {
+      if (place >= texts.length) return;
+      if (texts[place]) this.#valued.add(place);
+    }
+  }
+
+  /** Number of cells up to the last one with a byte besides its quotation marks. */
+  #filledCells({ block, from, to, cells }: Scanner): number {
+    const separator = this.#csv.separator.charCodeAt(0);
+    let at = to;
+    for (let filled = cells; filled > 0; filled -= 1) {
+      if (at - from > 1 && block[at - 1] === QUOTE && block[at - 2] === QUOTE) at -= 2;
+      if (at > from && block[at - 1] !== separator) return filled;
+      at -= 1;
+    }
+    return 0;
+  }
+
+  #lookForSplit(record: Uint8Array, splits: Map<string, number>): void {
+    for (const separator of OTHER_SEPARATORS) {
+      const at = separator === this.#csv.separator ? -1 : record.indexOf(separator.charCodeAt(0));
+      // In ordinary text, a space follows a comma.
+      if (at !== -1 && record[at + 1] !== BLANK) splits.set(separator, (splits.get(separator) ?? 0) + 1);
+    }
+  }
+
+  #lookForError({ block, from, to }: Scanner): void {
+    if (!mayBeginError(block, from)) return;
+    const text = this.#beginning(block, from, to);
+    const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));
+    if (isErrorText(cell)) this.errors += 1;
+  }
+
+  #beginning(block: Buffer, from: number, to: number): string {
+    return decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
+  }
+
+  #endBlock(block: Buffer): void {
+    if (block.length === 0) return;
+    const { scanner, text } = this;
+    text.read(block, (place) => {
+      const begin = new Scanner(this.#csv.separator, () => undefined);
+      begin.breaksAtCr = scanner.breaksAtCr;
+      begin.push(block.subarray(0, place + 1));
+      begin.end();
+      return this.#recordsBefore + begin.records;
+    });
+    if (scanner.records > this.#recordsBefore) this.#last = this.#beginning(block, scanner.from, scanner.to);
+    this.#recordsBefore = scanner.records;
+  }
 }
