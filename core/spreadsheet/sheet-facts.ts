@@ -1,22 +1,13 @@
+import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
 import type { Expected } from '../file/expected-file.ts';
+import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { type Content, rowsIn } from '../gate/facts.ts';
+import { type Content, type Facts, rowsIn, UNSEEN } from '../gate/facts.ts';
 import { type AllowedNames, AllowedText, NO_NAMES } from './allowed-text.ts';
-import { RowCounter } from './count-rows.ts';
 import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
-import { findHeader, type SheetStart } from './find-header.ts';
-import type { SheetFindings } from './sheet-rows.ts';
+import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
 import type { Sheet, Workbook } from './workbook.ts';
-
-export interface SheetFacts {
-  /** Names of all columns as the CRM lists them; `null` if they are not known. */
-  header: string[] | null;
-  /** Rows below the header; `null` if it is unknown whether the first row is a header. */
-  rows: number | null;
-  content: Content;
-  /** Warnings for readers, in sentences. */
-  remarks: string[];
-}
 
 /**
  * Reads a workbook (xlsx) to its end: rows, widths and header of the counted sheet, and text anywhere else. All parts
@@ -25,7 +16,7 @@ export interface SheetFacts {
  * @throws UnreadableFile if the workbook is damaged, or has no header and no row with the requested width;
  *   ReadingUnfinished if it exceeds the limits; any error from reading the source
  */
-export async function sheetFacts(workbook: Workbook, expected: Expected): Promise<SheetFacts | undefined> {
+export async function sheetFacts(workbook: Workbook, expected: Expected): Promise<ReadSheet | undefined> {
   const { sheet: wanted, otherSheets: allowed = [] } = expected;
   const starts = await startsOf(workbook, expected);
   const counted = countedSheet(starts, expected);
@@ -45,7 +36,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(findings)) counter.add(row);
-  const { content, recordsAbove } = counter.result();
+  const { content, recordsAbove } = counter;
   await workbook.archive.verify();
   const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
   const outside = [
@@ -75,10 +66,18 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   };
 }
 
-interface Start extends SheetStart {
+/** The facts about the counted sheet, and warnings for readers, in sentences. */
+type ReadSheet = Pick<Facts, 'header' | 'rows'> & { content: Content; remarks: string[] };
+
+interface Start {
   sheet: Sheet;
   /** Words for text outside the cells of the sheet. */
   text: ReadonlySet<string>;
+  /** The sheet has at least one value. */
+  filled: boolean;
+  /** known: all texts of the header are listed. wide: the row only has the requested width. `null` = no such row. */
+  kind: 'known' | 'wide' | null;
+  header: SheetHeader | null;
 }
 
 async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start[]> {
@@ -143,3 +142,180 @@ async function withoutHeader(
     throw new UnreadableFile(`has ${header}${wide} among the first 20 rows of ${where}`);
   }
 }
+
+/** The header of a sheet, or its first record if the header is not known. */
+interface SheetHeader {
+  /** The number of the row in the sheet, from 1. */
+  number: number;
+  /** The first column, from 0. */
+  first: number;
+  cells: string[];
+  header: Header;
+}
+
+/** The header must be one of the first rows with a value, up to this number. */
+const FIRST_ROWS = 20;
+
+/**
+ * Finds the header of a sheet: the first row whose filled cells are all listed, at least two (one if one column was
+ * requested). If there is none, the first row with the requested width is used.
+ */
+async function findHeader(
+  rows: AsyncIterable<SheetRow>,
+  expected: Expected,
+): Promise<Pick<Start, 'filled' | 'kind' | 'header'>> {
+  const index = fieldIndex(expected);
+  const { headerless } = expected;
+  const first: SheetRow[] = [];
+  for await (const row of rows) {
+    first.push(row);
+    if (first.length === FIRST_ROWS) break;
+  }
+  const extents = first.flatMap((row) => extentOf(row, index) ?? []);
+  const known = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
+  if (known) return { filled: true, kind: 'known', header: { ...known, header: headerOf(known.cells, true, index) } };
+  const wide = extents.find(({ cells }) => cells.length === index.width);
+  if (!wide) return { filled: first.length > 0, kind: null, header: null };
+  const below = first.find(({ number }) => number > wide.number);
+  const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];
+  const header = headerOf(wide.cells, headerless ? false : headedByShape(wide.cells, second, index), index);
+  const number = headerless ? firstRecord(extents, wide) : wide.number;
+  return { filled: true, kind: 'wide', header: { ...wide, number, header } };
+}
+
+/** The range of a row from the first to the last cell with a visible text. */
+type Extent = Omit<SheetHeader, 'header'>;
+
+/** `undefined` for a row with too few texts for a header: a single text is a title. */
+function extentOf(row: SheetRow, { width }: FieldIndex): Extent | undefined {
+  const filled = row.columns.filter((_, place) => row.texts[place]?.trim() !== '');
+  const [first] = filled;
+  if (first === undefined || filled.length < Math.min(2, width)) return undefined;
+  return { number: row.number, first, cells: cellsOf(row, first, (filled.at(-1) ?? first) - first + 1) };
+}
+
+/** The number of the first record. Records before the row that shows the width may begin or end with empty cells. */
+function firstRecord(extents: Extent[], { first, cells, number }: Extent): number {
+  const end = first + cells.length;
+  return extents.find((extent) => extent.first >= first && extent.first + extent.cells.length <= end)?.number ?? number;
+}
+
+/** A value above one column is a title. Two values above two columns may be a record, so they are reported. */
+const NARROWEST_RECORD_ABOVE = 2;
+
+/** With fewer rows below the header there is no usual width to compare the last row with. */
+const FEWEST_COMPARED = 3;
+
+/** Counts the rows of a sheet whose header was found. */
+class RowCounter {
+  private readonly header: SheetHeader;
+  private readonly end: number;
+  /** Columns of the sheet whose header cell has no text. */
+  private readonly nameless: ReadonlySet<number>;
+  private readonly unnamed = new Set<number>();
+  private readonly later: LaterHeaders;
+  private rowsAbove = 0;
+  /** Rows above the header that may be records: they have values in all of its columns, or to the right of them. */
+  recordsAbove = 0;
+  private records = 0;
+  private longer = 0;
+  private irregular = 0;
+  private last: SheetRow = { number: 0, columns: [], texts: [] };
+  /** The number of the last row with a value, and whether the rows below the header have a gap. */
+  private lastNumber = 0;
+  private behindGap = false;
+  /** Fewest values of a row before the last one, and whether any such row begins with several words. */
+  private fewest = Number.POSITIVE_INFINITY;
+  private beginsWithWords = false;
+
+  constructor(header: SheetHeader, expected: Expected) {
+    const { first, cells, header: known } = header;
+    this.header = header;
+    this.end = first + cells.length;
+    this.nameless = new Set(known.unnamed.map((place) => first + place));
+    this.later = new LaterHeaders(expected, known.index, known.counts.headed === false ? [] : cells, 'utf-8', true);
+  }
+
+  add(row: SheetRow): void {
+    if (row.number < this.header.number) this.addAbove(row);
+    else if (row.number === this.header.number && this.header.header.counts.headed !== false) this.records += 1;
+    else this.addBelow(row);
+    this.lastNumber = row.number;
+  }
+
+  private addBelow(row: SheetRow): void {
+    const { columns } = row;
+    const [begin = 0] = columns;
+    const last = columns.at(-1) ?? 0;
+    const longer = last >= this.end;
+    if (longer) this.longer += 1;
+    if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
+    this.lookForHeader(row, begin, last);
+    if (!columns.some((column) => this.isUnderHeader(column))) return;
+    if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
+    this.records += 1;
+    if (longer || this.behindGap) this.irregular += 1;
+    if (this.last.number > 0) {
+      this.fewest = Math.min(this.fewest, this.last.columns.length);
+      this.beginsWithWords ||= beginsWithWords(this.last);
+    }
+    this.last = row;
+  }
+
+  private lookForHeader(row: SheetRow, begin: number, last: number): void {
+    const { first } = this.header;
+    const counts = this.later.filter.countsOf(row.texts);
+    if (!this.later.mayBe(counts)) return;
+    const column = Math.min(0, begin - first);
+    const record = cellsOf(row, first + column, last - first - column + 1);
+    this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }));
+  }
+
+  private isUnderHeader(column: number): boolean {
+    return column >= this.header.first && column < this.end && !this.nameless.has(column);
+  }
+
+  get content(): Content {
+    const { counts } = this.header.header;
+    const later = this.later.counts;
+    const behind = (counts.headed === false ? this.records : this.records - 1) - later.repeatedHeaders;
+    const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
+    return {
+      ...UNSEEN,
+      ...counts,
+      records: this.records,
+      rowsAbove: this.rowsAbove,
+      unnamed: this.unnamed.size,
+      longer: this.longer,
+      irregular: this.irregular,
+      ending: { cells: this.last.number > 0 ? cellsOfLast : this.header.cells.length, lineBreak: true },
+      endsThin: this.endsThin(behind),
+      ...later,
+      fullSheet: this.lastNumber === LAST_ROW,
+    };
+  }
+
+  /** Whether the last row may be an error message: it has far fewer values than the others, or is the only sentence. */
+  private endsThin(behind: number): boolean {
+    const { length } = this.last.columns;
+    if (behind <= FEWEST_COMPARED) return false;
+    if (2 * length < this.fewest) return true;
+    return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(this.last);
+  }
+
+  private addAbove({ columns }: SheetRow): void {
+    this.rowsAbove += 1;
+    const { first, cells } = this.header;
+    const within = columns.filter((column) => column >= first && column < this.end).length;
+    const full = within >= NARROWEST_RECORD_ABOVE && within === cells.length;
+    if (full || (columns.at(-1) ?? 0) >= this.end) this.recordsAbove += 1;
+  }
+
+  private findUnnamed({ columns }: SheetRow): void {
+    for (const column of columns) {
+      if (column < this.header.first || this.nameless.has(column)) this.unnamed.add(column);
+    }
+  }
+}
+
+const beginsWithWords = ({ texts }: SheetRow) => /\s/.test(texts[0]?.trim() ?? '');
