@@ -157,12 +157,8 @@ export class Utf16Reader {
 }
 
 function withBroken(utf16: Buffer): Uint8Array {
-  const parts = utf16
-    .toString('utf16le')
-    .split(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
-  return Buffer.concat(
-    parts.flatMap((part, place) => (place === 0 ? [Buffer.from(part)] : [BROKEN, Buffer.from(part)])),
-  );
+  const parts = utf16.toString('utf16le').split(/\p{Surrogate}/u);
+  return Buffer.concat(parts.flatMap((part) => [BROKEN, Buffer.from(part)]).slice(1));
 }
 
 /** Bytes that are not valid UTF-8. */
