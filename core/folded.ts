@@ -82,12 +82,16 @@ export function mentions(names: readonly string[]): (text: string) => boolean {
   };
 }
 
-/** @returns whether a text contains the letters of one of the names in this order: a quick test before `mentions` */
-export function containsLetters(names: readonly string[]): (text: string) => boolean {
+/** The pattern of the letters of the names, in their order, with any signs between them. It matches `letters`. */
+export function letterPattern(names: readonly string[]): RegExp {
   const known = names.filter((name) => folded(name) !== '').map((name) => wordsOf(name).join(''));
-  if (known.includes('')) return () => true;
-  const pattern = new RegExp(known.map((name) => [...name].join('[^\\p{L}\\p{M}\\p{N}]*')).join('|') || '(?!)', 'u');
-  return (text) => pattern.test(LATIN_OR_HEBREW.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, '')));
+  const longestFirst = known.toSorted((one, other) => other.length - one.length);
+  return new RegExp(longestFirst.map((name) => [...name].join('[^\\p{L}\\p{M}\\p{N}]*')).join('|') || '(?!)', 'gu');
+}
+
+/** A text in a single width and letter case, without invisible characters. */
+export function letters(text: string): string {
+  return LATIN_OR_HEBREW.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, ''));
 }
 
 /** Only characters that another form does not change, except for the case. */

@@ -134,7 +134,7 @@ const LONGEST_HEADER = 64 * 1024;
 /** Separators that may split the rows of a file of one column. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
 /** Separators of a joined page. */
-const PAGE_SEPARATORS = [...OTHER_SEPARATORS, ':', '^', '~'];
+const PAGE_SEPARATORS = [...OTHER_SEPARATORS, ':', '^', '~', '  '];
 
 /** Counts the records of a CSV file, chunk by chunk. */
 class CsvCount {
@@ -273,13 +273,12 @@ class CsvCount {
 
   /** Looks at a record below the first one. */
   #judge(record: Scanner): void {
-    const { from, to, cells, block } = record;
-    if (this.#headers.mayBe(record))
-      this.#headers.judge(record, block.toString('latin1', from, to), () => ({
-        record: this.#textsOf(record),
-        column: 0,
-      }));
-    if (cells < this.#named || (cells === 1 && this.#width > 1)) this.#judgeParts(record);
+    const { from, to, cells, block, afterEmptyLine } = record;
+    if (this.#headers.mayBe(record)) {
+      const read = () => ({ record: this.#textsOf(record), column: 0 });
+      this.#headers.judge(record, block.toString('latin1', from, to), read, afterEmptyLine);
+    }
+    if (cells < this.#named || cells === 1) this.#judgeParts(record);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
@@ -290,14 +289,14 @@ class CsvCount {
   }
 
   #judgeParts(record: Scanner): void {
-    const { from, to, cells, block } = record;
+    const { from, to, cells, block, afterEmptyLine } = record;
     if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
     // A record in quotation marks is a single cell.
     const whole = cells > 1 ? decoded(block.subarray(from, to), this.#csv.decoder) : this.#textsOf(record)[0];
     const text = whole ?? '';
     const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
     for (const separator of others)
-      if (text.includes(separator)) this.#headers.judgeParts(cellsOf(text, separator, true));
+      if (text.includes(separator)) this.#headers.judgeParts(cellsOf(text, separator, true), afterEmptyLine);
   }
 
   /** @returns the width that the record is counted with */

@@ -1,5 +1,5 @@
 import { mayBeginError } from './error-text.ts';
-import { MASK, NAMED, type NameFilter, POINTS, UNSURE } from './later-headers.ts';
+import { EMPTY, likenessOf, MASK, NAMED, type NameFilter, UNSURE } from './name-filter.ts';
 
 /** Passes over the records of a CSV file that no rule needs to look at: nearly all of most files. */
 
@@ -41,7 +41,7 @@ interface Options {
 
 /**
  * Passes over regular records. They have the width of the file and its usual line break, do not begin like the text of
- * an error, and most of their cells with a text cannot name a column.
+ * an error, most of their cells with a text cannot name a column, and the cells are not alike.
  */
 export class RegularRecords {
   /** The number of records that the last call of `skip` has passed, and the position of the last of them. */
@@ -98,18 +98,32 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
   let at = from - 1;
   let cells = 0;
   let points = 0;
+  /** The end of the first cell, and the last cell, if they have letters or digits. */
+  let firstEnd = from;
+  let textBegin = from;
+  let textEnd = from;
   do {
     const begin = at + 1;
     at = cellEnd(block, begin, end);
-    points += isExact(at - begin) ? (BITS_BY_SUM[sum & MASK] as number) & POINTS : NAMED;
+    if (sum !== 0) {
+      if (cells === 0) firstEnd = at;
+      textBegin = begin;
+      textEnd = at;
+    }
+    points += isExact(at - begin) ? pointsBySum() : NAMED;
     cells += 1;
   } while (CODES[block[at] as number] === SEPARATES);
-  if (cells !== width) return end;
-  return points < cells || hasFewerPoints(block, from, at, cells, points) ? at : end;
+  if (cells !== width || (points >= cells && !hasFewerPoints(block, from, at, cells, points))) return end;
+  // If all cells are alike, so are the first and the last.
+  const mayBeAlike = firstEnd === from || likenessOf(block, from, firstEnd, textBegin, textEnd) > 0;
+  return filter.decorated && width > 1 && mayBeAlike ? end : at;
 }
 
 /** Whether the sum of the last cell shows what the cell may name. */
 const isExact = (length: number) => sum < UNSURE && length <= LONGEST_SUMMED;
+
+/** The points of such a cell: two if it may name a column, one if it is empty. A header has at least as many as cells. */
+const pointsBySum = () => (sum === 0 ? EMPTY : (BITS_BY_SUM[sum & MASK] as number));
 
 /**
  * Whether a record has fewer points than cells if the filter reads the cells whose sum is not exact. The filter is slow,
@@ -120,7 +134,7 @@ function hasFewerPoints(block: Buffer, from: number, to: number, cells: number, 
   let points = most;
   for (let begin = from; begin <= to && points >= cells; ) {
     const at = cellEnd(block, begin, to);
-    if (!isExact(at - begin)) points += (filter.bitsOf(block, begin, at) & POINTS) - NAMED;
+    if (!isExact(at - begin)) points += filter.bitsOf(block, begin, at) - NAMED;
     begin = at + 1;
   }
   return points < cells;

@@ -1,4 +1,4 @@
-import { EMPTY, NAMED, type NameFilter } from './later-headers.ts';
+import { EMPTY, likenessOf, NAMED, type NameFilter, NOT_COMPARED } from './name-filter.ts';
 import { LINE_BREAKS, type RegularRecords } from './regular-records.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
@@ -54,7 +54,7 @@ export class Scanner {
   /** Cells of the record, and how many of them are in quotation marks. */
   cells = 0;
   quoted = 0;
-  /** Cells that may name a column, and cells without text. */
+  /** Cells that may name a column, and cells without letters or digits. */
   named = 0;
   empty = 0;
 
@@ -66,6 +66,8 @@ export class Scanner {
   records = 0;
   /** Empty lines after the first record. */
   emptyLines = 0;
+  /** An empty line is directly above the record. */
+  afterEmptyLine = false;
   /** Line breaks of another kind outside quotation marks, and how many of them precede a quotation mark directly. */
   strayBreaks = 0;
   strayBreaksBeforeQuote = 0;
@@ -88,6 +90,10 @@ export class Scanner {
   #strayBreaks = 0;
   #beforeQuote = 0;
   #lineBreak = 0;
+  /** The likeness of the cells, and the last one with letters or digits. */
+  #alike = 0;
+  #textBegin = 0;
+  #textEnd = 0;
 
   constructor(separator: Separator, onRecord: (record: Scanner) => void, options: Options = {}) {
     this.#codes[LF] = ENDS_LF;
@@ -122,6 +128,11 @@ export class Scanner {
     if (marks !== -1) this.#filled = marks;
     this.endsQuoted = false;
     this.#read(this.#filled, true);
+  }
+
+  /** All cells with letters or digits, at least two, begin or end with the same sign or letter. */
+  get alike(): boolean {
+    return this.#alike > 0 && this.#alike < NOT_COMPARED;
   }
 
   get #capacity(): number {
@@ -171,6 +182,7 @@ export class Scanner {
       if (next === NOT_ENDED) break;
       if (this.#end > from) this.#take(from);
       else if (this.records > 0) this.emptyLines += 1;
+      this.afterEmptyLine = this.#end === from;
       from = next;
     }
     return from;
@@ -181,6 +193,7 @@ export class Scanner {
     if (!regular || breaksAtCr === null) return from;
     const next = regular.skip(this.block, from, end, breaksAtCr);
     if (regular.records === 0) return from;
+    this.afterEmptyLine = false;
     this.records += regular.records;
     this.lineBreaks |= regular.lineBreaks;
     this.endsWithBreak = true;
@@ -212,6 +225,8 @@ export class Scanner {
     this.quoted = 0;
     this.named = 0;
     this.empty = 0;
+    this.#alike = this.#options.names?.decorated ? NOT_COMPARED : 0;
+    this.#textEnd = 0;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
     this.#beforeQuote = 0;
@@ -255,6 +270,11 @@ export class Scanner {
     const bits = this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
     if ((bits & NAMED) > 0) this.named += 1;
     if ((bits & EMPTY) > 0) this.empty += 1;
+    else if (this.#alike > 0) {
+      if (this.#textEnd > 0) this.#alike &= likenessOf(this.block, this.#textBegin, this.#textEnd, begin, end);
+      this.#textBegin = begin;
+      this.#textEnd = end;
+    }
   }
 
   /** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */

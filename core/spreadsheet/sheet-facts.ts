@@ -268,7 +268,8 @@ class RowCounter {
     if (!this.later.mayBe(counts)) return;
     const column = Math.min(0, begin - first);
     const record = cellsOf(row, first + column, last - first - column + 1);
-    this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }));
+    const afterGap = row.number > this.lastNumber + 1;
+    this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }), afterGap);
   }
 
   private isUnderHeader(column: number): boolean {

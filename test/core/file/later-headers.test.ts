@@ -38,6 +38,21 @@ describe('finds a header that names a left-out column', () => {
     ['by two labels', ['מזהה', 'National ID']],
     ['in two cells', ['id', 'nationalId:string']],
     ['in two cells, with a word', ['id', 'National ID no.']],
+    ['in brackets', ['[id]', '[name]', '[nationalId]']],
+    ['in brackets, beside plain names', ['id', '[name]', '<nationalId>']],
+    ['alone in brackets', ['[nationalId]']],
+    ['numbered', ['1) id', '2) name', '3) nationalId']],
+    ['numbered behind', ['id_1', 'name_2', 'nationalId_3']],
+    ['by labels, numbered after a word', ['col1: מזהה', 'col2: Name', 'col3: National ID']],
+    ['by labels, numbered', ['1) מזהה', '2) Name', '3) National ID']],
+    ['after a word, beside an empty cell', ['lead_id', 'lead_name', 'lead_nationalId', '']],
+    ['numbered, after a word', ['col9_id', 'col10_name', 'col11_nationalId']],
+    ['after the name of the entity', ['lead_id', 'lead_name', 'lead_nationalId']],
+    ['after it in small letters', ['leadid', 'leadname', 'leadnationalid']],
+    ['after it in humps, beside columns that are not listed', ['leadId', 'leadX', 'leadNationalId']],
+    ['by labels after it', ['Lead: מזהה', 'Lead: Name', 'Lead: National ID']],
+    ['by labels before a sign', ['מזהה ▾', 'Name ▾', 'National ID ▾']],
+    ['in two cells, after a word', ['lead.id', 'lead.nationalId']],
   ] as const;
 
   test.each(headers)('%s', async (_, cells) => {
@@ -61,11 +76,32 @@ describe('finds a header that names a left-out column', () => {
     ['in quotation marks, with another separator', '"id;name;nationalId"'],
     ['with another separator, and a comma', 'id;name;nationalId;"x, y"'],
     ['with carets', 'id^name^nationalId'],
+    ['with two blanks or more', 'id  name    nationalId'],
+    ['with semicolons, after signs', '$id;$name;$nationalId'],
   ])('in a record of another width: %s', async (_, record) => {
     const text = `${HEADER}${ROWS}${record}\n${ROWS}`;
 
     expect(await headersIn(text, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
     expect(await headersIn(text, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
+  });
+
+  test.each(['National ID', 'National ID,מזהה'])('by %s alone after empty lines', async (record) => {
+    const below = `${record}\n312340001\n`;
+
+    expect(await headersIn(`${HEADER}${ROWS}\n\n${below}`, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(`${HEADER}${ROWS}${below}`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
+  });
+
+  test('alone below an empty row of a sheet', async () => {
+    const sheet = smallWorkbook([COLUMNS, ['1', 'Dana', 'Meeting', '-'], [], ['National ID'], ['312340001']]);
+
+    expect(await headersIn(sheet, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+  });
+
+  test('in a file of one column, with another separator', async () => {
+    const text = `notes\n${'a\n'.repeat(40)}id;name;nationalId\n`;
+
+    expect(await headersIn(text, { ...LEFT_OUT, columns: ['notes'] })).toEqual({ other: 1, leftOut: 1 });
   });
 
   test('and, beside left-out columns, a hashed one and a column that is not listed', async () => {
@@ -89,6 +125,10 @@ describe('takes ordinary rows for no header', () => {
     ['a value after the name', ['Dana', 'Email', 'City', 'nationalId:312340001']],
     ['times', ['10:30', '11:45', '12:00', 'national id']],
     ['brackets', ['7', 'Dana (owner)', 'Email', 'Phone (home), national id (copy)']],
+    ['cells that begin with one letter', ['Email', 'Emma', 'Eilat', 'Every national id']],
+    ['cells that begin with one word', ['My email', 'My name', 'My notes on the national id']],
+    ['cells that end alike', ['Email (home)', 'Phone (home)', 'asked for a national id (home)', '-']],
+    ['labels in brackets', ['[Email]', '[City]', '-', '[about the national id]']],
   ])('%s', async (_, cells) => {
     expect(await headersIn(`${HEADER}${ROWS}${quoted(cells)}\n`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
   });
