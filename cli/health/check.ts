@@ -34,7 +34,7 @@ export async function checked(
   place: TargetOptions,
 ): Promise<Checked[]> {
   const rights = needed.map((right) => right.split(' on ')[0] ?? right);
-  const findings = [await (async () => answer())().catch((error: unknown) => findingOf(error, rights))].flat();
+  const findings = [await (async () => answer())().catch(findingOf)].flat();
   return findings.map(({ of, found, advice, verdict, exitCode }) => ({
     verdict,
     exitCode: mayBeUnknown && verdict === 'unknown' ? 0 : exitCode,
@@ -103,24 +103,25 @@ export function about(of: string, finding: Finding): Finding {
 /** Names of errors for calls that AWS does not know. */
 const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 
-/**
- * The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown.
- * @param rights those that the answer needs
- */
-export function findingOf(error: unknown, rights: string[] = []): Finding {
+/** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */
+export function findingOf(error: unknown): Finding {
   if (error instanceof CannotTell) return unknown(error.message);
-  return ownFinding(error, rights) ?? foreignFinding(error, rights);
+  // The advice of the error of a run is for functions; here a person lacks a right.
+  const denied = error instanceof RunError ? error.cause : error;
+  if (isDenied(denied)) {
+    const found = `these credentials lack the right ${deniedRight(denied) ?? 'that AWS does not name'}`;
+    return unknown(found, awsErrorText(denied) ?? null, ENVIRONMENT);
+  }
+  return ownFinding(error) ?? foreignFinding(error);
 }
 
 /** The finding for errors of this software, whose messages say what is wrong. */
-function ownFinding(error: unknown, rights: string[]): Finding | undefined {
+function ownFinding(error: unknown): Finding | undefined {
   if (error instanceof ConfigurationError) {
     const advice = 'Correct the configuration; config/schema.json describes every field.';
     return broken(error.message.replaceAll('\n', '; '), advice, USAGE);
   }
   if (error instanceof RunError) {
-    // The advice of the error is for functions; here a person lacks a right.
-    if (isDenied(error.cause)) return foreignFinding(error.cause, rights);
     const trouble = awsErrorText(error);
     const advice = [trouble, ERRORS[error.name].advice].filter(Boolean).join(' ');
     const isUntold = trouble !== undefined || error.name === 'TokenStoreUnavailable';
@@ -133,12 +134,8 @@ function ownFinding(error: unknown, rights: string[]): Finding | undefined {
   return undefined;
 }
 
-function foreignFinding(error: unknown, rights: string[]): Finding {
+function foreignFinding(error: unknown): Finding {
   const trouble = awsErrorText(error);
-  if (isDenied(error)) {
-    const found = `these credentials lack the right ${deniedRight(error) ?? [...new Set(rights)].join(' or ')}`;
-    return unknown(found, trouble ?? null, ENVIRONMENT);
-  }
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
   if (NOT_HERE.test(name)) return unknown(`this cloud does not support it (${name})`, null, ENVIRONMENT);
   if (isGone(error)) return broken(`${name}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);

@@ -54,7 +54,7 @@ test.each<[string, unknown, Partial<Finding>]>([
   ],
   [
     'is denied by AWS, which does not name the right',
-    awsError('UnauthorizedOperation', 'You are not authorized.'),
+    Object.assign(awsError('UnauthorizedOperation', 'You are not authorized.'), { right: 's3:GetObject' }),
     { verdict: 'unknown', found: 'these credentials lack the right s3:GetObject', exitCode: 3 },
   ],
   ['is throttled', awsError('Throttling'), { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles/) }],
