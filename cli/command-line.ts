@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
+import { completed } from './support/completed.ts';
 import { USAGE } from './support/exit.ts';
 import { printErr, printJson } from './support/print.ts';
 import type { TargetOptions } from './support/target.ts';
@@ -37,10 +38,7 @@ async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOpt
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const [{ ended }, { completed }] = await Promise.all([
-    import('./support/aws-error.ts'),
-    import('./support/completed.ts'),
-  ]);
+  const { ended } = await import('./support/aws-error.ts');
   const { sentence, ...end } = ended(error);
   return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
 }
