@@ -202,8 +202,7 @@ async function withRetries<T>(action: () => Promise<T>): Promise<T> {
     try {
       return await action();
     } catch (error) {
-      const passes = error instanceof RunError && error.transient;
-      if (!passes || wait > 8000) throw error;
+      if (!(error instanceof RunError && error.transient) || wait > 8000) throw error;
       await sleep(wait);
     }
   }

@@ -102,9 +102,7 @@ function judgeAnswer(query: URLSearchParams, state: string, options: Settings): 
   if (query.get('state') !== state) {
     return { kind: 'unusable', why: 'This answer belongs to a different authorization.' };
   }
-  const refused = (sentence: string): CrmAnswer => {
-    return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
-  };
+  const refused = (sentence: string): CrmAnswer => ({ kind: 'refused', error: new CommandError(sentence, RUN_FAILED) });
   const issuer = query.get('iss');
   if (issuer !== null && !isIssuerOf(issuer, authUrl)) {
     // Its value is not printed: it may hold a token.

@@ -29,6 +29,7 @@ export function withExamples(command: Command, examples: Record<string, string>)
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
+export const LOGICAL_DATE = 'the logical date; default: today in the time zone of the deployment';
 export const JSON_ALONE = 'one JSON document on standard output, all else on standard error';
 
 /** Adds the argument of a command that works on one run, and the `--date` option for an entity. */

@@ -7,7 +7,7 @@ import {
   outputArgument,
   pathArgument,
 } from '../support/command-options.ts';
-import { type Definition, JSON_ALONE } from './define-command.ts';
+import { type Definition, JSON_ALONE, LOGICAL_DATE } from './define-command.ts';
 
 export const HEALTH_COMMANDS = {
   report: {
@@ -31,11 +31,7 @@ export const HEALTH_COMMANDS = {
     takes: (command) =>
       command
         .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
-        .option(
-          '--date <YYYY-MM-DD>',
-          'the logical date; default: today in the time zone of the deployment',
-          dateArgument,
-        )
+        .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
         .option(
           '--configuration <file>',
           'read this file only, and do not read the rules; default: config/NAME.json',

@@ -7,7 +7,7 @@ import {
   numberArgument,
   sinceArgument,
 } from '../support/command-options.ts';
-import { type Definition, JSON_ALONE, withRun } from './define-command.ts';
+import { type Definition, JSON_ALONE, LOGICAL_DATE, withRun } from './define-command.ts';
 
 export const NIGHT_COMMANDS = {
   status: {
@@ -41,11 +41,7 @@ export const NIGHT_COMMANDS = {
       command
         .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
         .option('--all', 'all entities whose nightly rule is enabled in the configuration')
-        .option(
-          '--date <YYYY-MM-DD>',
-          'the logical date; default: today in the time zone of the deployment',
-          dateArgument,
-        )
+        .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
         .option(
           '--same-data',
           'with a past date, even if the plan does not depend on it: the date gets the data of today',
