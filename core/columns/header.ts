@@ -1,5 +1,6 @@
 import { folded, normalised, pathParts, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
+import { meantBy } from './left-out.ts';
 
 /** Finds the CRM fields that the texts of a file's header name. */
 
@@ -136,10 +137,10 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   };
   for (const { name, label } of fields) for (const text of [name, label ?? name]) add(text, name);
   const none = new Set<string>();
-  const names = [...new Set(fields.map(({ name }) => name))];
+  const names = [...new Set(fields.map(({ name }) => name))].map((name) => ({ name, label: null }));
   for (const [text, value] of Object.entries(labels)) {
     if (value === null) none.add(folded(text));
-    const meant = value === null ? [] : fieldsCalled(value, names);
+    const meant = value === null ? [] : meantBy([value], names).map(({ name }) => name);
     for (const name of meant) add(text, name);
     if (meant.length === 1) assigned.set(normalised(text), meant);
   }
@@ -171,11 +172,6 @@ function remembered(find: (text: string) => Found): (text: string) => Found {
     if (text.length <= LONGEST_REMEMBERED) known.set(text, found);
     return found;
   };
-}
-
-/** The field with exactly this name; otherwise all fields whose names match in another spelling. */
-function fieldsCalled(value: string, names: readonly string[]): string[] {
-  return names.includes(value) ? [value] : names.filter((name) => folded(name) === folded(value));
 }
 
 function put(texts: Texts, text: string, name: string): void {

@@ -185,7 +185,7 @@ export class LaterHeaders {
   #judgeAlike(cells: readonly string[], circumstances: Circumstances): Verdict {
     if (cells.length < 2) return 'none';
     const isNumbered = cells.every((cell) => /\d$/.test(cell));
-    // A number is no decoration of nothing.
+    // A cell that is only a number stays: it is a value.
     const bare = cells.map((cell) => without(isNumbered ? SIGNS_AND_DIGITS : SIGNS, cell) || cell);
     const [atBegin, atEnd] = [sharedLength(bare, 0), sharedLength(bare, -1)];
     for (const cell of bare) {
