@@ -49,33 +49,23 @@ async function switchRules(target: Target, entities: Entity[], state: Switch): P
   const word = state === 'ENABLED' ? 'on' : 'off';
   const switched: Entity[] = [];
   for (const entity of entities) {
-    const { rule, changed } = await switchRule(target, entity, state).catch((error: unknown) => {
+    const rule = `${target.stack}-${entity}`;
+    const isChanged = await switchRule(target.events, rule, state).catch((error: unknown) => {
       if (switched.length === 0) throw error;
-      const done = `Switched ${word} before that: ${switched.join(', ')}; not: ${entity}.`;
-      throw partialFailure(error, done);
+      throw partialFailure(error, `Switched ${word} before that: ${switched.join(', ')}; not: ${entity}.`);
     });
     switched.push(entity);
-    const text = `${changed ? 'switched' : 'was'} ${word}${changed ? '' : ' already'}`;
-    printOut(`${entity}: ${text} (rule ${rule}).`);
+    printOut(`${entity}: ${isChanged ? `switched ${word}` : `was ${word} already`} (rule ${rule}).`);
   }
 }
 
-/**
- * Switches the nightly rule of an entity on or off.
- * @returns its name, and whether its state changed
- * @throws CommandError (exit code 3) if the stack has no such rule
- */
-export async function switchRule(
-  { events, stack }: Pick<Target, 'events' | 'stack'>,
-  entity: Entity,
-  state: Switch,
-): Promise<{ rule: string; changed: boolean }> {
-  const Name = `${stack}-${entity}`;
+/** @returns whether the state of the rule changed @throws CommandError (exit code 3) if the stack has no such rule */
+async function switchRule(events: Target['events'], Name: string, state: Switch): Promise<boolean> {
   try {
-    const changed = (await events.send(new DescribeRuleCommand({ Name }))).State !== state;
+    if ((await events.send(new DescribeRuleCommand({ Name }))).State === state) return false;
     const Command = state === 'ENABLED' ? EnableRuleCommand : DisableRuleCommand;
-    if (changed) await events.send(new Command({ Name }));
-    return { rule: Name, changed };
+    await events.send(new Command({ Name }));
+    return true;
   } catch (error) {
     if (!isGone(error)) throw error;
     throw new CommandError(`There is no rule ${Name}: ${RESTORE}.`, ENVIRONMENT, { cause: error });

@@ -2,6 +2,7 @@ import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod/mini';
 import { parseJson } from '../../core/json.ts';
 import { STEPS } from '../../core/step/steps.ts';
+import { isGone } from '../support/aws-error.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, printableLine } from '../support/text.ts';
@@ -59,16 +60,15 @@ export async function linesOfRun(
     endTime: run.stopDate && run.stopDate.getTime() + AFTER_MS,
   };
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
-  const found = await Promise.all(groups.map((logGroupName) => linesIn({ logs }, { ...wanted, logGroupName })));
+  const found = await Promise.all(groups.map((logGroupName) => linesIn(logs, { ...wanted, logGroupName })));
   // Some clouds ignore the pattern, so the lines are filtered again.
   const ours = found.flat().filter(({ fields }) => fields.execution === run.name);
   return ours.toSorted((a, b) => a.at - b.at);
 }
 
-async function linesIn(
-  { logs: client }: Pick<Target, 'logs'>,
-  wanted: Parameters<typeof paginateFilterLogEvents>[1],
-): Promise<RunLine[]> {
+type Wanted = Parameters<typeof paginateFilterLogEvents>[1];
+
+async function linesIn(client: Target['logs'], wanted: Wanted): Promise<RunLine[]> {
   const lines: RunLine[] = [];
   try {
     for await (const { events = [] } of paginateFilterLogEvents({ client }, wanted)) {
@@ -81,7 +81,7 @@ async function linesIn(
     }
   } catch (error) {
     // A function that never ran may have no log group.
-    if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
+    if (!isGone(error)) throw error;
   }
   return lines;
 }
