@@ -100,7 +100,7 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
   });
   expect(await cli('stop', name)).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/add --yes\. Nothing was stopped\.\n$/),
+    stderr: expect.stringMatching(/: add --yes; nothing was stopped\.\n$/),
   });
   expect((await describe(executionArn)).status).toBe('RUNNING');
 
