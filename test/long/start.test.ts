@@ -34,7 +34,9 @@ test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves
   await start.says(/✓ Bootstrap stack/);
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(130);
-  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe('interrupted by SIGINT');
+  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe(
+    'Interrupted. Everything that was started has ended.',
+  );
   expect(start.stderr()).toMatch(/✕ cdk deploy .*\nInterrupted\. Everything that was started has ended\.\n$/);
   expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
