@@ -231,7 +231,7 @@ async function compare(
     return { keys, repeated, empty, first };
   });
   const kept = Number((await query('SELECT count(*) FROM before_keys JOIN after_keys USING (k)'))[0]?.[0]);
-  const columns: Record<string, number> = {};
+  const columns: [name: string, rows: number][] = [];
   await query('CREATE TEMP TABLE changed (place BIGINT)');
   for (let from = 0; from < common.length; from += COMPARED_AT_ONCE) {
     const some = common.slice(from, from + COMPARED_AT_ONCE);
@@ -242,7 +242,7 @@ async function compare(
     );
     await query('INSERT INTO changed SELECT place FROM differing');
     const [counted = []] = await query(`SELECT ${some.map((_, at) => `count(*) FILTER (d${at})`)} FROM differing`);
-    for (const [at, name] of some.entries()) if (Number(counted[at]) > 0) columns[name] = Number(counted[at]);
+    columns.push(...some.map((name, at): [string, number] => [name, Number(counted[at])]));
   }
   const [[changed] = []] = await query('SELECT count(DISTINCT place) FROM changed');
   const keysOf = async (sql: string) => (await query(`SELECT k FROM ${sql} ORDER BY place`)).map(([key]) => key ?? '');
@@ -252,7 +252,7 @@ async function compare(
       repeated: { before: before.repeated, after: after.repeated },
       empty: { before: before.empty, after: after.empty },
     },
-    changed: { rows: Number(changed), columns },
+    changed: { rows: Number(changed), columns: Object.fromEntries(columns.filter(([, rows]) => rows > 0)) },
     ...(showKeys && {
       addedKeys: await keysOf('after_keys ANTI JOIN before_keys USING (k)'),
       removedKeys: await keysOf('before_keys ANTI JOIN after_keys USING (k)'),

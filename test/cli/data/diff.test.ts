@@ -203,6 +203,15 @@ test('diff counts but does not compare rows without a key, and compares the firs
   });
 });
 
+test('diff counts changes of columns with the names of properties that every object has', async () => {
+  const file = { header: ['id', '__proto__', 'constructor', 'toString'] };
+  const content = (cell: string) => `id,__proto__,constructor,toString\n1,${cell},${cell},a\n`;
+  const { diff } = await between({ content: content('a'), file }, { content: content('b'), file });
+
+  expect((await diff()).stdout).toMatch(/changed: 1 row: __proto__ 1, constructor 1\n$/);
+  expect((await diff('--json')).stdout).toContain('"columns":{"__proto__":1,"constructor":1}');
+});
+
 test.each(['idNumber', 'idnumber'])('--key accepts the name in the file or in its table: %s', async (key) => {
   const file = { header: ['idNumber', 'a'] };
   const { diff } = await between({ content: 'idNumber,a\n1,x\n2,x\n', file }, { content: 'idNumber,a\n1,y\n', file });
