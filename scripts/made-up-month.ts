@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import type { PublishedRun } from '../cli/data/stored-manifests.ts';
 import type { Rules } from '../cli/deployment-state.ts';
 import type { Attempt, Facts } from '../cli/night/night-facts.ts';
 import { executionOf, runOf } from '../cli/runs/run.ts';
@@ -7,6 +6,7 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { LAYOUT } from '../core/export/layout.ts';
+import type { Manifest } from '../core/export/manifest.ts';
 import { Draw } from '../sandbox/data/draw.ts';
 import { COLUMNS } from '../sandbox/data/entity-columns.ts';
 import { crc32Text } from '../transfer/base/crc32.ts';
@@ -64,7 +64,7 @@ export function madeUpMonth(
     configured: CONFIGURED,
     now: new Date(LAST + 7 * 3_600_000),
     nights: NIGHTS,
-    published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
+    published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedManifest(ago, entity)),
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
     endedWell: {},
     recorded: [],
@@ -88,7 +88,7 @@ function begun(ago: number, entity: Entity) {
   return { start, startedAt, date: startedAt.slice(0, 10), execution, draw };
 }
 
-function publishedRun(ago: number, entity: Entity): PublishedRun {
+function publishedManifest(ago: number, entity: Entity): Manifest {
   const { start, startedAt, date, execution, draw } = begun(ago, entity);
   const [records, added] = SIZES[entity] ?? [1000, 5];
   const rows = records + added * (NIGHTS - ago) + draw.int(-added, added);
@@ -100,50 +100,47 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
   const [warnedAgo, warnedEntity] = WARNED;
   const warned = ago === warnedAgo && entity === warnedEntity;
   return {
-    manifestKey: `${prefix}_manifest.json`,
-    manifest: {
-      schemaVersion: LAYOUT,
-      execution,
-      startedAt,
-      file: {
-        key: `${prefix}${entity}.csv`,
-        bytes,
-        crc32: crc32Text(crc32(execution)),
-        contentType: 'text/csv',
-        storedAt: after(seconds),
-        restarts: 0,
-        undeclaredEnd: false,
-        format: 'csv',
-        compression: null,
-        dialect: null,
-        rows,
-        header,
-        content: null,
-      },
-      run: {
-        entity,
-        date,
-        exportId: draw.reference('export', 99_999),
-        createdAt: after(2),
-        adopted: null,
-        request: { columns: header },
-        listed: { others: [], labels: null, types: null, complete: false },
-        fingerprint: draw.reference('print', 9).replaceAll('-', ''),
-        plan: 'p',
-        kind: 'full',
-        differs: [],
-        excepted: [],
-        drift: null,
-        keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),
-        softwareVersion: '1.0.0',
-      },
-      checks: 2 + Math.round(seconds / 60),
-      unansweredCreates: 0,
-      state: 'published',
-      guards: null,
-      releasedBefore: [],
-      warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
+    schemaVersion: LAYOUT,
+    execution,
+    startedAt,
+    file: {
+      key: `${prefix}${entity}.csv`,
+      bytes,
+      crc32: crc32Text(crc32(execution)),
+      contentType: 'text/csv',
+      storedAt: after(seconds),
+      restarts: 0,
+      undeclaredEnd: false,
+      format: 'csv',
+      compression: null,
+      dialect: null,
+      rows,
+      header,
+      content: null,
     },
+    run: {
+      entity,
+      date,
+      exportId: draw.reference('export', 99_999),
+      createdAt: after(2),
+      adopted: null,
+      request: { columns: header },
+      listed: { others: [], labels: null, types: null, complete: false },
+      fingerprint: draw.reference('print', 9).replaceAll('-', ''),
+      plan: 'p',
+      kind: 'full',
+      differs: [],
+      excepted: [],
+      drift: null,
+      keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),
+      softwareVersion: '1.0.0',
+    },
+    checks: 2 + Math.round(seconds / 60),
+    unansweredCreates: 0,
+    state: 'published',
+    guards: null,
+    releasedBefore: [],
+    warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
   };
 }
 

@@ -38,7 +38,7 @@ export async function findManifest(manifests: Manifests, entity: Entity, { date,
 async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
   const name = run.split(':').at(-1) ?? run;
   const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
-  if (found) return found.manifest;
+  if (found) return found;
   const see = `${CRM_EXPORT} list ${entity} --since 90d`;
   throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
 }

@@ -5,7 +5,13 @@ import { eachOf } from '../../core/each-of.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { earlierText, isOfEarlierRelease } from '../../core/export/layout.ts';
 import { type Manifest, storedManifestSchema } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
+import {
+  datePointerKey,
+  latestPointerKey,
+  manifestKeyOf,
+  pointerSchema,
+  runPrefix,
+} from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
 import { stoppedText } from '../../core/gate/gate.ts';
@@ -15,11 +21,6 @@ import { createBucket } from '../../core/storage/bucket.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-
-export interface PublishedRun {
-  manifestKey: string;
-  manifest: Manifest;
-}
 
 export type Manifests = ReturnType<typeof createManifests>;
 
@@ -68,11 +69,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     /** Dates with a recorded night, oldest first. */
     nights: () => datesBelow('published/nights/'),
     /** @param execution the name of the execution */
-    manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
-      const manifestKey = `${runPrefix(entity, execution)}_manifest.json`;
-      const found = await manifest(manifestKey);
-      return found && { manifestKey, manifest: found };
-    },
+    manifestOfRun: (entity: Entity, execution: string) => manifest(manifestKeyOf(entity, execution)),
     /** The names of the runs that wrote a manifest, newest first. */
     runNames: async (entity: Entity) => {
       const found = await bucket.list(`runs/entity=${entity}/run=`);
@@ -83,19 +80,18 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     /** The record of who released the file of a run, and why. */
     releaseOf: (entity: Entity, execution: string) =>
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
-    /** Runs that wrote their manifests since a time, including superseded ones. */
-    runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
+    /** The manifests of runs that wrote them since a time, including superseded runs. */
+    runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<Manifest[]> => {
       const found = await bucket.list(`runs/entity=${entity}/`);
       const wanted = found.filter(({ key, at }) => key.endsWith('/_manifest.json') && (!at || at >= since));
       const unread: string[] = [];
-      const runs = await eachOf(wanted, async ({ key: manifestKey }) => {
-        const one = await ifReadable(manifest(manifestKey), (sentence) => void unread.push(sentence));
-        return one ? [{ manifestKey, manifest: one }] : [];
-      });
+      const runs = await eachOf(wanted, ({ key }) =>
+        ifReadable(manifest(key), (sentence) => void unread.push(sentence)),
+      );
       const [first, ...others] = unread;
       if (first !== undefined) warn(first);
       if (others.length > 0) warn(`${manyText(others.length, 'other manifest')} of ${entity} cannot be read either.`);
-      return runs.flat();
+      return runs.flatMap((one) => one ?? []);
     },
   };
 }
@@ -113,22 +109,21 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
     pointers.flatMap((pointer) => pointer?.manifestKey ?? []),
     warn,
   );
-  const latest = pointers.at(-1)?.manifestKey;
-  return { published, newest: published.find(({ manifestKey }) => manifestKey === latest)?.manifest };
+  const latest = pointers.at(-1)?.execution;
+  return { published, newest: published.find(({ execution }) => execution === latest) };
 }
 
 /** The manifests that can be read, once each. Reports those that are invalid or gone. */
 export async function manifestsAt(manifests: Manifests, keys: string[], warn: (sentence: string) => void) {
-  const runs = await eachOf([...new Set(keys)], async (manifestKey): Promise<PublishedRun[]> => {
-    let why = `The manifest of a published file is missing: ${manifestKey}.`;
-    const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => {
+  const found = await eachOf([...new Set(keys)], async (key) => {
+    let why = `The manifest of a published file is missing: ${key}.`;
+    const manifest = await ifReadable(manifests.manifest(key), (sentence) => {
       why = sentence;
     });
-    if (manifest) return [{ manifest, manifestKey }];
-    warn(why);
-    return [];
+    if (!manifest) warn(why);
+    return manifest ?? [];
   });
-  return runs.flat();
+  return found.flat();
 }
 
 /**

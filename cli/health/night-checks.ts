@@ -111,7 +111,7 @@ export async function settingsFindings(
     const objects = all.filter((object) => object.entity === entity && object.then !== 'keep');
     if (files.length + objects.length === 0) return [];
     const kept = [
-      ...files.map(({ manifest }) => Date.parse(manifest.run.keptUntil)),
+      ...files.map(({ run }) => Date.parse(run.keptUntil)),
       ...objects.map(({ at }) => (at?.getTime() ?? 0) + deployment.retentionDays * DAY_MS),
     ];
     const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
@@ -132,5 +132,5 @@ async function outdatedFiles(target: Pick<Target, 's3' | 'BucketName'>, deployme
   const plan = deployment.entities[entity];
   if (exceptedOf(plan).length === 0) return [];
   const { published, newest } = await publishedManifests(createManifests(target), entity, () => undefined);
-  return published.filter(({ manifest }) => whyWithheld(manifest, plan, newest) !== undefined);
+  return published.filter((manifest) => whyWithheld(manifest, plan, newest) !== undefined);
 }

@@ -1,15 +1,10 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
 import type { Night } from '../../core/night/marker.ts';
-import {
-  createManifests,
-  ifReadable,
-  type Manifests,
-  manifestsAt,
-  type PublishedRun,
-} from '../data/stored-manifests.ts';
+import { createManifests, ifReadable, type Manifests, manifestsAt } from '../data/stored-manifests.ts';
 import { grantOf, type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';
 import type { Run } from '../runs/run.ts';
@@ -34,8 +29,8 @@ export interface Facts {
   /** When the stack was created. */
   deployedAt: Date | undefined;
   recorded: Night[];
-  /** The runs that the records of nights and the pointers name. */
-  published: PublishedRun[];
+  /** The manifests that the records of nights and the pointers name. */
+  published: Manifest[];
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
   /** Oldest first. */
   attempts: Attempt[];
@@ -105,8 +100,7 @@ function runsEndedWell(manifests: Manifests, attempts: Attempt[], warn: Wanted['
   return byEntity(new Set(attempts.map(({ entity }) => entity)), async (entity) => {
     const names = await manifests.runNames(entity);
     const newest = names.find((name) => !attempts.some(({ run }) => run === name));
-    const stored = newest && (await ifReadable(manifests.manifestOfRun(entity, newest), warn));
-    return stored ? stored.manifest.startedAt : undefined;
+    return newest && (await ifReadable(manifests.manifestOfRun(entity, newest), warn))?.startedAt;
   });
 }
 
@@ -121,7 +115,7 @@ async function publishedRuns(
   manifests: Manifests,
   { recorded, newest, since }: { recorded: Night[]; newest: Partial<Record<Entity, Pointer>>; since: Date },
   warn: Wanted['warn'],
-): Promise<PublishedRun[]> {
+): Promise<Manifest[]> {
   const apart = ENTITIES.filter((entity) => recorded.every(({ entities }) => !entities[entity]));
   const pointers = await eachOf(apart, async (entity) => {
     const dates = (await manifests.dates(entity)).filter((date) => date >= dayOf(since));

@@ -123,7 +123,7 @@ function rowOf(data: Nights, { last, rule, failedSince }: EntityNights, place: T
     state: outcome,
     missing,
     rule,
-    run: published?.manifest.execution ?? attempts.at(-1)?.run ?? null,
+    run: published?.execution ?? attempts.at(-1)?.run ?? null,
     error,
     failedSince: failedSince && { run: failedSince.run, error: failedSince.error },
     readers: pointer ? readers(pointer) : null,

@@ -1,9 +1,10 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { timingOf } from '../../core/config/timing.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
-import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
+import { remarksOf } from '../data/stored-manifests.ts';
 import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
 import { OUTCOMES, type Tone } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
@@ -51,7 +52,7 @@ export interface Cell {
   outcome: NightOutcome;
   /** The date is due, but its published data is not complete. */
   missing: boolean;
-  published: PublishedRun | null;
+  published: Manifest | null;
   /** The error of the last run, if no file is published. */
   error: string | null;
   /** The runs without a published file, oldest first. */
@@ -92,7 +93,7 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
   const { configured, now, nights, published, attempts } = facts;
   const night = lastNightOf(configured, now);
   const lastNight = asked ?? night?.date ?? dateIn(configured.timeZone, now);
-  const newest = newestOf([lastNight, ...published.map(({ manifest }) => manifest.run.date)]) ?? lastNight;
+  const newest = newestOf([lastNight, ...published.map(({ run }) => run.date)]) ?? lastNight;
   const lastOnes = Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
   const dates = asked === undefined ? lastOnes : [asked];
   const since = historyStart(facts);
@@ -128,7 +129,7 @@ interface EntityHistory {
 /** Entity, date and start of every published run. */
 function filesOf({ published, newest }: Facts) {
   const pointers = Object.entries(newest).map(([entity, pointer]) => ({ entity: entity as Entity, ...pointer }));
-  return [...published.map(({ manifest: { run, startedAt } }) => ({ ...run, startedAt })), ...pointers];
+  return [...published.map(({ run, startedAt }) => ({ ...run, startedAt })), ...pointers];
 }
 
 /** Files from before the first known date may have expired. */
@@ -197,12 +198,12 @@ function cellOf(known: EntityHistory, date: string): Cell {
   const { facts, entity } = known;
   const isOf = (one: { entity: string; date: string }) => one.entity === entity && one.date === date;
   const marked = facts.recorded.find((night) => night.date === date)?.entities[entity];
-  const published = facts.published.find(({ manifest }) => isOf(manifest.run)) ?? null;
-  const attempts = facts.attempts.filter((one) => isOf(one) && one.run !== published?.manifest.execution);
+  const published = facts.published.find(({ run }) => isOf(run)) ?? null;
+  const attempts = facts.attempts.filter((one) => isOf(one) && one.run !== published?.execution);
   if (published) {
-    const { execution, warnings } = published.manifest;
+    const { execution, warnings } = published;
     const waits = marked?.file?.run === execution && marked.tableVersion !== null && marked.table === null;
-    const warned = [...remarksOf(published.manifest), ...warnings].length > 0;
+    const warned = [...remarksOf(published), ...warnings].length > 0;
     const outcome = waits ? 'withoutTable' : warned ? 'warned' : 'published';
     return { entity, date, published, attempts, error: null, outcome, missing: waits };
   }
@@ -277,7 +278,7 @@ export function adviceFor(
 ): string {
   const run = attempts.at(-1)?.run;
   if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
-  if (outcome === 'withoutTable') return commandFor(`table ${quoted(published?.manifest.execution ?? '')}`, place);
+  if (outcome === 'withoutTable') return commandFor(`table ${quoted(published?.execution ?? '')}`, place);
   if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
   if (error !== null) return commandFor(`show ${entity} --date ${date}`, place);
   const dated = isDated(configured, entity);

@@ -3,6 +3,7 @@ import { ENTITIES } from '../../core/config/entities.ts';
 import type { Reader } from '../../core/config/settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import { eachOf } from '../../core/each-of.ts';
+import { manifestKeyOf } from '../../core/export/pointer.ts';
 import {
   kindOf,
   NOT_PUBLISHED,
@@ -142,10 +143,11 @@ async function tagPublished(target: Place, deployment: Sharing, done: Tagged): P
   for (const entity of sharedAs('files', deployment)) {
     const plan = deployment.entities[entity];
     const { published, newest } = await publishedManifests(manifests, entity, printErr);
-    await eachOf(published, async ({ manifest, manifestKey }) => {
+    await eachOf(published, async (manifest) => {
       const why = whyWithheld(manifest, plan, newest);
       const { key } = manifest.file;
-      if (!(await tag(bucket, [manifestKey, key], why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
+      const keys = [manifestKeyOf(entity, manifest.execution), key];
+      if (!(await tag(bucket, keys, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
         return printErr(`${key} is gone: it is not tagged.`);
       if (why !== undefined) printErr(`${key} is not tagged: it ${why}.`);
       done[why === undefined ? 'files' : 'refused'] += 1;

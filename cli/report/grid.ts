@@ -1,5 +1,7 @@
+import type { Manifest } from '../../core/export/manifest.ts';
+import { manifestKeyOf } from '../../core/export/pointer.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
-import { type PublishedRun, remarksOf } from '../data/stored-manifests.ts';
+import { remarksOf } from '../data/stored-manifests.ts';
 import { RULE_WORDS } from '../deployment-state.ts';
 import { adviceFor, CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
@@ -42,7 +44,7 @@ export function lastNightTable(data: Nights): Markup {
     const { last: cell, failedSince } = row;
     const { entity, published } = cell;
     const outcome = failedSince ? 'failed' : cell.outcome;
-    const file = published?.manifest.file;
+    const file = published?.file;
     const name = hasFacts(cell)
       ? html`<button class="name" popovertarget="${factsId(cell)}">${entity}</button>`
       : html`${entity}`;
@@ -67,7 +69,7 @@ function breakable(text: string): Markup[] {
 /** The median number of rows in earlier nights, for comparison. */
 function usualRows(data: Nights, { entity, date }: Cell): string {
   const cells = data.rows.find((row) => row.entity === entity)?.cells ?? [];
-  const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.manifest.file.rows ?? []) : []));
+  const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.file.rows ?? []) : []));
   return before.sort((a, b) => a - b)[Math.floor(before.length / 2)]?.toLocaleString('en-US') ?? '';
 }
 
@@ -151,7 +153,7 @@ function popover(data: Nights, cell: Cell): Markup {
   return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
 ${published ? warningsOf(published).map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
-${published ? columnTexts(published.manifest.run.drift, published.manifest.warnings).map((text) => html`<p>${text}</p>`) : null}
+${published ? columnTexts(published.run.drift, published.warnings).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
 ${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, data)}</code></p>` : null}
@@ -159,7 +161,7 @@ ${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, data)
 }
 
 /** The warnings of a run. A quarantined file is published only because a person released it. */
-function warningsOf({ manifest }: PublishedRun): string[] {
+function warningsOf(manifest: Manifest): string[] {
   const released =
     manifest.state === 'quarantined'
       ? ['A person released it; _release.json beside the manifest says who and why.']
@@ -167,7 +169,7 @@ function warningsOf({ manifest }: PublishedRun): string[] {
   return [...remarksOf(manifest), ...released, ...manifest.warnings];
 }
 
-function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {
+function manifestFacts(cell: Cell, manifest: Manifest): Markup[] {
   const { file, run } = manifest;
   const facts: [string, string][] = [
     ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
@@ -183,7 +185,7 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
     ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
     ['Export', run.exportId],
     ['File', file.key],
-    ['Manifest', manifestKey],
+    ['Manifest', manifestKeyOf(run.entity, manifest.execution)],
     ['Kept until', run.keptUntil],
     ['Release', run.softwareVersion],
   ];

@@ -76,7 +76,7 @@ export function nightName(data: Nights): string {
 /** Facts about the night that began last, for the line below the headline. */
 export function notesOf(data: Nights): string[] {
   const night = data.rows.map(({ last }) => last);
-  const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
+  const manifests = night.flatMap(({ published }) => published ?? []);
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
   const changed = manifests.flatMap(({ run: { entity, drift } }) => (drift && countChanges(drift) > 0 ? [entity] : []));
@@ -126,7 +126,7 @@ export function completenessText(
 /** The outcome of a cell in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
 export function cellText({ outcome, published, error }: Cell): string {
   const { word } = CELLS[outcome];
-  const rows = published?.manifest.file.rows;
+  const rows = published?.file.rows;
   if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
   return error ? `${word} (${error})` : word;
 }
@@ -144,7 +144,7 @@ export function outcomeText(
 /** The duration of a run from its start to the stored file. */
 export function tookText({ published }: Cell): string {
   if (!published) return '';
-  const { startedAt, file } = published.manifest;
+  const { startedAt, file } = published;
   return durationText(Math.max(0, Date.parse(file.storedAt) - Date.parse(startedAt)) / 1000);
 }
 

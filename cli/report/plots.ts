@@ -25,14 +25,14 @@ const MEASURES: Measure[] = [
   {
     id: 'rows',
     title: 'Rows',
-    of: ({ published }) => published?.manifest.file.rows ?? null,
+    of: ({ published }) => published?.file.rows ?? null,
     text: (value) => value.toLocaleString('en-US'),
     tick: (value) => short.format(value),
   },
   {
     id: 'bytes',
     title: 'Bytes',
-    of: ({ published }) => published?.manifest.file.bytes ?? null,
+    of: ({ published }) => published?.file.bytes ?? null,
     text: bytesText,
     tick: (value) => (value === 0 ? '0' : bytesText(value).replace(/\.0 /, ' ')),
   },

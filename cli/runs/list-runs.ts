@@ -1,6 +1,5 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
-import type { PublishedRun } from '../data/stored-manifests.ts';
 import { orUnknown } from '../support/aws-error.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -97,8 +96,7 @@ export async function listRuns(target: Target, wanted: Wanted): Promise<Run[]> {
   const { since, failed, running, warn } = wanted;
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, warn);
-  const manifests = failed || running ? new Map<string, PublishedRun>() : await published.since(entities, since);
-  const names = new Map([...manifests].map(([name, { manifest }]) => [name, manifest.run.entity]));
+  const names = failed || running ? undefined : await published.since(entities, since);
   const executions: Execution[] = [];
   for await (const execution of executionsOf(target, { since, failed, running, published: names })) {
     const { entity } = execution.input;

@@ -3,14 +3,13 @@ import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
-import { createManifests, ifReadable, type PublishedRun } from '../data/stored-manifests.ts';
+import { createManifests, ifReadable } from '../data/stored-manifests.ts';
 import { ended } from '../support/aws-error.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Execution, isWithoutJob, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
 
 export type Published = ReturnType<typeof createPublished>;
-type Own = PublishedRun | undefined;
 
 /**
  * Reads from the bucket which runs are published. Each pointer is read once. If the bucket cannot be read, this is
@@ -19,7 +18,7 @@ type Own = PublishedRun | undefined;
 export function createPublished(target: Target, warn: (sentence: string) => void) {
   const manifests = createManifests(target);
   const pointers = new Map<string, Promise<Pointer | undefined>>();
-  const listed = new Map<string, PublishedRun>();
+  const listed = new Map<string, Manifest>();
   let broken = false;
   const pointer = (entity: Entity, which: string) => {
     const key = `${entity} ${which}`;
@@ -50,16 +49,18 @@ export function createPublished(target: Target, warn: (sentence: string) => void
   return {
     standingOf: async (manifest: Manifest): Promise<Standing> =>
       standingBy(manifest, await pointersOf(manifest.run.entity, manifest.run.date)),
-    /** The runs that wrote their manifests since a time, by execution name. */
-    since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, PublishedRun>> => {
+    /** The entities of the runs that wrote their manifests since a time, by execution name. */
+    since: async (entities: Entity[], since: Date): Promise<ReadonlyMap<string, Entity>> => {
       const read = (entity: Entity) => unlessBroken(() => manifests.runs(entity, since, warn));
-      for (const run of (await eachOf(entities, read)).flatMap((runs) => runs ?? [])) {
-        listed.set(run.manifest.execution, run);
-      }
-      return listed;
+      const found = (await eachOf(entities, read)).flatMap((runs) => runs ?? []);
+      for (const manifest of found) listed.set(manifest.execution, manifest);
+      return new Map(found.map(({ execution, run }) => [execution, run.entity]));
     },
     /** A run with its facts from the bucket: its manifest, its standing, and the published runs if it failed. */
-    complete: async (execution: Execution, found: RunContext = {}): Promise<{ run: Run; own?: Own }> => {
+    complete: async (
+      execution: Execution,
+      found: RunContext = {},
+    ): Promise<{ run: Run; own?: Manifest | undefined }> => {
       const known = { ...found, timeZone: target.TimeZone };
       const run = runOf(execution, known);
       const { entity, outcome, status, date } = run;
@@ -68,8 +69,8 @@ export function createPublished(target: Target, warn: (sentence: string) => void
       const own = await ownOf(entity, run);
       const hasFailed = status !== 'SUCCEEDED' && status !== 'RUNNING';
       if (!own && !hasFailed) return { run };
-      const pointers = await pointersOf(entity, own?.manifest.run.date ?? date);
-      const standing = own && standingBy(own.manifest, pointers);
+      const pointers = await pointersOf(entity, own?.run.date ?? date);
+      const standing = own && standingBy(own, pointers);
       const readers = hasFailed ? readersBy(pointers) : undefined;
       return { run: runOf(execution, { ...known, published: own, standing, readers }), own };
     },

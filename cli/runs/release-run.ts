@@ -65,7 +65,7 @@ async function differenceText(target: Target, manifests: Manifests, manifest: Ma
 
 /** @returns the manifest, and a note if `latest` stays; @throws CommandError (exit code 2) if no release is possible */
 async function judge(manifests: Manifests, entity: Entity, run: string, newNormal: boolean) {
-  const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
+  const manifest = await manifests.manifestOfRun(entity, run);
   const unreleasable = whyNotReleased(run, manifest, newNormal);
   if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
   const { date, kind } = manifest.run;

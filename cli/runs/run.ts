@@ -4,11 +4,12 @@ import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { manifestKeyOf } from '../../core/export/pointer.ts';
 import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
 import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
-import { isUnjudged, type PublishedRun } from '../data/stored-manifests.ts';
+import { isUnjudged } from '../data/stored-manifests.ts';
 
 /** The colour of an outcome. The output always shows the word of the outcome too. */
 export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
@@ -184,7 +185,8 @@ export function executionOf(described: Partial<DescribeExecutionOutput>): Execut
 export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
-  published?: PublishedRun | undefined;
+  /** The manifest of its file. */
+  published?: Manifest | undefined;
   /** By the pointers, where `published` is known. */
   standing?: Standing | undefined;
   readers?: Readers | undefined;
@@ -248,7 +250,7 @@ function exportOutcome(
   state: RunState | undefined,
   { published, standing = null }: RunContext,
 ): Outcome {
-  const file = published && fileStateOf(published.manifest, standing);
+  const file = published && fileStateOf(published, standing);
   if (file === 'released') return file;
   if (file === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
   if (status !== 'SUCCEEDED') return 'failed';
@@ -270,9 +272,9 @@ function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | u
   return OUTCOMES[outcome].tone === 'bad' && (ofDate === undefined || own.includes(ofDate));
 }
 
-function dateOf(state: RunState | undefined, published: PublishedRun | undefined): string | undefined {
+function dateOf(state: RunState | undefined, published: Manifest | undefined): string | undefined {
   const { run, released, table, date } = state ?? {};
-  return published?.manifest.run.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
+  return published?.run.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
 }
 
 /** The date that CreateExport gives to an export; any other run has the date of its file. */
@@ -283,8 +285,7 @@ function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undef
   return dateIn(timeZone, due === undefined ? startDate : new Date(due));
 }
 
-function fileOf(what: Run['what'], state: RunState | undefined, published: PublishedRun | undefined) {
-  const { manifest, manifestKey } = published ?? {};
+function fileOf(what: Run['what'], state: RunState | undefined, manifest: Manifest | undefined) {
   const { file, table = null } = state ?? {};
   const { kind = null, differs = [], exportId = null, keptUntil = null } = manifest?.run ?? state?.run ?? {};
   const { rows, bytes } = (what === 'table' ? table : manifest?.file) ?? {};
@@ -296,7 +297,7 @@ function fileOf(what: Run['what'], state: RunState | undefined, published: Publi
     rows: state?.rows ?? rows ?? null,
     bytes: file?.bytes ?? bytes ?? null,
     key: manifest?.file.key ?? file?.key ?? null,
-    manifestKey: manifestKey ?? state?.manifestKey ?? null,
+    manifestKey: manifest ? manifestKeyOf(manifest.run.entity, manifest.execution) : (state?.manifestKey ?? null),
     keptUntil,
     warningCount: manifest?.warnings.length ?? state?.warningCount ?? null,
     changedColumns: manifest?.run.drift ? countChanges(manifest.run.drift) : null,

@@ -129,8 +129,7 @@ export async function showRun(target: Target, named: string, endpoint: string | 
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
   const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
   const waiting = status === 'RUNNING' ? waitingOf(last) : null;
-  const { run, own } = await published.complete(execution, { state, waiting });
-  const manifest = own?.manifest;
+  const { run, own: manifest } = await published.complete(execution, { state, waiting });
   const release =
     manifest?.state === 'quarantined'
       ? await ifReadable(manifests.releaseOf(manifest.run.entity, manifest.execution), warn)

@@ -64,7 +64,7 @@ async function runByName(target: Target, named: string): Promise<Chosen> {
 async function judge(target: Target, manifests: Manifests, { entity, run }: Chosen): Promise<void> {
   const { entities } = await deployedConfiguration(target);
   if (!entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
-  const manifest = (await manifests.manifestOfRun(entity, run))?.manifest;
+  const manifest = await manifests.manifestOfRun(entity, run);
   const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(entity, manifest.run.date)));
   if (why !== undefined) throw new CommandError(why, USAGE);
 }

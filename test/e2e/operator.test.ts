@@ -196,7 +196,7 @@ it('backfill publishes each date once, after Ctrl-C, a kill, a failed run and by
 async function expectWindows(dates: string[]): Promise<void> {
   const manifests = createManifests(system.target);
   expect(await manifests.dates('customers')).toEqual(dates);
-  const published = (await manifests.runs('customers', new Date(0), () => {})).map(({ manifest }) => manifest.run);
+  const published = (await manifests.runs('customers', new Date(0), () => {})).map(({ run }) => run);
   expect(published.map(({ date }) => date).sort()).toEqual(dates);
   for (const { date, kind, request } of published) {
     const filters = [{ field: 'createdAt', operator: 'between', value: [dateAfter(date, -1), date] }];

@@ -20,7 +20,7 @@ test('takes the files of a recorded night from its record, without reading the p
 
   const facts = await gatherFacts(cloud.target, wanted);
 
-  expect(facts.published.map(({ manifest }) => manifest.run.entity).sort()).toEqual(ENTITIES.slice(1).sort());
+  expect(facts.published.map(({ run }) => run.entity).sort()).toEqual(ENTITIES.slice(1).sort());
   expect(facts.recorded.map(({ date, complete }) => [date, complete])).toEqual([[NIGHT, false]]);
   expect(cloud.asked.filter((line) => /entity=.*date=/.test(line))).toEqual([]);
 });
@@ -40,7 +40,7 @@ test('leaves out an object that cannot be read, and warns of it', async () => {
     now: new Date('2026-11-20T12:00:00Z'),
   };
   const facts = await gatherFacts(cloud.target, { ...wanted, warn: (line) => void told.push(line) });
-  expect(facts.published.map(({ manifest }) => manifest.run.date).sort()).toEqual(['2026-11-17', NIGHT]);
+  expect(facts.published.map(({ run }) => run.date).sort()).toEqual(['2026-11-17', NIGHT]);
   expect(told.sort()).toEqual([
     NO_GRANT,
     'The manifest of a published file is missing: runs/entity=contacts/run=gone/_manifest.json.',
@@ -69,7 +69,7 @@ test('without a record, uses pointers, failed runs and rules, and ignores supers
     warn: (line: string) => said.push(line),
   };
   const facts = await gatherFacts(cloud.target, wanted);
-  expect(facts.published.map(({ manifest }) => manifest)).toEqual([counting]);
+  expect(facts.published).toEqual([counting]);
   expect(facts.attempts).toMatchObject([
     { run: 'rule-1', entity: 'contacts', date: '2026-11-20', error: 'RateLimited' },
   ]);

@@ -21,10 +21,8 @@ const rules = (leads: RuleState) => ({
   rules: { ...Object.fromEntries(ENTITIES.map((entity) => [entity, 'on'])), leads } as Rules,
 });
 
-const file = (date: string, startedAt = `${date}T01:00:05.000Z`) => ({
-  manifestKey: date,
-  manifest: manifestOf({ date, startedAt, execution: `run-${date}` }),
-});
+const file = (date: string, startedAt = `${date}T01:00:05.000Z`) =>
+  manifestOf({ date, startedAt, execution: `run-${date}` });
 const fileOf = (date: string) => ({ run: `run-${date}`, manifestKey: date });
 const attempt = (outcome: Outcome, date = NIGHT, startedAt = `${date}T01:00:05.000Z`): Attempt => ({
   ...{ ...aRun({ run: 'x', outcome, startedAt }), entity: 'leads', date },
@@ -128,8 +126,8 @@ describe('on the first day after the deployment', () => {
 
   test('a first night that started another entity, but not this one, is missing', () => {
     const [other] = [file(NIGHT, `${NIGHT}T01:07:05.000Z`)];
-    const run = { ...other.manifest.run, entity: 'contacts' as const };
-    const contacts = { ...other, manifest: { ...other.manifest, run } };
+    const run = { ...other.run, entity: 'contacts' as const };
+    const contacts = { ...other, run };
     const deployedAt = new Date(`${BEFORE}T12:00:00Z`);
     expect(judged({ published: [contacts], deployedAt })).toBe(`${NIGHT} notStarted, missing`);
     expect(judged({ published: [contacts], deployedAt, ...rules('withoutRule') })).toBe(

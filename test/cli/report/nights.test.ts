@@ -38,9 +38,7 @@ describe('in the middle of a night', () => {
   /** At 01:20 leads are published, agent numbers are running, and the others are due at 01:14 and later. */
   const night = () => {
     const month = madeUpMonth();
-    const published = month.published.filter(
-      ({ manifest }) => manifest.run.date < NIGHT || manifest.run.entity === 'leads',
-    );
+    const published = month.published.filter(({ run }) => run.date < NIGHT || run.entity === 'leads');
     const running = { outcome: 'running', status: 'RUNNING', startedAt: `${NIGHT}T01:07:00Z` } as const;
     const attempts = [attemptOf({ entity: 'agent-numbers', ...running })];
     return { ...month, now: new Date(`${NIGHT}T01:20:00Z`), published, attempts };
@@ -93,9 +91,7 @@ describe('in the middle of a night', () => {
 test('counts a failure of last evening to last night, even if other entities run in the morning', () => {
   const month = madeUpMonth();
   const evening = withSchedule('leads', 'cron(0 20 * * ? *)');
-  const published = month.published.filter(
-    ({ manifest }) => manifest.run.entity !== 'leads' || manifest.run.date < '2026-11-19',
-  );
+  const published = month.published.filter(({ run }) => run.entity !== 'leads' || run.date < '2026-11-19');
   const attempts = [attemptOf({ ...FAILED, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' })];
   const facts = { ...month, configured: evening, published, attempts };
   expect(headline(facts)).toBe(`Last night: 1 of ${ALL} missing: leads`);
@@ -112,9 +108,9 @@ test('counts starts before and after midnight as one night', () => {
   const month = madeUpMonth();
   const configured = deployment({ nightly: { at: '23:50', spreadMinutes: 7 } });
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
-  const published = month.published.filter(({ manifest }) => manifest.run.date <= night(manifest.run.entity));
+  const published = month.published.filter(({ run }) => run.date <= night(run.entity));
   expect(headline({ ...month, configured, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);
-  const one = published.filter(({ manifest }) => manifest.run.entity !== 'leads' || manifest.run.date < '2026-11-19');
+  const one = published.filter(({ run }) => run.entity !== 'leads' || run.date < '2026-11-19');
   expect(headline({ ...month, configured, published: one, attempts: [] })).toBe(
     `Last night: 1 of ${ALL} missing: leads`,
   );
@@ -124,9 +120,9 @@ test('does not count a date without a start, as at a clock change, as missing', 
   const month = madeUpMonth();
   const configured = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
   const startedAt = '2026-03-01T21:30:00.000Z';
-  const published = month.published.slice(0, 1).map(({ manifest, ...others }) => {
+  const published = month.published.slice(0, 1).map((manifest) => {
     const run = { ...manifest.run, entity: 'leads' as const, date: '2026-03-01' };
-    return { ...others, manifest: { ...manifest, startedAt, run } };
+    return { ...manifest, startedAt, run };
   });
   const at = (date: string, now: string) =>
     outcomes(nightsOf({ ...month, configured, published, now: new Date(now) }), date)[0];
@@ -139,10 +135,10 @@ test('does not count a date without a start, as at a clock change, as missing', 
 
 test('shows no missing nights between an early date that was filled later and the first night', () => {
   const month = madeUpMonth();
-  const first = (date: string) => month.published.filter(({ manifest }) => manifest.run.date === date);
+  const first = (date: string) => month.published.filter(({ run }) => run.date === date);
   const [leads] = first('2026-11-19').map((run) => ({
     ...run,
-    manifest: { ...run.manifest, run: { ...run.manifest.run, date: '2026-11-01' } },
+    run: { ...run.run, date: '2026-11-01' },
   }));
   const facts = {
     ...month,
@@ -170,7 +166,7 @@ test('renders a page for a deployment without any run', () => {
 
 test('reports no incomplete night before the first night', () => {
   const month = madeUpMonth();
-  const published = month.published.filter(({ manifest: { run } }) => run.date === NIGHT && run.entity === 'leads');
+  const published = month.published.filter(({ run }) => run.date === NIGHT && run.entity === 'leads');
   const others = ENTITIES.filter((entity) => entity !== 'leads');
   const recorded = [recordOf(NIGHT, others)];
   const facts = { ...month, published, newest: {}, recorded, attempts: [], deployedAt: new Date(`${NIGHT}T06:00:00Z`) };

@@ -5,6 +5,7 @@ import { nightsOf } from '../../../cli/night/night.ts';
 import type { Facts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/night-report.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -35,14 +36,14 @@ function aNight(): Facts {
   });
   const since = { date: '2026-11-19', execution: 'x' };
   const drift = { since, added: ['email'], removed: [], retyped: [], unnamed: 0 };
-  const published = month.published.map(({ manifest, ...run }): (typeof month.published)[number] => {
+  const published = month.published.map((manifest): Manifest => {
     const { entity, date } = manifest.run;
-    if (date !== NIGHT) return { ...run, manifest };
-    if (entity === 'agent-numbers') return { ...run, manifest: { ...manifest, run: { ...manifest.run, drift } } };
+    if (date !== NIGHT) return manifest;
+    if (entity === 'agent-numbers') return { ...manifest, run: { ...manifest.run, drift } };
     const execution = 'workflows-verify-20261120T020000Z-1a2b3c-0';
     const file = { ...manifest.file, format: 'xls' as const, content: null };
-    if (entity === 'workflows') return { ...run, manifest: { ...manifest, execution, file } };
-    return { ...run, manifest: { ...manifest, run: { ...manifest.run, adopted: 'failed-before' } } };
+    if (entity === 'workflows') return { ...manifest, execution, file };
+    return { ...manifest, run: { ...manifest.run, adopted: 'failed-before' } };
   });
   const attempts = month.attempts.map((one) => ({ ...one, byVerify: true }));
   const recorded = [recordedNight('2026-11-18', [], 7), recordedNight(NIGHT, ['leads', 'meetings'], 6)];
@@ -79,7 +80,7 @@ test.each([1, 2, 3, 30, 90])('clips no label of a chart, with %d nights', (night
   // The widest labels, such as `100.0 MB`.
   const published = month.published.map((run) => ({
     ...run,
-    manifest: { ...run.manifest, file: { ...run.manifest.file, bytes: 98_765_432 } },
+    file: { ...run.file, bytes: 98_765_432 },
   }));
   const [first, ...others] = pageOf({ ...month, nights, published }).querySelectorAll('svg');
   expect(others).toHaveLength(2 * ENTITIES.length - 1);
@@ -135,16 +136,13 @@ test('escapes all texts of manifests and errors', () => {
   const hostile =
     '</dialog></script><script>alert(1)</script><img src=x onerror=alert(2)>"\' onfocus=alert(3) \u202e&amp;';
   const month = madeUpMonth({ failed: ['leads'] });
-  const published = month.published.map(({ manifestKey, manifest }) => ({
-    manifestKey: `${manifestKey}${hostile}`,
-    manifest: {
-      ...manifest,
-      execution: hostile,
-      softwareVersion: hostile,
-      warnings: [hostile],
-      file: { ...manifest.file, key: hostile, contentType: hostile, crc32: hostile, header: [hostile] },
-      run: { ...manifest.run, exportId: hostile },
-    },
+  const published = month.published.map((manifest) => ({
+    ...manifest,
+    execution: hostile,
+    softwareVersion: hostile,
+    warnings: [hostile],
+    file: { ...manifest.file, key: hostile, contentType: hostile, crc32: hostile, header: [hostile] },
+    run: { ...manifest.run, exportId: hostile },
   }));
   const attempts = month.attempts.map((attempt) => ({ ...attempt, error: hostile, cause: hostile, run: hostile }));
   const plain = pageOf(month);
