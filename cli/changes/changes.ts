@@ -58,11 +58,7 @@ export async function changes(entity: Entity, options: ChangesOptions): Promise<
  * @param since feeds after this sequence; without it, the newest feed
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
-export async function feedRecords(
-  bucket: Bucket,
-  entity: Entity,
-  since?: number,
-): Promise<{ head: FeedHead; feeds: FeedRecord[]; kept: boolean }> {
+export async function feedRecords(bucket: Bucket, entity: Entity, since?: number) {
   // The head is read first: a run writes a feed before the head that points to it.
   const { head } = await readHead(bucket, entity);
   const chain = chainOf(await recordsOf(bucket, entity), head);
@@ -84,7 +80,7 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
  * The feeds up to the head, each followed back to the one before by the run where it begins: a snapshot may skip
  * sequence numbers. After a chain restarts, feeds of the former chain remain with the same numbers.
  */
-function chainOf(records: FeedRecord[], { sequence, end }: Pick<FeedHead, 'sequence' | 'end'>): FeedRecord[] {
+function chainOf(records: FeedRecord[], { sequence, end }: FeedHead): FeedRecord[] {
   const chain: FeedRecord[] = [];
   let feed = records.find((each) => each.sequence === sequence && each.to.run === end?.run);
   while (feed) {
@@ -121,7 +117,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
 }
 
 /** Why no feed matches the request. */
-function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, since = 0): string {
+function noFeedText(entity: Entity, { sequence }: FeedHead, since = 0): string {
   if (sequence === 0)
     return `There is no feed of changes of ${entity} yet. The first one follows a table, if the configuration has \`changes\` for ${entity}.`;
   const anew = since > sequence ? ' If the chain was started again, read it from its start: --since 0.' : '';
@@ -129,7 +125,7 @@ function noFeedText(entity: Entity, { sequence }: Pick<FeedHead, 'sequence'>, si
 }
 
 /** Which feeds after the requested sequence are no longer kept; `undefined` if all are kept. */
-function gapText(feeds: FeedRecord[], { sequence }: Pick<FeedHead, 'sequence'>, since?: number): string | undefined {
+function gapText(feeds: FeedRecord[], { sequence }: FeedHead, since?: number): string | undefined {
   if (since === undefined) return undefined;
   const first = feeds[0]?.sequence ?? sequence + 1;
   if (first <= since + 1) return undefined;
@@ -140,11 +136,7 @@ function gapText(feeds: FeedRecord[], { sequence }: Pick<FeedHead, 'sequence'>, 
 }
 
 /** The lines about a stopped mass deletion: which keys are gone, and how to release the next feed. */
-function stopText(
-  entity: Entity,
-  { stopped, release, end }: Pick<FeedHead, 'stopped' | 'release' | 'end'>,
-  place: TargetOptions,
-): string[] {
+function stopText(entity: Entity, { stopped, release, end }: FeedHead, place: TargetOptions): string[] {
   if (!stopped) return [];
   const { gone, keys, of, date } = stopped;
   const what = [`Stopped: ${gone} of ${keys} ${of} were gone from the table of ${date}.`];

@@ -174,12 +174,8 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
     ...(severalDates ? [row.date] : []),
     row.readers ? `${row.readers.date}, ${ageText(row.readers.hours)} old` : 'nothing',
   ]);
-  const names = [
-    'entity',
-    severalDates ? 'state' : (rows[0]?.date ?? ''),
-    ...(severalDates ? ['of'] : []),
-    'readers have',
-  ];
+  const ofState = severalDates ? ['state', 'of'] : [rows[0]?.date ?? ''];
+  const names = ['entity', ...ofState, 'readers have'];
   const paint = painterOf(stream);
   const lines = textTable(names, cells).split('\n');
   return lines.flatMap((line, index) => {
