@@ -46,24 +46,7 @@ export interface Difference extends Both<Manifest> {
 }
 
 /** How the rows of two files differ, by a key. If rows share a key, only the first one counts. */
-export interface RowChanges {
-  keys: {
-    column: string;
-    added: number;
-    removed: number;
-    /** Number of keys that both files have. */
-    kept: number;
-    /** Rows that repeat an earlier key of their file (`repeated`) or have no key (`empty`); they are not compared. */
-    repeated: Both<number>;
-    empty: Both<number>;
-  };
-  /** Kept keys whose rows differ in a column that both files have, and the number of rows for each such column. */
-  changed: { rows: number; columns: Record<string, number> };
-  /** The keys themselves, if requested. */
-  addedKeys?: string[];
-  removedKeys?: string[];
-  changedKeys?: string[];
-}
+export type RowChanges = Awaited<ReturnType<typeof compare>>;
 
 interface Wanted {
   /** The key column as the newer file or its table names it; by default `id`, if both files have it. */
@@ -213,7 +196,7 @@ async function compare(
   sides: Both<Side>,
   [column = '', ...common]: readonly string[],
   showKeys: boolean,
-): Promise<RowChanges> {
+) {
   const { before, after } = await both(sides, async ({ rows, columns }, name) => {
     const texts = columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
     const selected = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
@@ -249,9 +232,11 @@ async function compare(
   return {
     keys: {
       ...{ column, added: after.keys - kept, removed: before.keys - kept, kept },
+      // Rows that repeat an earlier key of their file, or have no key, are not compared.
       repeated: { before: before.repeated, after: after.repeated },
       empty: { before: before.empty, after: after.empty },
     },
+    /** Kept keys whose rows differ in a column that both files have, and the number of rows for each such column. */
     changed: { rows: Number(changed), columns: Object.fromEntries(columns.filter(([, rows]) => rows > 0)) },
     ...(showKeys && {
       addedKeys: await keysOf('after_keys ANTI JOIN before_keys USING (k)'),

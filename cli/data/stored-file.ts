@@ -197,23 +197,19 @@ export function unreadable(key: string, error: unknown): unknown {
     : failed(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
 }
 
-/** A published export after verification: its manifest and the first bytes of its file. */
-export interface Verified {
-  manifest: Manifest;
-  /** The first bytes of the file, at most 64 KiB. */
-  start: Buffer;
-}
+export type Verified = Awaited<ReturnType<typeof verifyPublished>>;
 
 const START_BYTES = 65_536;
 
 /**
  * Reads a published run as a reader would: pointer, manifest, then every byte of the file.
+ * @returns the manifest, and the first bytes of the file, at most 64 KiB
  * @throws CommandError (exit code 1) that names what is wrong
  */
 export async function verifyPublished(
   target: Target,
   { entity, manifestKey }: { entity: string | null; manifestKey: string | null },
-): Promise<Verified> {
+) {
   const wrong = (why: string) => failed(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);
   const manifests = createManifests(target);
   const manifest = manifestKey === null ? undefined : await manifests.manifest(manifestKey);

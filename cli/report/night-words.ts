@@ -1,6 +1,6 @@
 import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { lackingIn, type Night } from '../../core/night/marker.ts';
+import { lackingIn } from '../../core/night/marker.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { CELLS, type Cell, type EntityNights, isOpen, isPublished, type Nights } from '../night/night.ts';
@@ -92,13 +92,8 @@ export function notesOf(data: Nights): string[] {
   ];
 }
 
-/** A night as its record has it; `null` without a record. */
-export interface Completeness extends Pick<Night, 'date' | 'complete' | 'revision'> {
-  /** Missing parts of the night: `leads`, or `leads (table)`. */
-  lacking: string[];
-}
-
-export function recordOf({ recorded }: Pick<Nights, 'recorded'>, asked: string): Completeness | null {
+/** A night as its record has it, with its missing parts: `leads`, or `leads (table)`; `null` without a record. */
+export function recordOf({ recorded }: Pick<Nights, 'recorded'>, asked: string) {
   const night = recorded.find(({ date }) => date === asked);
   if (!night) return null;
   const { date, revision, complete } = night;
@@ -116,7 +111,7 @@ export function completenessOf(data: Nights, date: string): string | null {
  * part of the night: without its file, the night is not complete.
  */
 export function completenessText(
-  { complete, revision, lacking }: Completeness,
+  { complete, revision, lacking }: NonNullable<ReturnType<typeof recordOf>>,
   isPaused: (entity: string) => boolean,
 ): string {
   const names = lacking.map((name) => (isPaused(name.split(' ')[0] ?? '') ? `${name} (paused)` : name));

@@ -11,32 +11,25 @@ const HEIGHT = 124;
 /** Room for labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
 const MARGINS = { marginLeft: 60, marginRight: 20, marginTop: 10, marginBottom: 28 };
 
-interface Measure {
-  id: string;
-  title: string;
-  of: (cell: Cell) => number | null;
-  text: (value: number) => string;
-  tick: (value: number) => string;
-}
-
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
 
-const MEASURES: Measure[] = [
+const MEASURES = [
   {
     id: 'rows',
     title: 'Rows',
-    of: ({ published }) => published?.file.rows ?? null,
-    text: (value) => value.toLocaleString('en-US'),
-    tick: (value) => short.format(value),
+    of: ({ published }: Cell) => published?.file.rows ?? null,
+    text: (value: number) => value.toLocaleString('en-US'),
+    tick: (value: number) => short.format(value),
   },
   {
     id: 'bytes',
     title: 'Bytes',
-    of: ({ published }) => published?.file.bytes ?? null,
+    of: ({ published }: Cell) => published?.file.bytes ?? null,
     text: bytesText,
-    tick: (value) => (value === 0 ? '0' : bytesText(value).replace(/\.0 /, ' ')),
+    tick: (value: number) => (value === 0 ? '0' : bytesText(value).replace(/\.0 /, ' ')),
   },
 ];
+type Measure = (typeof MEASURES)[number];
 
 /** Rows and bytes over the nights: a plot for each entity. */
 export function plotSections(data: Nights): Markup[] {

@@ -1,7 +1,6 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { countChanges } from '../../core/columns/column-changes.ts';
-import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { manifestKeyOf } from '../../core/export/pointer.ts';
@@ -57,6 +56,7 @@ const inputSchema = z.object({
   entity: known(entitySchema),
   date: known(z.string()),
   scheduledFor: known(z.string()),
+  /** The failed run whose export this run adopts. */
   adopt: known(z.string()),
   release: known(z.string()),
   table: known(z.object({ run: z.string() })),
@@ -65,27 +65,23 @@ const inputSchema = z.object({
 const jsonSchema = z.catch(z.record(z.string(), z.unknown()), {});
 
 /** The input of an execution as commands read it. The functions use their own strict schemas. */
-export interface RunInput {
-  entity?: Entity | undefined;
-  date?: string | undefined;
-  scheduledFor?: string | undefined;
-  /** The failed run whose export this run adopts. */
-  adopt?: string | undefined;
-  /** `update`: a batch of customer updates. `release` and `table`: about the file of another run. */
-  what: 'export' | 'release' | 'table' | 'update';
-  /** The run whose file is released or converted into a table; or the batch. */
-  of: string | undefined;
-  /** The whole input. */
-  json: Record<string, unknown>;
-}
+export type RunInput = ReturnType<typeof readInput>;
 
 /** @param input an object, or its JSON text from Step Functions */
-export function readInput(input: unknown): RunInput {
+export function readInput(input: unknown) {
   const json = jsonSchema.parse(typeof input === 'string' ? jsonOrUndefined(input) : input);
   const { release, table, file, ...common } = inputSchema.parse(json);
   const batch = /^updates\/([^/]+)\/input\.jsonl$/.exec(file ?? '')?.[1];
-  const what = 'table' in json ? 'table' : 'release' in json ? 'release' : batch === undefined ? 'export' : 'update';
-  return { ...common, what, of: table?.run ?? release ?? batch, json };
+  const other = batch === undefined ? 'export' : 'update';
+  const what: Run['what'] = 'table' in json ? 'table' : 'release' in json ? 'release' : other;
+  return {
+    ...common,
+    what,
+    /** The run whose file is released or converted into a table; or the batch. */
+    of: table?.run ?? release ?? batch,
+    /** The whole input. */
+    json,
+  };
 }
 
 const standingSchema = z.nullable(z.enum(['latest', 'current', 'superseded']));
@@ -161,21 +157,13 @@ export const runSchema = z.object({
 export type Run = z.infer<typeof runSchema>;
 
 /** An execution of a state machine, as Step Functions describes it. */
-export interface Execution {
-  executionArn: string;
-  name: string;
-  status: string;
-  startDate: Date;
-  stopDate: Date | undefined;
-  input: RunInput;
-  /** The text of the output, if the execution has ended well. */
-  output: string | undefined;
-  error: string | null;
-  cause: string | null;
-}
+export type Execution = ReturnType<typeof executionOf>;
 
-/** @param described the answer of DescribeExecution, or as much of it as is known */
-export function executionOf(described: Partial<DescribeExecutionOutput>): Execution {
+/**
+ * @param described the answer of DescribeExecution, or as much of it as is known
+ * @returns with the text of the output, if the execution has ended well
+ */
+export function executionOf(described: Partial<DescribeExecutionOutput>) {
   const { executionArn = '', status = 'RUNNING', startDate = new Date(0), stopDate, output } = described;
   const { name = executionArn.split(':').at(-1) ?? '', input, error = null, cause = null } = described;
   return { executionArn, name, status, startDate, stopDate, input: readInput(input), output, error, cause };

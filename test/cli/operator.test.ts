@@ -1,3 +1,4 @@
+import type { ExecutionStatus } from '@aws-sdk/client-sfn';
 import { describe, expect, test } from 'vitest';
 import { adoptableRun, inputAgain } from '../../cli/runs/retry-run.ts';
 import { executionOf } from '../../cli/runs/run.ts';
@@ -76,11 +77,11 @@ test('a retry of a release has the same input, without a date or an export', asy
 });
 
 describe('the run whose export a retry adopts', () => {
-  const failed = { name: 'night-1', status: 'FAILED', error: 'StorageUnavailable' };
+  const failed = { name: 'night-1', status: 'FAILED' as const, error: 'StorageUnavailable' };
   const begun = { name: 'RunFailed', state: runState() };
   const before = (name: string) => ({ name, state: newState() });
 
-  test.each<[string, string | null, string | undefined]>([
+  test.each<[ExecutionStatus, string | null, string | undefined]>([
     ['FAILED', 'DownloadIncomplete', 'night-1'],
     ['FAILED', 'ExportDeadlineExceeded', 'night-1'],
     ['ABORTED', 'StoppedByOperator', 'night-1'],
