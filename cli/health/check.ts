@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
 import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { awsErrorText, deniedRight, isDenied, isGone, RESTORE } from '../support/aws-error.ts';
+import { awsErrorText, deniedRight, isDenied, isGone, RESTORE, sentence } from '../support/aws-error.ts';
 import { adviceLines, begun, completed } from '../support/completed.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
@@ -181,12 +181,7 @@ const TONES: Record<Verdict, Tone> = { holds: 'good', warning: 'warned', broken:
 /** One answered question as text: a line, and the advice below it, with each command on a line of its own. */
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
   const tone = TONES[verdict];
-  const line = `${painterOf(stream)(tone)(`${SIGNS[tone]} ${id}`)}: ${question} ${sentence(printableLine(found))}`;
+  const line = `${painterOf(stream)(tone)(`${SIGNS[tone]} ${id}`)}: ${question} ${sentence(begun(printableLine(found)))}`;
   const lines = advice ? adviceLines(printableLine(advice)) : [];
   return [line, ...lines.map((part, index) => `${index === 0 ? '    -> ' : '       '}${part}`)].join('\n');
-}
-
-function sentence(found: string): string {
-  const text = begun(found);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

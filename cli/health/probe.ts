@@ -64,8 +64,12 @@ export async function probe(options: ProbeOptions): Promise<void> {
   );
   const points = pointsOf(made.notes, made.entity);
   const code = ended?.code ?? (points.some(({ verdict }) => verdict === 'otherwise') ? RUN_FAILED : 0);
-  if (options.json) printJson(documentOf(made, points, { host, ok: code === 0, ended: ended?.sentence ?? null }));
-  else for (const line of linesOf(points)) printOut(line);
+  if (options.json) {
+    const { calls, entity = null } = made;
+    const about = { ok: code === 0, at: new Date().toISOString(), release: packageVersion(), host, entity };
+    const report: z.infer<typeof probeReportSchema> = { ...about, ended: ended?.sentence ?? null, points, calls };
+    printJson(report);
+  } else for (const line of linesOf(points)) printOut(line);
   if (ended) throw new CommandError(ended.sentence, ended.code, { documented: options.json === true });
   process.exitCode = code;
 }
@@ -97,16 +101,6 @@ async function storedToken(target: Target, crm: Deployment['crm']): Promise<Acce
   throw new CommandError(`${what}. The CRM was not called. Start a run, which refreshes it: ${FIRST_RUN}`, RUN_FAILED);
 }
 
-type Points = ReturnType<typeof pointsOf>;
-
-function documentOf(
-  { calls, entity }: Pick<Probe, 'calls' | 'entity'>,
-  points: Points,
-  end: { host: string; ok: boolean; ended: string | null },
-): z.infer<typeof probeReportSchema> {
-  return { ...end, at: new Date().toISOString(), release: packageVersion(), entity: entity ?? null, points, calls };
-}
-
 function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): string {
   const answered = [status, mediaType, code].filter(Boolean).join(' ');
   return `  ${printableLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
@@ -115,7 +109,7 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
 const TONES = { 'as assumed': 'good', otherwise: 'bad', 'not seen': 'idle' } as const;
 
 /** One line per point, with the setting to change if a run fails. */
-function linesOf(points: Points): string[] {
+function linesOf(points: ReturnType<typeof pointsOf>): string[] {
   const paint = painterOf(process.stdout);
   const widest = Math.max(...points.map(({ id }) => id.length));
   return points.map(({ id, verdict, what, setting }) => {

@@ -280,6 +280,7 @@ export const LEFT_OVERS: Question = {
   ],
 };
 
+/** Each kind is a list of names, which have the id of their verify, and of calls that remove what has the name. */
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
   const kinds = [rulesOf, queueSubscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
   const removed: string[] = [];
@@ -304,18 +305,12 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   return holds(`nothing temporary is left${also}`);
 }
 
-/** Something that a verify made: a name that has its id, and the call that removes it. */
-interface Temporary {
-  name: string;
-  remove: () => Promise<unknown>;
-}
-
 /** Ignores that an object is gone: AWS lists a queue for a minute after its removal, and a subscription for longer. */
 function unlessGone(error: unknown): void {
   if (!isGone(error)) throw error;
 }
 
-async function rulesOf({ events, stack }: Target): Promise<Temporary[]> {
+async function rulesOf({ events, stack }: Target) {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
   return Rules.map(({ Name = '' }) => ({ name: Name, remove: () => removeRule({ events }, Name) }));
 }
@@ -329,7 +324,7 @@ async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Pro
   await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
-async function queueSubscriptionsOf(target: Target): Promise<Temporary[]> {
+async function queueSubscriptionsOf(target: Target) {
   const queues = `:${temporaryName(target.stack, '')}`;
   const ours = (await subscriptionsOf(target)).filter(({ Endpoint }) => Endpoint.includes(queues));
   return ours.map(({ SubscriptionArn, Endpoint }) => ({
@@ -338,7 +333,7 @@ async function queueSubscriptionsOf(target: Target): Promise<Temporary[]> {
   }));
 }
 
-async function queuesOf({ sqs, stack }: Target): Promise<Temporary[]> {
+async function queuesOf({ sqs, stack }: Target) {
   const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
   return QueueUrls.map((QueueUrl) => ({
     name: `queue ${QueueUrl.split('/').at(-1)}`,
@@ -346,7 +341,7 @@ async function queuesOf({ sqs, stack }: Target): Promise<Temporary[]> {
   }));
 }
 
-async function objectsOf({ s3, BucketName: Bucket }: Target): Promise<Temporary[]> {
+async function objectsOf({ s3, BucketName: Bucket }: Target) {
   const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
   return Versions.map(({ Key = '', VersionId }) => ({
     name: `object ${Key}`,
@@ -355,7 +350,7 @@ async function objectsOf({ s3, BucketName: Bucket }: Target): Promise<Temporary[
 }
 
 /** Alarms that a verify has raised; to remove one is to set it back to its former state. */
-async function raisedAlarmsOf(target: Target): Promise<Temporary[]> {
+async function raisedAlarmsOf(target: Target) {
   const alarms = await alarmsOf(target);
   return alarms.flatMap(({ AlarmName, StateValue, StateReason = '' }) => {
     const [, id = '', before] = /^Set by hand for verify (\S+); it was (\w+)$/.exec(StateReason) ?? [];

@@ -95,19 +95,13 @@ function factsOf(error: unknown): { name: string; message: string } {
   return { name: error.name, message: asciiText(messages.find(Boolean)?.split('\n')[0] ?? '') };
 }
 
-function sentence(text: string): string {
+/** A text with its full stop. */
+export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
-interface Ended {
-  sentence: string;
-  code: number;
-  /** The command has already printed the document of `--json`. */
-  documented?: boolean;
-}
-
 /** The sentence and the exit code for any error that ends a command. */
-export function ended(error: unknown): Ended {
+export function ended(error: unknown) {
   if (error instanceof CommandError) {
     return { sentence: error.message, code: error.exitCode, documented: error.documented };
   }
