@@ -33,7 +33,8 @@ test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPD
     await deployedConfiguration(target, (line) => said.push(line));
 
     expect(said).toEqual([expect.stringMatching(`is in ${status}: .* functions may have another configuration`)]);
-    const [paused, doctor] = await Promise.all([cli('pause', 'leads'), cli('doctor')]);
+    const paused = await cli('pause', 'leads');
+    const doctor = await cli('doctor');
     expect(paused).toMatchObject({ code: 0, stderr: expect.stringContaining(said[0] ?? '') });
     expect(doctor.stdout).toContain(`! stack: Does the stack exist? ${said[0]}`);
   },
