@@ -226,27 +226,17 @@ async function endedAfterConsent(
   return new CommandError(`${message} ${stands}`, exitCode || RUN_FAILED, { cause: error });
 }
 
-/** The client to authorize with. */
-interface ChosenClient extends OAuthClient {
-  /** The client that its secret holds now; `undefined` if it holds none or cannot be read. */
-  stored: OAuthClient | undefined;
-  /** Where its secret comes from, for messages. */
-  source: 'is the stored one' | 'came from CRM_CLIENT_SECRET' | 'was typed';
-}
-
-/** The values of the two secrets; `undefined` before the first authorization. */
-type SecretTexts = Record<'client' | 'tokens', string | undefined>;
-
 /**
  * Chooses the client of the grant or the stored one, with its secret, or a client whose secret is given or typed. A
  * value that cannot be read counts as none.
+ * @returns the client, where its secret comes from (for messages), and the client that the secret holds now
  * @throws CommandError (exit code 2)
  */
 async function chooseClient(
-  texts: SecretTexts,
+  texts: Awaited<ReturnType<typeof checkPermissions>>,
   secretId: string,
   { crm, newSecret, askSecret, ...given }: AuthorizeOptions,
-): Promise<ChosenClient> {
+) {
   const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
   const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
   const known = clientOf(granted ?? {}, stored) ?? stored;
@@ -277,7 +267,7 @@ const TIMEOUT_MS = 30_000;
  * @throws CommandError that says what to change; the command has stored nothing then
  */
 async function exchangeCode(
-  client: ChosenClient,
+  client: Awaited<ReturnType<typeof chooseClient>>,
   { code, redirectUri, verifier }: Consent,
   { crm, configuration }: AuthorizeOptions,
   now: () => Date,
@@ -326,9 +316,10 @@ function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[]
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
+ * @returns the values of the two secrets; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
-async function checkPermissions(target: GrantTarget, ledger: Ledger): Promise<SecretTexts> {
+async function checkPermissions(target: GrantTarget, ledger: Ledger) {
   try {
     const client = await rewriteSecret(target.secrets, target.ClientSecretId);
     const tokens = await rewriteSecret(target.secrets, target.TokensSecretId);
