@@ -115,8 +115,8 @@ export async function settingsFindings(
       ...objects.map(({ at }) => (at?.getTime() ?? 0) + deployment.retentionDays * DAY_MS),
     ];
     const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
-    const counts = [files.length > 0 && manyText(files.length, 'published file'), countsText(objects)];
-    const found = `Of ${entity}, ${counts.filter(Boolean).join(', ')} were written under earlier column settings, and the last of them expires on ${until}.`;
+    const counts = countsText([...files.map(() => ({ kind: 'file' as const })), ...objects]);
+    const found = `Of ${entity}, ${counts} were written under earlier column settings, and the last of them expires on ${until}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${CRM_EXPORT} table ${entity} --outdated.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';

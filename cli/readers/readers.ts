@@ -23,8 +23,7 @@ import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
-import { countsText, type DerivedObject, derivedObjects, keysOf } from '../tables/derived-objects.ts';
+import { countsText, derivedObjects, keysOf } from '../tables/derived-objects.ts';
 
 interface ReadersOptions extends TargetOptions {
   tag?: boolean;
@@ -46,7 +45,9 @@ export async function readers(principal: string | undefined, options: ReadersOpt
     printErr(`${begun(readerText(reader))}, once its own account allows it by this policy too.`);
   }
   printOut(JSON.stringify(policyOf(reads, deployed, place), null, 2));
-  printErr(`To try it there: ${commandToTry(reads, place)}`);
+  // With the reader's own credentials: it reads a pointer, which names the file.
+  const [entity] = !reads[0] || reads[0].entities === 'all' ? ENTITIES : reads[0].entities;
+  printErr(`To try it there: aws s3 cp s3://${place.bucket}/published/entity=${entity}/latest.json -`);
 }
 
 /** @throws CommandError (exit code 2) that lists the configured readers */
@@ -107,37 +108,23 @@ export function policyOf(reads: Reads[], deployment: Pick<Deployment, 'entities'
   };
 }
 
-/** A command for a first test with the reader's own credentials: it reads a pointer, which names the file. */
-function commandToTry([first]: Pick<Reader, 'entities'>[], { bucket }: SharedPlace): string {
-  const [entity] = !first || first.entities === 'all' ? ENTITIES : first.entities;
-  return `aws s3 cp s3://${bucket}/published/entity=${entity}/latest.json -`;
-}
-
-/** What `--tag` did: the number of files and the objects that have the tag now, and the number of refused ones. */
-interface Tagged {
-  files: number;
-  objects: DerivedObject[];
-  refused: number;
-}
-
 /**
  * Tags what readers may have under today's column settings, as runs do. Removes the tag of everything else.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 async function tagAll(target: Place, deployment: Sharing): Promise<void> {
-  const done: Tagged = { files: 0, objects: [], refused: 0 };
-  await tagPublished(target, deployment, done);
-  await tagDerived(target, deployment, done);
-  const { files, objects, refused } = done;
-  const tagged = [files > 0 && manyText(files, 'published file'), countsText(objects)].filter(Boolean);
-  printOut(`${tagged.join(', ') || 'Nothing'} tagged${refused > 0 ? `, ${refused} not` : ''}.`);
+  const all = [...(await tagPublished(target, deployment)), ...(await tagDerived(target, deployment))];
+  const tagged = all.filter((one) => one.tagged);
+  const refused = all.length - tagged.length;
+  printOut(`${countsText(tagged) || 'Nothing'} tagged${refused > 0 ? `, ${refused} not` : ''}.`);
 }
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
 type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 
-/** Files that pointers name, with their manifests. */
-async function tagPublished(target: Place, deployment: Sharing, done: Tagged): Promise<void> {
+/** Files that pointers name, with their manifests. @returns the files that exist, and whether they have the tag now */
+async function tagPublished(target: Place, deployment: Sharing) {
+  const files: { kind: 'file'; tagged: boolean }[] = [];
   const manifests = createManifests(target);
   const bucket = createBucket(target.s3, target.BucketName);
   for (const entity of sharedAs('files', deployment)) {
@@ -150,30 +137,32 @@ async function tagPublished(target: Place, deployment: Sharing, done: Tagged): P
       if (!(await tag(bucket, keys, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
         return printErr(`${key} is gone: it is not tagged.`);
       if (why !== undefined) printErr(`${key} is not tagged: it ${why}.`);
-      done[why === undefined ? 'files' : 'refused'] += 1;
+      files.push({ kind: 'file', tagged: why === undefined });
     });
   }
+  return files;
 }
 
-/** Tables, and feeds with their records. */
-async function tagDerived(target: Place, deployment: Sharing, done: Tagged): Promise<void> {
+/** Tables, and feeds with their records. @returns those that exist, and whether they have the tag now */
+async function tagDerived(target: Place, deployment: Sharing) {
   const shared = sharedAs('tables', deployment);
-  if (shared.length === 0) return;
+  if (shared.length === 0) return [];
   const bucket = createBucket(target.s3, target.BucketName);
   const all = await derivedObjects(target, deployment);
   const objects = all.filter(({ entity, kind }) => shared.includes(entity) && kind !== 'copy');
-  await eachOf(objects, async (object) => {
+  const done = await eachOf(objects, async (object) => {
     const { entity, then, key } = object;
     const digest = settingsDigest(deployment.entities[entity]);
-    const isTagged = then === 'keep' && (await tag(bucket, keysOf(object), tableValue(entity, digest)));
+    const isKept = then === 'keep' && (await tag(bucket, keysOf(object), tableValue(entity, digest)));
     // A run that began under other settings may have replaced the object after it was listed.
-    if (isTagged && (await bucket.head(key))?.metadata.settings === digest) {
-      done.objects.push(object);
-    } else if (await tag(bucket, keysOf(object), NOT_PUBLISHED)) {
-      printErr(`${key} is not tagged: it was written under other column settings.`);
-      done.refused += 1;
-    } else printErr(`${key} is gone: it is not tagged.`);
+    if (isKept && (await bucket.head(key))?.metadata.settings === digest) return [{ ...object, tagged: true }];
+    const exists = await tag(bucket, keysOf(object), NOT_PUBLISHED);
+    printErr(
+      `${key} is ${exists ? 'not tagged: it was written under other column settings' : 'gone: it is not tagged'}.`,
+    );
+    return exists ? [{ ...object, tagged: false }] : [];
   });
+  return done.flat();
 }
 
 /**

@@ -57,12 +57,12 @@ export function keysOf({ kind, key }: Pick<DerivedObject, 'kind' | 'key'>): stri
   return kind === 'feed' ? [key.replace(/changes\.parquet$/, '_feed.json'), key] : [key];
 }
 
-/** The number of objects of each kind: "2 tables, 1 feed". */
-export function countsText(objects: readonly DerivedObject[]): string {
-  const words = { table: 'table', feed: 'feed', copy: 'copied table' } as const;
-  const counts = Object.entries(words).map(([kind, word]) => ({
-    count: objects.filter((object) => object.kind === kind).length,
-    word,
-  }));
-  return counts.flatMap(({ count, word }) => (count > 0 ? [manyText(count, word)] : [])).join(', ');
+/** The number of published files and of objects of each kind: "2 tables, 1 feed". */
+export function countsText(objects: readonly { kind: 'file' | DerivedObject['kind'] }[]): string {
+  const words = { file: 'published file', table: 'table', feed: 'feed', copy: 'copied table' };
+  const counts = Object.entries(words).flatMap(([kind, word]) => {
+    const count = objects.filter((object) => object.kind === kind).length;
+    return count > 0 ? [manyText(count, word)] : [];
+  });
+  return counts.join(', ');
 }
