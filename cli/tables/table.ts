@@ -25,7 +25,7 @@ interface TableOptions extends TargetOptions {
   dryRun?: boolean;
 }
 
-/** `table`. */
+/** `table`. @throws CommandError (exit code 2) if WriteTable would refuse the run */
 export async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
   if (options.dryRun) throw new CommandError('--dry-run goes with --outdated.', USAGE);
@@ -35,38 +35,29 @@ export async function table(named: string, options: TableOptions): Promise<void>
   if (!entity && options.date !== undefined)
     throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
   const chosen = entity ? await runOfDate(manifests, entity, options.date ?? 'latest') : await runByName(target, named);
-  await judge(target, manifests, chosen);
-  const started = await startNamed(target, chosen.entity, { table: { run: chosen.run } }, options);
-  printErr(`${started.name} writes the table of ${chosen.run}.`);
+  const { run } = chosen;
+  const { entities } = await deployedConfiguration(target);
+  if (!entities[chosen.entity].tables) throw new CommandError(notConfiguredText(chosen.entity), USAGE);
+  const manifest = await manifests.manifestOfRun(chosen.entity, run);
+  const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(chosen.entity, manifest.run.date)));
+  if (why !== undefined) throw new CommandError(why, USAGE);
+  const started = await startNamed(target, chosen.entity, { table: { run } }, options);
+  printErr(`${started.name} writes the table of ${run}.`);
   await afterStart(target, [started], options);
 }
 
-interface Chosen {
-  entity: Entity;
-  run: string;
-}
-
-async function runOfDate(manifests: Manifests, entity: Entity, date: string): Promise<Chosen> {
+async function runOfDate(manifests: Manifests, entity: Entity, date: string) {
   const pointer = await manifests.pointer(entity, date);
   if (pointer) return { entity, run: pointer.execution };
   throw new CommandError(`No file of ${entity} is published${date === 'latest' ? '' : ` for ${date}`}.`, USAGE);
 }
 
-async function runByName(target: Target, named: string): Promise<Chosen> {
+async function runByName(target: Target, named: string) {
   const found = await findRun(target, named);
   const { entity, of } = found.input;
   if (!entity) throw new CommandError(`The input of ${found.name} names no entity, so the run has no table.`, USAGE);
   // A run that writes a table, or releases a file, has no file of its own.
   return { entity, run: of ?? found.name };
-}
-
-/** @throws CommandError (exit code 2) if WriteTable would refuse the run */
-async function judge(target: Target, manifests: Manifests, { entity, run }: Chosen): Promise<void> {
-  const { entities } = await deployedConfiguration(target);
-  if (!entities[entity].tables) throw new CommandError(notConfiguredText(entity), USAGE);
-  const manifest = await manifests.manifestOfRun(entity, run);
-  const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(entity, manifest.run.date)));
-  if (why !== undefined) throw new CommandError(why, USAGE);
 }
 
 /** Number of tables that are written at the same time. */
