@@ -50,10 +50,8 @@ export async function updateStatus(batch: string | undefined, options: StatusOpt
   if (batch !== undefined) refuseBatchName(batch);
   const target = await connectForUpdates(options);
   if (batch === undefined) {
-    const batches: BatchStatus[] = [];
-    for (const one of await batchExecutions(target, { most: LISTED })) {
-      batches.push(await statusOf(target, one.batch, one));
-    }
+    const executions = await batchExecutions(target, { most: LISTED });
+    const batches = await eachOf(executions, (one) => statusOf(target, one.batch, one));
     return options.json ? printJson({ batches }) : printOut(listText(batches));
   }
   const status = await statusOf(target, batch);

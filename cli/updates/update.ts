@@ -209,8 +209,12 @@ async function checkAndSend(
   if ((options.maxRate ?? 0) > updates.maxRate)
     throw refused(`--max-rate is at most ${updates.maxRate}, the updates.maxRate of the deployment.`);
   const checked = await checkUpdates(source, updates);
-  await askBefore(checked, target, options);
-  const { maxRate, stopAfterFailures } = options;
+  const { maxRate, stopAfterFailures, yes, deployment } = options;
+  if (!yes && checked.records > 1) {
+    const [, , , region = '', account = ''] = target.UpdatesStateMachineArn.split(':');
+    const what = `${source.name} changes ${manyText(checked.records, 'customer')} of ${deployment}`;
+    await askHere(`${what} (account ${account}, ${region}). Send?`, 'nothing was sent.');
+  }
   const batch = resumed ? resumedName(resumed.batch) : timedName('update');
   const key = await uploadInput(target.store, batch, checked);
   // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
@@ -219,17 +223,6 @@ async function checkAndSend(
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
   await finishBatch(target, { batch, executionArn, records: checked.records, resumes: resumed?.batch }, options);
-}
-
-async function askBefore(
-  { source, records }: CheckedUpdates,
-  { UpdatesStateMachineArn }: UpdatesTarget,
-  { yes, deployment }: UpdateOptions,
-): Promise<void> {
-  if (yes || records === 1) return;
-  const [, , , region = '', account = ''] = UpdatesStateMachineArn.split(':');
-  const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment} (account ${account}, ${region})`;
-  await askHere(`${what}. Send?`, 'nothing was sent.');
 }
 
 /**
