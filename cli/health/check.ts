@@ -58,9 +58,7 @@ export function ifRead<T>(reading: Promise<T>): Promise<T | undefined> {
   return reading.catch(() => undefined);
 }
 
-/** `warning`: works, but a person should know; `unknown`: this check could not find out. */
-const VERDICTS = ['holds', 'warning', 'broken', 'unknown'] as const;
-export type Verdict = (typeof VERDICTS)[number];
+export type Verdict = Checked['verdict'];
 
 /** The result of a check. */
 export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' | 'found' | 'advice'> {
@@ -149,7 +147,7 @@ const checkedSchema = z.strictObject({
   id: z.string().check(z.describe('Of the check; columns.leads: of what it found about leads.')),
   question: z.string(),
   verdict: z
-    .enum(VERDICTS)
+    .enum(['holds', 'warning', 'broken', 'unknown'])
     .check(
       z.describe(
         'broken: the check failed. warning: no run fails because of it. unknown: the command could not find out.',

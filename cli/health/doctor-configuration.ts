@@ -4,24 +4,18 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { type Finding, holds, warning } from './check.ts';
+import { holds, warning } from './check.ts';
 
 export interface ConfigurationOptions extends TargetOptions {
   configuration?: string | undefined;
 }
 
-export interface Configured {
-  /** The configuration against which a nightly run is checked. */
-  deployment: Deployment;
-  /** The changes that a deployment of the file would make. */
-  finding: Finding;
-}
-
 /**
+ * The configuration against which a nightly run is checked, and the changes that a deployment of the file would make.
  * @param deployed configuration of the nightly runs; `undefined` before the first deployment, when the file counts
  * @throws ConfigurationError if the file is needed and cannot be used
  */
-export function configured(options: ConfigurationOptions, deployed: Deployed | undefined): Configured {
+export function configured(options: ConfigurationOptions, deployed: Deployed | undefined) {
   const checkedHere = 'The deployed configuration is checked here.';
   if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
     const text = 'The local deployment has addresses and options of its own, which npm start adds to config/local.json';

@@ -28,7 +28,7 @@ import {
   type Verdict,
   warning,
 } from './check.ts';
-import { type ConfigurationOptions, type Configured, configured, fileOrError } from './doctor-configuration.ts';
+import { type ConfigurationOptions, configured, fileOrError } from './doctor-configuration.ts';
 import {
   accessTokenFinding,
   clientFinding,
@@ -147,7 +147,7 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
 }
 
 /** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
-async function configuredBy(options: DoctorOptions, target: Target | undefined): Promise<Configured> {
+async function configuredBy(options: DoctorOptions, target: Target | undefined) {
   try {
     return configured(options, target && (await deployedConfiguration(target, () => undefined)));
   } catch (error) {
