@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { textTable } from '../cli/support/text-table.ts';
+import { textTable } from '../cli/support/text.ts';
 import { createScreen, type Screen } from '../local/screen.ts';
 
 export type Row = Record<string, string | number>;

@@ -4,8 +4,7 @@ import { fileRecords } from '../../core/file/file-records.ts';
 import { isEmptyFile } from '../../core/gate/facts.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, manyText, printableLine } from '../support/text.ts';
-import { textTable } from '../support/text-table.ts';
+import { bytesText, manyText, printableLine, textTable } from '../support/text.ts';
 import {
   findManifest,
   NO_LIMITS,

@@ -11,8 +11,7 @@ import { completed } from '../support/completed.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target, type TargetOptions } from '../support/target.ts';
-import { printableLine } from '../support/text.ts';
-import { textTable } from '../support/text-table.ts';
+import { printableLine, textTable } from '../support/text.ts';
 import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
 import { gatherFacts } from './night-facts.ts';
 

@@ -16,6 +16,15 @@ export function printableLine(text: string): string {
   return escapeControls(text.replace(/[\t\n\r]+/g, ' ').trim());
 }
 
+/** Rows under headings, with columns as wide as their widest cell. Cells may be foreign text: controls are escaped. */
+export function textTable(headings: string[], rows: string[][]): string {
+  const all = [headings, ...rows].map((row) => row.map(printableLine));
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  const line = (row: string[]) =>
+    `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
+  return all.map(line).join('\n');
+}
+
 /** Colours for a stream; no colours if it is not a terminal or NO_COLOR is set. */
 export function colorsFor(stream: { isTTY?: boolean }) {
   const isColored = stream.isTTY === true && !process.env.NO_COLOR;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { textTable } from '../../cli/support/text-table.ts';
+import { textTable } from '../../cli/support/text.ts';
 import { deployedBy, deployedOf } from '../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { offsetsNow } from '../../core/config/timing.ts';

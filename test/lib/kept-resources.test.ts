@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { textTable } from '../../cli/support/text-table.ts';
+import { textTable } from '../../cli/support/text.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';

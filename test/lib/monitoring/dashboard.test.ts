@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { textTable } from '../../../cli/support/text-table.ts';
+import { textTable } from '../../../cli/support/text.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
