@@ -29,13 +29,9 @@ export async function status(options: StatusOptions): Promise<void> {
   const now = new Date();
   if (options.allDeployments) return statusOfAll({ callTimeout: CALL_SECONDS, ...options }, now);
   const found = await statusOf(await connect(options), options, now);
-  process.exitCode = exitCodeOf(found);
+  process.exitCode = found.ok ? 0 : RUN_FAILED;
   if (options.json) printJson(found);
   else printOut(statusText(found, options, process.stdout));
-}
-
-function exitCodeOf({ ok }: Status): number {
-  return ok ? 0 : RUN_FAILED;
 }
 
 const startSchema = z.object({ entity: entitySchema, at: z.iso.datetime(), date: z.iso.date() });
@@ -233,9 +229,9 @@ async function statusOfAll(options: StatusOptions, now: Date): Promise<void> {
     }
   };
   const looks = await eachOf(await deploymentsIn(options), lookAt, AT_ONCE);
-  const codes = looks.map(({ found }) => (found ? exitCodeOf(found) : ENVIRONMENT));
-  // The smallest code other than 0: a known problem (1) takes precedence over an unknown status (3).
-  process.exitCode = codes.filter((code) => code !== 0).sort()[0] ?? 0;
+  // A known problem takes precedence over an unknown status.
+  if (looks.some(({ found }) => found?.ok === false)) process.exitCode = RUN_FAILED;
+  else process.exitCode = looks.every(({ found }) => found) ? 0 : ENVIRONMENT;
   if (!json) return printOut(allText(looks, process.stdout));
   const deployments = looks.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
   printJson({ madeAt: now.toISOString(), ok: process.exitCode === 0, deployments });
