@@ -27,10 +27,10 @@ export async function findRun(target: Target, run: string, date?: string): Promi
     throw new CommandError(none, USAGE);
   }
   if (date !== undefined) throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
-  const found = await named(target, run);
+  const found = await describe(target.sfn, arnOf(target, run));
   if (found) return found;
   const whole = await runEnding(target, run);
-  const ended = await named(target, whole);
+  const ended = await describe(target.sfn, arnOf(target, whole));
   if (ended) return ended;
   throw new CommandError(`The run ${whole} is listed, but Step Functions does not have it.`, USAGE);
 }
@@ -46,11 +46,6 @@ export async function findRunOfEntity(
   const { entity } = found.input;
   if (entity) return { entity, found };
   throw new CommandError(`The input of ${found.name} names no entity, so there is nothing ${what}.`, USAGE);
-}
-
-async function named(target: Target, run: string): Promise<Execution | undefined> {
-  const executionArn = arnOf(target, run);
-  return executionArn === undefined ? undefined : describe(target.sfn, executionArn);
 }
 
 async function newestOf(target: Target, entity: Entity, date: string | undefined): Promise<Execution | undefined> {
@@ -97,6 +92,7 @@ export async function* executionsOf(
 }
 
 async function describe(sfn: SFNClient, executionArn: string | undefined): Promise<Execution | undefined> {
+  if (executionArn === undefined) return undefined;
   try {
     return executionOf(await sfn.send(new DescribeExecutionCommand({ executionArn })));
   } catch (error) {
@@ -105,7 +101,7 @@ async function describe(sfn: SFNClient, executionArn: string | undefined): Promi
   }
 }
 
-/** The ARN for a name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */
+/** The ARN for a name; `undefined` if no run can have the name. @throws CommandError (exit code 2) if an ARN belongs to another state machine */
 function arnOf({ StateMachineArn }: Target, run: string): string | undefined {
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;

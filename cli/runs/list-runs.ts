@@ -19,19 +19,11 @@ export async function list(entities: Entity[] = [], options: ListOptions): Promi
   if (text !== '') printOut(text);
 }
 
-interface ListOptions extends TargetOptions {
-  since: Date;
-  failed?: boolean;
-  running?: boolean;
-  json?: boolean;
-}
+type Chosen = Pick<Wanted, 'since' | 'failed' | 'running'>;
+type ListOptions = TargetOptions & Chosen & { json?: boolean };
 
 /** The runs as a table on a terminal, or as one line each elsewhere. */
-export function runsText(
-  runs: Run[],
-  stream: { isTTY?: boolean },
-  { since, failed, running }: Pick<Wanted, 'since' | 'failed' | 'running'>,
-): string {
+export function runsText(runs: Run[], stream: { isTTY?: boolean }, { since, failed, running }: Chosen): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (runs.length === 0 && running) return 'No run is under way.';
