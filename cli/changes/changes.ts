@@ -36,7 +36,7 @@ interface ChangesOptions extends TargetOptions {
 
 /** `changes`. */
 export async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
-  if (options.release !== (options.reason !== undefined) && (options.release || options.reason !== undefined))
+  if ((options.release ?? false) !== (options.reason !== undefined))
     throw new CommandError('--release and --reason go together.', USAGE);
   const target = await connect(options);
   const bucket = createBucket(target.s3, target.BucketName);

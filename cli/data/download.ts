@@ -165,12 +165,7 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
 }
 
 /** The file of one revision of a night, because pointers may have moved since. */
-async function ofNight(
-  manifests: Manifests,
-  entity: Entity,
-  { file, error }: Marked,
-  { date, revision }: Pick<Night, 'date' | 'revision'>,
-): Promise<Manifest> {
+async function ofNight(manifests: Manifests, entity: Entity, { file, error }: Marked, { date, revision }: Night) {
   const manifest = file && (await manifests.manifest(file.manifestKey));
   if (manifest) return manifest;
   const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published a file');

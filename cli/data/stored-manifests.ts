@@ -104,11 +104,8 @@ export async function publishedManifests(manifests: Manifests, entity: Entity, w
   const pointers = await eachOf([...(await manifests.dates(entity)), 'latest'], (date) =>
     ifReadable(manifests.pointer(entity, date), warn),
   );
-  const published = await manifestsAt(
-    manifests,
-    pointers.flatMap((pointer) => pointer?.manifestKey ?? []),
-    warn,
-  );
+  const keys = pointers.flatMap((pointer) => pointer?.manifestKey ?? []);
+  const published = await manifestsAt(manifests, keys, warn);
   const latest = pointers.at(-1)?.execution;
   return { published, newest: published.find(({ execution }) => execution === latest) };
 }

@@ -93,7 +93,7 @@ export function notesOf(data: Nights): string[] {
 }
 
 /** A night as its record has it, with its missing parts: `leads`, or `leads (table)`; `null` without a record. */
-export function recordOf({ recorded }: Pick<Nights, 'recorded'>, asked: string) {
+export function recordOf({ recorded }: Nights, asked: string) {
   const night = recorded.find(({ date }) => date === asked);
   if (!night) return null;
   const { date, revision, complete } = night;

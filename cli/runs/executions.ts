@@ -7,7 +7,6 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
-import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
 import { type Execution, executionOf, parseState, type Waiting } from './run.ts';
@@ -33,11 +32,7 @@ export function timedName(beginning: string): string {
 }
 
 /** A state that a run has entered. */
-export interface EnteredState {
-  name: string;
-  at: Date | undefined;
-  state: RunState | undefined;
-}
+export type EnteredState = ReturnType<typeof enteredIn>[number];
 
 /** All states that the run entered, oldest first. */
 export async function historyOf(client: SFNClient, executionArn: string): Promise<EnteredState[]> {
@@ -48,20 +43,16 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
 }
 
 /** The name and time of the last entered state, and the newest state data. */
-export async function lastEnteredState(
-  sfn: SFNClient,
-  executionArn: string,
-  options: { abortSignal?: AbortSignal | undefined } = {},
-): Promise<EnteredState> {
+export async function lastEnteredState(sfn: SFNClient, executionArn: string, abortSignal?: AbortSignal) {
   const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
-  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), options);
+  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), { abortSignal });
   const entered = enteredIn(events);
   const { name = '', at } = entered[0] ?? {};
   return { name, at, state: entered.find(({ state }) => state !== undefined)?.state };
 }
 
 /** The entered states, without those of the type Choice, which take no time and which only AWS records. */
-function enteredIn(events: HistoryEvent[]): EnteredState[] {
+function enteredIn(events: HistoryEvent[]) {
   return events.flatMap(({ type, timestamp, stateEnteredEventDetails: details }) =>
     details?.name && type !== 'ChoiceStateEntered'
       ? [{ name: details.name, at: timestamp, state: parseState(details.input) }]

@@ -13,9 +13,7 @@ import { createPublished, type Published } from './published-runs.ts';
 import { type Execution, executionOf, type Run, runOf, secondsBetween } from './run.ts';
 import { failureText, headText, readersText } from './run-words.ts';
 
-export interface FollowCommandOptions extends TargetOptions {
-  json?: boolean;
-}
+export type FollowCommandOptions = TargetOptions & { json?: boolean };
 
 /** `follow`, which changes nothing. */
 export async function follow(run: string, options: TargetOptions & { date?: string }): Promise<void> {
@@ -88,15 +86,14 @@ export async function followRun(
   executionArn: string,
   { everyMs = 1000, signal, onProgress, published }: FollowOptions = {},
 ): Promise<Run> {
-  const options = { abortSignal: signal };
   for (;;) {
-    const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), options);
+    const described = await sfn.send(new DescribeExecutionCommand({ executionArn }), { abortSignal: signal });
     const execution = executionOf({ ...described, executionArn });
     const { status, startDate, stopDate } = execution;
     const isOver = status !== 'RUNNING';
     // The history is large, so a caller that shows no progress reads it once.
     if (isOver || onProgress) {
-      const seen = await lastEnteredState(sfn, executionArn, options);
+      const seen = await lastEnteredState(sfn, executionArn, signal);
       onProgress?.(status, seen, secondsBetween(startDate, stopDate ?? new Date()));
       const known = { state: seen.state };
       if (isOver) return published ? (await published.complete(execution, known)).run : runOf(execution, known);

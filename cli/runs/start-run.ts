@@ -12,7 +12,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
-import { type Execution, runOf } from './run.ts';
+import { type Execution, type RunInput, runOf } from './run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -26,7 +26,7 @@ interface StartOptions extends FollowCommandOptions {
 export async function start(named: Entity[], options: StartOptions): Promise<void> {
   const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);
-  refuseDate(target, options);
+  refuseDate(target, { date: options.date });
   const entities = options.all ? await enabledOf(target) : asked;
   const isPast = options.date !== undefined && options.date < dateIn(target.TimeZone, new Date());
   if (isPast && !options.sameData) await refuseSameData(target, entities, `under ${options.date}`);
@@ -89,11 +89,7 @@ export async function startNamed(
  * Refuses a logical date that CreateExport would refuse.
  * @throws CommandError (exit code 2) with the advice
  */
-export function refuseDate(
-  { TimeZone }: Target,
-  { date, scheduledFor }: { date?: string | undefined; scheduledFor?: string | undefined },
-  advice = '',
-): void {
+export function refuseDate({ TimeZone }: Target, { date, scheduledFor }: Partial<RunInput>, advice = ''): void {
   const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
   if (wanted === undefined) return;
   // The input may contain any text: the message repeats it only if it is a date.
