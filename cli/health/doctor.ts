@@ -193,7 +193,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   const before = await ifRead(grant);
   const isNew = before !== undefined && isUntried(before.tokens);
   const file = options.configuration ? ` --configuration ${quoted(options.configuration)}` : '';
-  const refreshCommand = isNew ? FIRST_RUN : `${CRM_EXPORT} doctor${file} --refresh`;
+  const refreshCommand = isNew ? FIRST_RUN : `${CRM_EXPORT} doctor --refresh${file}`;
   const advising = { now: now(), refreshCommand };
   const client = await ask('client-secret', async () => {
     const stored = await readOAuthClient(target.secrets, target.ClientSecretId);
