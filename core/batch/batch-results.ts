@@ -10,7 +10,7 @@ import { type BatchKeys, CLAIM, keysOf } from './batch-store.ts';
 export const OUTCOMES = {
   APPLIED: 'the CRM confirmed the change',
   REJECTED: 'the CRM refused the change for what it is (400, 404: no such customer, 409, 412, 422): correct the line',
-  FAILED: 'the CRM did not take the change (401, 403; 423 and 429 after the retries): send it again',
+  FAILED: 'the CRM did not take the change (401, 403; 423, 429 and busy after the retries): send it again',
   UNKNOWN:
     'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is no JSON object or contradicts the change): send it again',
   NOT_SENT: 'never sent',
@@ -23,15 +23,14 @@ const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutco
     .join(' '),
 );
 
+const errorNameSchema = z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]]).nullable();
+
 /** One line of `result.jsonl`: the outcome of one input line. It has the id and no other data of the customer. */
 export const resultLineSchema = z.strictObject({
   line: z.int().min(1).describe('Line of the input.'),
   id: z.guid().describe('The customer.'),
   outcome: outcomeSchema,
-  error: z
-    .enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]])
-    .nullable()
-    .describe('Name of the error; null when applied.'),
+  error: errorNameSchema.describe('Name of the error; null when applied.'),
   status: z.int().min(100).max(999).nullable().describe('HTTP status of the last answer; null without one.'),
   attempts: z.int().min(0).describe('How often the line was sent.'),
   at: z.iso
@@ -123,19 +122,14 @@ const triesSchema = z.object({
   lost: z.boolean(),
   /** HTTP status of the last answer. */
   status: z.int().nullable(),
+  /** Why the CRM has not taken the change yet; null for a refused token. */
+  error: errorNameSchema.default(null),
 });
 /** The attempts of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
-export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
+export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null, error: null };
 /** A line whose function died, so that it may have been sent. */
-export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
-
-const REFUSALS: Record<number, ErrorName> = {
-  401: 'AuthRefused',
-  403: 'AuthRefused',
-  423: 'CrmBusy',
-  429: 'RateLimited',
-};
+export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null, error: null };
 
 /**
  * The result of a line that will not be sent again.
@@ -144,15 +138,15 @@ const REFUSALS: Record<number, ErrorName> = {
  */
 export function unfinishedLine(
   { line, record }: UpdateRecord,
-  { attempts, lost, status }: Tries,
+  { attempts, lost, status, error }: Tries,
   reason: ErrorName,
   at: string | null,
 ): ResultLine {
   const of = { line, id: record.id, attempts };
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
-  // The line was refused, and was waiting for a retry.
-  return { ...of, outcome: 'FAILED', error: REFUSALS[status ?? 0] ?? 'CrmUnavailable', status, at };
+  // The line was refused, and was waiting for a retry or for another token.
+  return { ...of, outcome: 'FAILED', error: error ?? 'AuthRefused', status, at };
 }
 
 const doubtSchema = z.object({

@@ -71,7 +71,8 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     const { confirmation } = deps;
     const answer = await updateCustomer(deps.crm, id, fields, { secondsLeft, confirmation });
     const inDoubt = lost || answer.outcome === 'unknown' || answer.outcome === 'contradiction';
-    Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
+    const error = (answer.outcome === 'notTaken' && answer.error?.name) || null;
+    Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status, error });
     // The token was refused and there is no other one: the state machine waits.
     if (answer.outcome === 'refused' && answer.error?.transient) throw answer.error;
     return answer;
@@ -127,7 +128,7 @@ function stoppedAt(
   return unfinishedLine(record, tries, reason, deps.now().toISOString());
 }
 
-/** The most attempts for a line: an update is idempotent. Not taken: 429, or a locked customer (423). */
+/** The most attempts for a line: an update is idempotent. Not taken: 429, a locked customer (423), a busy CRM. */
 const ATTEMPTS: Partial<Record<UpdateAnswer['outcome'], number>> = { unknown: 3, notTaken: 8 };
 const attemptsFor = ({ outcome }: UpdateAnswer) => ATTEMPTS[outcome] ?? 1;
 

@@ -523,8 +523,12 @@ describe('handing on to the next invocation', () => {
     ]);
   });
 
-  test('reports a line as FAILED if the batch stops while it waits after 429', async () => {
-    const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
+  test.each([
+    [429, {}, 'RateLimited'],
+    [403, { code: 'rateLimitExceeded' }, 'RateLimited'],
+    [400, { code: 'SERVER_BUSY' }, 'CrmBusy'],
+  ])('reports a line as FAILED if the batch stops while it waits after %i %j', async (status, body, error) => {
+    const busy = () => Response.json(body, { status, headers: { 'retry-after': '120' } });
     const { store, stateWith, invoke } = world(2, busy);
     const first = await invoke();
     store.put(KEYS.stop, '{}');
@@ -532,7 +536,7 @@ describe('handing on to the next invocation', () => {
     await invoke(stateWith({}, first));
 
     expect(summary(store)).toEqual([
-      ['FAILED', 429, 1, 'RateLimited'],
+      ['FAILED', status, 1, error],
       ['NOT_SENT', null, 0, 'UpdateStopped'],
     ]);
   });

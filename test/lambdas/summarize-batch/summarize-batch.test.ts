@@ -134,7 +134,7 @@ test('names the reason that stopped the batch', async () => {
 });
 
 test('reports lines in doubt by the last known answer', async () => {
-  const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 429 } };
+  const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 403, error: 'RateLimited' } };
   const lost = { firstLine: 4, records: 1, tries: { attempts: 1, lost: true, status: null } };
   const { results, summarize } = world({
     [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n`,
@@ -146,7 +146,7 @@ test('reports lines in doubt by the last known answer', async () => {
 
   expect(results().map(({ outcome, error, status, attempts }) => [outcome, error, status, attempts])).toEqual([
     ['APPLIED', null, 200, 1],
-    ['FAILED', 'RateLimited', 429, 2],
+    ['FAILED', 'RateLimited', 403, 2],
     ['UNKNOWN', 'StepCrashed', null, 0],
     ['UNKNOWN', 'CrmUnavailable', null, 1],
     ['NOT_SENT', 'CrmUnavailable', null, 0],
