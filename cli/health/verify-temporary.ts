@@ -164,7 +164,9 @@ async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean
     command.middlewareStack.add((next) => (args) => next({ ...args, request: overPlainHttp(args) }), { step: 'build' });
   }
   try {
-    await s3.send(command);
+    const { VersionId } = await s3.send(command);
+    // A plain delete would leave a version and a marker for a day. If it fails, the left-overs try it again, and say why.
+    await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId })).catch(() => undefined);
     return false;
   } catch (error) {
     if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
@@ -299,7 +301,7 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   const rights = errors.flatMap((error) => deniedRight(error) ?? []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
     const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
-    return broken(`not all could be removed${also}`, `Remove by hand what has _verify_ in its name${lacking}.`);
+    return broken(`not all could be removed${also}`, `Remove by hand what has verify_ in its name${lacking}.`);
   }
   if (rights.length > 0) return unknown(`these credentials lack the right ${rights.join(', ')}${also}`);
   return holds(`nothing temporary is left${also}`);

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
 import { checked } from '../../../cli/health/check.ts';
-import { LEFT_OVERS, reasonFor, removeLeftOvers, stampOf } from '../../../cli/health/verify-temporary.ts';
+import {
+  LEFT_OVERS,
+  reasonFor,
+  removeLeftOvers,
+  stampOf,
+  TEMPORARY_PREFIX,
+  temporaryName,
+} from '../../../cli/health/verify-temporary.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
@@ -56,6 +63,19 @@ test.each<[string, Answers, string]>([
   ['without the right to list queues is unknown', { ListQueues: mayNot('sqs:ListQueues') }, 'unknown'],
 ])('a queue %s', async (_, answers, verdict) => {
   expect((await leftOvers({ ListQueues: queues(OURS), ...answers })).found).toMatchObject({ verdict });
+});
+
+test('what could not be removed is named by the text that all names have', async () => {
+  const { found } = await leftOvers({
+    ListQueues: queues(OURS),
+    DeleteQueue: refused('InternalError'),
+    ListObjectVersions: xml(`<r><Version><Key>${TEMPORARY_PREFIX}${OURS}</Key><VersionId>v1</VersionId></Version></r>`),
+    DeleteObject: refused('InternalError', 'no', { status: 501 }),
+  });
+
+  const named = /what has (\S+) in its name/.exec(found?.advice ?? '')?.[1] ?? expect.unreachable();
+  expect(TEMPORARY_PREFIX).toContain(named);
+  expect(temporaryName('crm-export-test', OURS)).toContain(named);
 });
 
 test('skips a subscription that is not confirmed yet or is deleted', async () => {

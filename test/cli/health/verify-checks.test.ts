@@ -10,7 +10,7 @@ import type { Target } from '../../../cli/support/target.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { aRun } from '../support/a-run.ts';
-import { type Answers, refused, xml } from '../support/cloud/answers.ts';
+import { type Answers, Reply, refused, xml } from '../support/cloud/answers.ts';
 import { aws, once } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
@@ -66,6 +66,29 @@ test.for(PUTS)('%s is unknown if the credentials themselves may not write', asyn
     verdict: 'unknown',
     found: expect.stringMatching(/may lack s3:PutObject$/),
   });
+});
+
+test.for(
+  PUTS.flatMap((id) => [
+    { id, answer: xml('') },
+    { id, answer: refused('AccessDenied', 'no', { status: 403 }) },
+  ]),
+)('$id is broken and deletes the version that the bucket stored, whatever the answer', async ({ id, answer }) => {
+  let stored = 0;
+  const deleted: unknown[] = [];
+  const { result } = await checkedWhere(id, {
+    PutObject: () => {
+      stored += 1;
+      return new Reply((response) => response.writeHead(200, { 'x-amz-version-id': `v${stored}` }).end());
+    },
+    DeleteObject: ({ key, input }) => {
+      deleted.push([key, input.versionId]);
+      return answer;
+    },
+  });
+
+  expect(result).toMatchObject({ verdict: 'broken' });
+  expect(deleted).toEqual(['v1', 'v2'].slice(0, stored).map((version) => ['verify_/test', version]));
 });
 
 test('plain-http sends its whole request over http, even to an https endpoint', async () => {
