@@ -274,11 +274,11 @@ class CsvCount {
   /** Looks at a record below the first one. */
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
-    if (this.#headers.mayBe(record)) {
-      const read = () => ({ record: this.#textsOf(record), column: 0 });
+    const read = () => ({ record: this.#textsOf(record), column: 0 });
+    const isHeader =
+      this.#headers.mayBe(record) &&
       this.#headers.judge(record, block.toString('latin1', from, to), read, afterEmptyLine);
-    }
-    if (cells < this.#named || cells === 1) this.#judgeParts(record);
+    if (!isHeader && (cells < this.#named || cells === 1)) this.#judgeParts(record);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
@@ -295,8 +295,11 @@ class CsvCount {
     const whole = cells > 1 ? decoded(block.subarray(from, to), this.#csv.decoder) : this.#textsOf(record)[0];
     const text = whole ?? '';
     const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
-    for (const separator of others)
-      if (text.includes(separator)) this.#headers.judgeParts(cellsOf(text, separator, true), afterEmptyLine);
+    const splits = others.filter((separator) => text.includes(separator));
+    this.#headers.judgeParts(
+      splits.map((separator) => cellsOf(text, separator, true)),
+      afterEmptyLine,
+    );
   }
 
   /** @returns the width that the record is counted with */

@@ -112,23 +112,29 @@ export class LaterHeaders {
    * Checks a record.
    * @param counts of the record
    * @param text equal for equal records
+   * @returns whether it is a header
    */
-  judge(counts: CellCounts, text: string, read: () => LowerRecord, afterGap = false): void {
+  judge(counts: CellCounts, text: string, read: () => LowerRecord, afterGap = false): boolean {
     const key = `${afterGap}${text}`;
     const isNamed = counts.named >= counts.cells - counts.empty;
     const judged = () => (isNamed ? this.#judge(read(), afterGap) : this.#judgePart(read(), afterGap));
     const found = this.#judged.get(key) ?? judged();
     if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
     this.#count(found);
+    return found !== 'none';
   }
 
   /**
-   * Checks the parts into which a separator splits a record of another width: a joined page may have another separator,
-   * or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other check sees
-   * them in such a record.
+   * Checks the parts into which other separators split a record of another width: a joined page may have another
+   * separator, or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other
+   * check sees them in such a record. The record counts once, and never as repeated: readers drop only records that
+   * repeat the header with the separator of the file.
+   * @param splits the parts by each separator
    */
-  judgeParts(parts: readonly string[], afterGap: boolean): void {
-    this.#count(this.#judgePart({ record: parts, column: 0 }, afterGap));
+  judgeParts(splits: readonly (readonly string[])[], afterGap: boolean): void {
+    const found = splits.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
+    if (found.includes('leftOut')) this.#count('leftOut');
+    else if (found.some((verdict) => verdict !== 'none')) this.#count('other');
   }
 
   #count(found: Verdict): void {

@@ -112,6 +112,27 @@ describe('finds a header that names a left-out column', () => {
   });
 });
 
+describe('counts a record once, and as repeated only if readers of records drop it', () => {
+  const covered = { columns: ['id', 'name', 'status'], covered: ['name'] };
+  test.each<[string, string, number]>([
+    ['the header with another separator', 'id,name,status\n1,a,b\nid;name;status\n2;c;d\n', 3],
+    ['the header with several separators', 'id,name,status\n1,a,b\n"id;  |name;  |status"\n', 2],
+    ['the header in quotation marks', 'id,name,status\n1,a,b\n"id,name,status"\n', 2],
+    ['a name with a sign that separates', 'id,name,status\n1,a,b\nname:\n', 2],
+  ])('%s', async (_, text, rows) => {
+    const { facts } = await readContent(bytesSource(text), reading({ expected: covered }));
+
+    expect(facts).toMatchObject({ rows, content: { repeatedHeaders: 0, otherHeaders: 1 } });
+  });
+
+  test('the header of one column, with a separator after it', async () => {
+    const expected = { columns: ['name'], covered: ['name'] };
+    const { facts } = await readContent(bytesSource('name\na\nname;\nb\n'), reading({ expected }));
+
+    expect(facts).toMatchObject({ rows: 2, content: { repeatedHeaders: 1, otherHeaders: 0 } });
+  });
+});
+
 describe('takes ordinary rows for no header', () => {
   test.each<[string, string[]]>([
     ['a note about the column', ['7', 'Dana', 'Email', 'called about national id']],
