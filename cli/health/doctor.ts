@@ -197,7 +197,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   const advising = { now: now(), refreshCommand };
   const client = await ask('client-secret', async () => {
     const stored = await readOAuthClient(target.secrets, target.ClientSecretId);
-    return clientFinding(stored, before?.tokens ?? {}, deployment?.crm);
+    return clientFinding(stored, before?.tokens ?? {}, target.ClientSecretId, deployment?.crm);
   });
   const claim = await ask('ledger', async () => {
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);

@@ -6,7 +6,7 @@ import { ERRORS } from '../../core/errors.ts';
 import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/access-token.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
-import { clientOf, type OAuthClient, type Tokens } from '../../core/oauth/secrets.ts';
+import { clientOf, type OAuthClient, type Tokens, withoutValue } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { asciiText, durationText } from '../support/text.ts';
@@ -38,14 +38,20 @@ interface Advising {
   refreshCommand: string;
 }
 
-/** Whether the stored client matches the configuration. */
+/**
+ * Whether the client that runs use is stored, and matches the configuration.
+ * @param secretId the secret of the client, for a message
+ * @throws RunError `ConfigInvalid` if no client is stored, neither there nor with the grant
+ */
 export function clientFinding(
-  stored: OAuthClient,
+  stored: OAuthClient | undefined,
   tokens: Pick<Tokens, keyof OAuthClient>,
+  secretId: string,
   crm: OAuthSettings | undefined,
 ): Finding {
   const client = clientOf(tokens, stored);
   if (!client) {
+    if (!stored) throw withoutValue(secretId);
     const text = 'The stored OAuth client is not the one that the grant was given to.';
     return broken(text, `Authorize again: ${AUTHORIZE}.`, USAGE);
   }

@@ -154,7 +154,10 @@ export interface TokenPlaces {
 }
 
 interface FunctionDeps
-  extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
+  extends Omit<
+    AccessTokenDeps,
+    'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId' | 'clientSecretId'
+  > {
   crm: OAuthSettings;
   secrets: SecretsManagerClient;
   dynamo: DynamoDBClient;
@@ -175,5 +178,6 @@ export function accessTokenDeps(
       return callTokenEndpoint({ crm, client, grant, scope, timeoutMs, now: rest.now });
     },
     secretId: tokensSecretId,
+    clientSecretId,
   };
 }

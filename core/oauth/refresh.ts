@@ -1,14 +1,15 @@
 import { RunError } from '../errors.ts';
 import { type GrantStore, newestOf, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
-import { clientOf, type OAuthClient, type Tokens } from './secrets.ts';
+import { clientOf, type OAuthClient, type Tokens, withoutValue } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
 /** Dependencies of a refresh; times in milliseconds. */
 export interface RefreshDeps {
   store: GrantStore;
   ledger: Ledger;
-  readClient: () => Promise<OAuthClient>;
+  /** `undefined` if its secret has no value: between the two writes of a first `authorize`, only the grant has it. */
+  readClient: () => Promise<OAuthClient | undefined>;
   callTokenEndpoint: (client: OAuthClient, tokens: Tokens, timeoutMs: number) => Promise<TokenAnswer>;
   now: () => Date;
   sleep: (ms: number) => Promise<void>;
@@ -17,8 +18,9 @@ export interface RefreshDeps {
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
   /** Whether a function refreshes, and not a command that a person runs. */
   inFunction?: boolean;
-  /** The secret, and the command to authorize again, for messages. */
+  /** The secrets of grant and client, and the command to authorize again, for messages. */
   secretId: string;
+  clientSecretId: string;
   authorizeCommand: string;
 }
 
@@ -73,13 +75,10 @@ async function prepare({ tokens }: TokenSet, claim: Claim, deps: RefreshDeps): P
     const what = 'Too little time is left in this invocation to refresh the grant safely.';
     throw new RunError('TokenRefreshInProgress', what);
   }
-  // Between the two writes of a first `authorize`, only the grant has its client.
-  const stored = await deps.readClient().catch((error: unknown) => {
-    if (clientOf(tokens, undefined) && error instanceof RunError && error.name === 'ConfigInvalid') return undefined;
-    throw error;
-  });
+  const stored = await deps.readClient();
   const client = clientOf(tokens, stored);
   if (!client) {
+    if (!stored) throw withoutValue(deps.clientSecretId);
     const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
     throw new RunError('ConfigInvalid', what);
   }

@@ -74,11 +74,16 @@ export async function readSecret(
   }
 }
 
-/** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
-export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
+/**
+ * The stored client; `undefined` if the secret does not exist or has no value.
+ * @throws RunError `ConfigInvalid` (not of this shape, no permission, or scheduled for deletion), `TokenStoreUnavailable`
+ */
+export async function readOAuthClient(
+  client: SecretsManagerClient,
+  secretId: string,
+): Promise<OAuthClient | undefined> {
   const stored = await readSecret(client, secretId);
-  if (!stored) throw withoutValue(secretId);
-  return parseSecret(secretId, stored.text, oauthClientSchema);
+  return stored && parseSecret(secretId, stored.text, oauthClientSchema);
 }
 
 export function withoutValue(secretId: string): RunError {

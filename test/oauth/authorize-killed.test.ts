@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
@@ -164,3 +164,44 @@ test('a function does not present a grant to the CRM with the secret of another 
   });
   expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
 });
+
+describe('a function whose grant has its own client', () => {
+  const own = { clientId: 'id', clientSecret: 'c4n4ry-5ecret' };
+  const denied = new Error('no');
+  denied.name = 'AccessDeniedException';
+  const deleted = new Error('no');
+  deleted.name = 'InvalidRequestException';
+
+  test('refreshes it while the secret of the client has no value', async () => {
+    const world = new Simulation().stored(-1, own);
+    world.secrets.oauthClient = undefined;
+
+    await world.serves(1, 1);
+  });
+
+  test.each<[string, { trouble?: Error; oauthClient?: string }, RegExp]>([
+    ['may not be read', { trouble: denied }, /^There is no permission to read the secret client /],
+    ['is scheduled for deletion', { trouble: deleted }, /^The secret client is scheduled for deletion/],
+    ['is not JSON', { oauthClient: 'c4n4ry' }, /^The value of the secret client is not a JSON object/],
+    ['has another shape', { oauthClient: '{"clientId":7}' }, /has wrong or missing fields: clientId/],
+  ])('reports that the secret of the client %s', async (_, { trouble, ...values }, message) => {
+    const world = new Simulation().stored(-1, own);
+    Object.assign(world.secrets, values);
+    world.secrets.trouble = (_operation, secret) => (secret === 'client' ? trouble : undefined);
+
+    expect(await world.one()).toMatchObject({ name: 'ConfigInvalid', message: expect.stringMatching(message) });
+    expect([world.endpoint.calls, ...(world.state as string[])]).toEqual([0, 'CLAIMED']);
+  });
+});
+
+test.each([{}, { clientId: 'id' }])(
+  'a function names the secret without a value if a grant with %j has no client of its own',
+  async (whose) => {
+    const world = new Simulation().stored(-1, whose);
+    world.secrets.oauthClient = undefined;
+
+    const message = 'The secret client has no value yet (to store both: npx --no -- crm-export authorize).';
+    expect(await world.one()).toMatchObject({ name: 'ConfigInvalid', message });
+    expect(world.endpoint.calls).toBe(0);
+  },
+);

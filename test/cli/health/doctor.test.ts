@@ -50,10 +50,17 @@ describe('the stored OAuth client', () => {
   ])('gets the right verdict: %s', (_, stored, clientId, verdict) => {
     const of = tokens(clientId === undefined ? {} : { clientId });
 
-    expect(clientFinding(stored, of, deployment().crm)).toMatchObject({
+    expect(clientFinding(stored, of, 'c', deployment().crm)).toMatchObject({
       verdict,
       exitCode: verdict === 'broken' ? 2 : 0,
     });
+  });
+
+  it('holds if only the grant has it, and is missing if the grant has none either', () => {
+    const finding = (of: Partial<Tokens>) => clientFinding(undefined, tokens(of), 'c', deployment().crm);
+
+    expect(finding({ clientId: 'a', clientSecret: 's' })).toMatchObject({ verdict: 'holds' });
+    for (const of of [{}, { clientId: 'a' }]) expect(() => finding(of)).toThrow('The secret c has no value yet');
   });
 });
 

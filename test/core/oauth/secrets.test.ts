@@ -18,9 +18,16 @@ test('a stored client without a secret has an empty secret', async () => {
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
 });
 
+test.each<[string, Record<string, string>]>([
+  ['is missing', {}],
+  ['is empty', { s: '' }],
+])('a secret that %s has no client', async (_, values) => {
+  const { client } = await secretsManager(values);
+
+  expect(await readOAuthClient(client, 's')).toBeUndefined();
+});
+
 test.each<[string, Record<string, string>, string]>([
-  ['is missing', {}, 'The secret s has no value yet (to store both: npx --no -- crm-export authorize).'],
-  ['is empty', { s: '' }, 'The secret s has no value yet'],
   ['is not JSON', { s: CANARY }, 'The value of the secret s is not a JSON object'],
   ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'The value of the secret s is not a JSON object'],
   ['is a JSON string', { s: `"${CANARY}"` }, 'The value of the secret s is not a JSON object'],
