@@ -19,7 +19,7 @@ interface LowerRecord {
 interface Circumstances {
   /** A cell is empty where the header has a text. */
   lacks: boolean;
-  /** An empty line, or an empty row of a sheet, is above the record. */
+  /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
   /** The record is a header by another rule. */
   isHeader?: boolean;

@@ -66,7 +66,7 @@ export class Scanner {
   records = 0;
   /** Empty lines after the first record. */
   emptyLines = 0;
-  /** An empty line is directly above the record. */
+  /** An empty line, or a record without letters and digits, is directly above the record. */
   afterEmptyLine = false;
   /** Line breaks of another kind outside quotation marks, and how many of them precede a quotation mark directly. */
   strayBreaks = 0;
@@ -182,7 +182,7 @@ export class Scanner {
       if (next === NOT_ENDED) break;
       if (this.#end > from) this.#take(from);
       else if (this.records > 0) this.emptyLines += 1;
-      this.afterEmptyLine = this.#end === from;
+      this.afterEmptyLine = this.#end === from || this.empty === this.cells;
       from = next;
     }
     return from;

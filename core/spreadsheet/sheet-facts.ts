@@ -223,6 +223,8 @@ class RowCounter {
   private last: SheetRow = { number: 0, columns: [], texts: [] };
   /** The number of the last row with a value, and whether the rows below the header have a gap. */
   private lastNumber = 0;
+  /** The last row below the header has neither letters nor digits. */
+  private lastIsEmpty = false;
   private behindGap = false;
   /** Fewest values of a row before the last one, and whether any such row begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
@@ -265,10 +267,11 @@ class RowCounter {
   private lookForHeader(row: SheetRow, begin: number, last: number): void {
     const { first } = this.header;
     const counts = this.later.filter.countsOf(row.texts);
+    const afterGap = this.lastIsEmpty || row.number > this.lastNumber + 1;
+    this.lastIsEmpty = counts.empty === counts.cells;
     if (!this.later.mayBe(counts)) return;
     const column = Math.min(0, begin - first);
     const record = cellsOf(row, first + column, last - first - column + 1);
-    const afterGap = row.number > this.lastNumber + 1;
     this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }), afterGap);
   }
 

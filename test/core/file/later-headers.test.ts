@@ -92,10 +92,19 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(`${HEADER}${ROWS}${below}`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
   });
 
-  test('alone below an empty row of a sheet', async () => {
-    const sheet = smallWorkbook([COLUMNS, ['1', 'Dana', 'Meeting', '-'], [], ['National ID'], ['312340001']]);
+  test.each(['', ',,,', ',', ' ', '"",""," ",""', '-,-,-,-'])('alone below the empty line %j', async (line) => {
+    const below = 'National ID,,,\n312340001,,,\n';
 
-    expect(await headersIn(sheet, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(`${HEADER}${ROWS}${line}\n${below}`, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(`${HEADER}${line}\n${ROWS}${below}`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
+  });
+
+  test.each([[[]], [[' ']], [['-', '', '-']]])('alone below the empty row %j of a sheet', async (empty) => {
+    const row = ['1', 'Dana', 'Meeting', '-'];
+    const below = [['National ID'], ['312340001']];
+
+    expect(await headersIn(smallWorkbook([COLUMNS, row, empty, ...below]), LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+    expect(await headersIn(smallWorkbook([COLUMNS, empty, row, ...below]), LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
   });
 
   test('in a file of one column, with another separator', async () => {
