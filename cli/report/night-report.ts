@@ -4,6 +4,7 @@ import { type Nights, nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { commandFor, pathArgument } from '../support/command-options.ts';
+import { completed } from '../support/completed.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -23,8 +24,9 @@ interface ReportOptions extends TargetOptions {
 export async function report({ output = pathArgument('report.html'), nights, ...place }: ReportOptions): Promise<void> {
   const warnings: string[] = [];
   const warn = (sentence: string) => {
-    warnings.push(sentence);
-    printErr(sentence);
+    const warning = completed(sentence, place);
+    warnings.push(warning);
+    printErr(warning);
   };
   const { deployment } = place;
   const data = nightsOf(await gatherFacts(await connect(place), { deployment, nights, now: new Date(), warn }));

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { tempDir } from '../support/project.ts';
+import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
 import { configured, stack } from './support/cloud/stack.ts';
@@ -40,5 +41,15 @@ test('without any file, report and list use the time zone of the deployed stack'
   const { stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
   expect(JSON.parse(stdout).runs).toMatchObject([{ date: '2026-11-21' }]);
   expect(stderr).toBe('');
-  expect(page.stderr).toMatch(/^The age of the grant is unknown: .*\n$/);
+  expect(page.stderr).toMatch(/^Whether the grant can be used is unknown: .*\n$/);
+});
+
+test('report prints the commands in a warning with the options of the deployment', async () => {
+  const noGrant = { GetSecretValue: refused('ResourceNotFoundException') };
+  const { cli, endpoint } = await aws(noGrant, configured({}), stack(), executions([late]));
+
+  const { stdout, stderr } = await cli('report', '--output', '-');
+
+  for (const text of [stdout, stderr])
+    expect(text).toContain(` crm-export authorize --endpoint-url ${endpoint} --deployment test)`);
 });

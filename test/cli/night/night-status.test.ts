@@ -149,7 +149,7 @@ test.each(['ListExecutions', 'DescribeRule'])('exits with 3 if %s is denied', as
 
 test.each([
   ['alarms', 'DescribeAlarms', /^The state of the alarms is unknown/],
-  ['grant', 'GetSecretValue', /^The age of the grant is unknown/],
+  ['grant', 'GetSecretValue', /^Whether the grant can be used is unknown/],
 ] as const)('a night is complete even if the %s cannot be read', async (part, operation, warning) => {
   const { cli } = await deployed(whole, denied(operation));
 
