@@ -104,7 +104,14 @@ const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
 /** Whether a good answer may be what the call asks for. */
 const mayBeResult = ({ call, answer: { ok, body } }: About) =>
   ok && (operationOf(call) === 'update' || exportIdIn(body) !== undefined || hasListedStatus(body) || hasList(body));
-const busyName = (about: About) => busyReason(about.answer.body, { isResult: mayBeResult(about) });
+/** Any refusal of an update but a 403, which is about a right. */
+const mayBeAboutValues = ({ call, answer }: About) => operationOf(call) === 'update' && answer.status !== 403;
+const busyName = (about: About) =>
+  busyReason(about.answer.body, {
+    call: about.call,
+    isResult: mayBeResult(about),
+    isAboutValues: mayBeAboutValues(about),
+  });
 const saysBusy = (about: About) => busyName(about) !== undefined;
 const BUSY = ['notTaken', (about: About) => busyName(about) ?? 'CrmBusy', busyText] as const;
 /** A refusal whose code is about the CRM, and not about the call. */

@@ -109,18 +109,41 @@ const BUSY_REASONS: [RunErrorName, ReadonlySet<string>][] = [
 /**
  * The error for a body that says that the CRM is too busy for the call; `undefined` if it does not. A reason counts if
  * it has no other letters than one of the list: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
+ * A value that was sent is no reason, because the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
+ * @param isAboutValues the CRM may refuse the values that were sent, so only the keys for codes are read: a message
+ *   such as `Unavailable` may be about a value
  */
-export function busyReason(body: unknown, { isResult }: { isResult: boolean }): RunErrorName | undefined {
-  const firstIn = (value: unknown) => (Array.isArray(value) ? value[0] : value);
+export function busyReason(
+  body: unknown,
+  { call, isResult, isAboutValues }: { call: Pick<CrmCall, 'json'>; isResult: boolean; isAboutValues: boolean },
+): RunErrorName | undefined {
+  const sent = new Set<string>();
+  JSON.stringify(call.json, (_, value: unknown) => {
+    if (typeof value === 'string') sent.add(lettersOf(value));
+    return value;
+  });
+  const reasons = (isAboutValues ? codesIn(firstIn(body)) : reasonsIn(body, isResult))
+    .map(lettersOf)
+    .filter((reason) => !sent.has(reason));
+  return BUSY_REASONS.find(([, words]) => reasons.some((reason) => words.has(reason)))?.[0];
+}
+
+function reasonsIn(body: unknown, isResult: boolean): string[] {
   const answer = firstIn(body);
   const error = firstIn(ownValue(answer, 'error'));
   const errors = [error, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
-  const reasons = (isResult ? errors : [answer, ...errors])
+  return (isResult ? errors : [answer, ...errors])
     .flatMap((place) => (typeof place === 'string' ? place : REASON_KEYS.map((key) => ownValue(place, key))))
-    .filter((reason) => typeof reason === 'string')
-    .map((reason) => reason.toLowerCase().replace(/[^a-z]/g, ''));
-  return BUSY_REASONS.find(([, words]) => reasons.some((reason) => words.has(reason)))?.[0];
+    .filter((reason) => typeof reason === 'string');
+}
+
+function lettersOf(text: string): string {
+  return text.toLowerCase().replace(/[^a-z]/g, '');
+}
+
+function firstIn(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : value;
 }
 
 /** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */

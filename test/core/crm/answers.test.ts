@@ -135,7 +135,7 @@ const NOT_BUSY_BODIES = [
 
 test.each(BUSY_BODIES)('a refusal is not final if its body says that the CRM is busy (%s): %j', async (name, body) => {
   for (const call of [read, create, CALLS.status, CALLS.update]) {
-    for (const status of [400, 403]) {
+    for (const status of call === CALLS.update ? [403] : [400, 403]) {
       const reply = Response.json(body, { status, headers: { 'retry-after': '7' } });
       const { outcome, error } = await meaningFor(reply, call);
 
@@ -145,6 +145,56 @@ test.each(BUSY_BODIES)('a refusal is not final if its body says that the CRM is 
     }
   }
   expect(await meaningFor(Response.json(body, { status: 403 }), CALLS.address)).toMatchObject({ error: { name } });
+});
+
+test.each<[RunErrorName, unknown]>([
+  ['RateLimited', { code: 'rateLimitExceeded', message: CANARY }],
+  ['RateLimited', { error: { code: 'RateLimitExceeded', message: CANARY } }],
+  ['RateLimited', { errors: [{ code: 'THROTTLED', detail: CANARY }] }],
+  ['RateLimited', [{ errorCode: 'REQUEST_LIMIT_EXCEEDED' }]],
+  ['CrmUnavailable', { error_code: 'maintenance' }],
+  ['CrmBusy', { code: 'SERVER_BUSY', status: 'error' }],
+])('a refused line is sent again if a code says that the CRM is busy (%s): %j', async (name, body) => {
+  for (const status of [400, 409, 422])
+    expect(await meaningFor(Response.json(body, { status }), CALLS.update)).toMatchObject({
+      outcome: 'notTaken',
+      error: { name, status },
+    });
+});
+
+test.each([
+  { errors: [{ field: 'slot', message: 'Unavailable' }] },
+  { errors: { slot: 'busy', title: 'Busy', detail: 'Unavailable' } },
+  { error: 'Unavailable' },
+  { error: { type: 'unavailable', reason: 'Overloaded' } },
+  { error: 'invalid value', status: 'busy' },
+  { status: 'Maintenance', code: 'validation_error' },
+  { title: 'Unavailable', code: 'invalid_slot' },
+])('a refusal of the values of a line is final, even if a text in it sounds busy: %j', async (body) => {
+  for (const status of [400, 409, 422])
+    expect(await meaningFor(Response.json(body, { status }), CALLS.update)).toMatchObject({
+      outcome: 'refused',
+      error: { name: 'CrmRejectedRequest' },
+    });
+});
+
+test.each<[Operation, number, unknown, unknown, RunErrorName]>([
+  ['update', 400, { status: 'Busy' }, { code: 'BUSY' }, 'CrmRejectedRequest'],
+  ['update', 403, { plan: 'in maintenance' }, { error: 'forbidden', status: 'In maintenance' }, 'AuthRefused'],
+  ['create', 400, { filters: [{ value: ['busy'] }] }, { error: { reason: 'busy' } }, 'CrmRejectedRequest'],
+  ['create', 422, { columns: ['throttled'] }, { errors: ['Throttled'] }, 'CrmRejectedRequest'],
+])('a %s refused with %i does not say that the CRM is busy by a value of %j', async (...given) => {
+  const [operation, status, json, body, name] = given;
+  const meaning = await meaningFor(Response.json(body, { status }), { ...CALLS[operation], json });
+
+  expect(meaning).toMatchObject({ outcome: 'refused', error: { name } });
+});
+
+test('a refusal says that the CRM is busy, even if a longer value that was sent has the word', async () => {
+  const call = { ...CALLS.update, json: { notes: 'Was busy, call again.' } };
+  const reply = Response.json({ code: 'busy' }, { status: 400 });
+
+  expect(await meaningFor(reply, call)).toMatchObject({ outcome: 'notTaken', error: { name: 'CrmBusy' } });
 });
 
 /** In a 2xx, too, some services give the reason without an error. */

@@ -78,6 +78,7 @@ test('sends each line once, without its id, and stores its result', async () => 
 });
 
 describe('the result of a line that is answered', () => {
+  const sounding = () => Response.json({ errors: [{ field: 'slot', message: 'Unavailable' }] }, { status: 422 });
   const named = () => Response.json({ error: { fields: ['city', CANARY], message: CANARY } }, { status: 422 });
   test.each<[name: string, replies: (Reply | (() => Response))[], expected: unknown[]]>([
     ['204 each time, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
@@ -87,6 +88,7 @@ describe('the result of a line that is answered', () => {
     ['404', [404], ['REJECTED', 404, 1, 'CrmRejectedRequest']],
     ['409', [409], ['REJECTED', 409, 1, 'CrmRejectedRequest']],
     ['412', [412], ['REJECTED', 412, 1, 'CrmRejectedRequest']],
+    ['422 with a text about a value that sounds busy', [sounding], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
     ['500 each time', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
     [
