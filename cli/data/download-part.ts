@@ -1,4 +1,4 @@
-import { constants, createWriteStream, fstatSync } from 'node:fs';
+import { constants, createWriteStream, existsSync, fstatSync } from 'node:fs';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
@@ -134,7 +134,7 @@ export async function openPart(
         const { size } = await handle.stat();
         if (size !== bytes) throw failed(`${partPath} has ${size} bytes on the disk, not ${bytes}: remove it.`);
         await refuseExisting(path, force);
-        await rename(partPath, path);
+        await rename(partPath, path).catch(cannot);
       },
       /** Closes the part and keeps it for the next attempt. */
       close: () => handle.close().finally(unlock),
@@ -180,6 +180,7 @@ export async function refuseExisting(path: string, force: boolean): Promise<void
 
 function cannotText(path: string, error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return `There is no directory ${dirname(path)}: create it first.`;
+  if (code === 'ENOENT' && !existsSync(dirname(path)))
+    return `There is no directory ${dirname(path)}: create it first.`;
   return `${path}.part cannot be written (${code || 'unknown error'}): name a file elsewhere with -o.`;
 }

@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
@@ -119,9 +118,9 @@ export function ended(error: unknown) {
 /** The sentence for a file or folder of this machine that cannot be used. */
 function fileText(error: unknown): string | undefined {
   if (!(error instanceof Error && 'path' in error && 'code' in error)) return undefined;
-  const path = String(error.path);
-  const advice = path.startsWith(tmpdir()) ? ': name another temporary folder in TMPDIR' : '';
-  return `${path} cannot be read or written (${error.code})${advice}.`;
+  const isTemporary = 'syscall' in error && error.syscall === 'mkdtemp';
+  const advice = isTemporary ? ': name another temporary folder in TMPDIR' : '';
+  return `${error.path} cannot be read or written (${error.code})${advice}.`;
 }
 
 /** What a screen can do without: an error becomes a warning, and the value `null`. @param what is not known then */

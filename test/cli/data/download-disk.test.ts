@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { downloadTo } from '../../../cli/data/download-part.ts';
@@ -61,6 +61,27 @@ test('standard output redirected to a file on a full disk is reported as not who
   const { code, stderr } = await onFullDisk([...args, '-o', '-'], { output: path });
   expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: writing to standard output failed (EFBIG).\n' });
 });
+
+test.each([
+  [
+    'part',
+    (path: string) => rmSync(`${path}.part`, { force: true }),
+    /\.part cannot be written \(ENOENT\): name a file elsewhere/,
+  ],
+  [
+    'folder',
+    (path: string) => rmSync(dirname(path), { recursive: true, force: true }),
+    /^There is no directory .*create it first/,
+  ],
+])(
+  'a %s that is removed during the download is reported with the advice to name another',
+  async (_, remove, message) => {
+    const { target, manifest, path } = await setting();
+    const onProgress = () => remove(path);
+    const error = await errorOf(downloadTo(target, manifest, path, { force: false, onProgress }));
+    expect(error).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
+  },
+);
 
 test('a part that lost bytes on the disk is reported, and does not become the file', async () => {
   const { target, manifest, path } = await setting();
