@@ -1,5 +1,5 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
-import { folded, letterPattern, letters, mentions, visible } from '../folded.ts';
+import { folded, INVISIBLE, letterPattern, letters, mentions, visible } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
@@ -190,9 +190,10 @@ export class LaterHeaders {
    */
   #judgeAlike(cells: readonly string[], circumstances: Circumstances): Verdict {
     if (cells.length < 2) return 'none';
-    const isNumbered = cells.every((cell) => /\d$/.test(cell));
+    const texts = cells.map(alignedWithLetters);
+    const isNumbered = texts.every((text) => /\d$/.test(text));
     // A cell that is only a number stays: it is a value.
-    const bare = cells.map((cell) => without(isNumbered ? SIGNS_AND_DIGITS : SIGNS, cell) || cell);
+    const bare = texts.map((text) => without(isNumbered ? SIGNS_AND_DIGITS : SIGNS, text) || text);
     const [atBegin, atEnd] = [sharedLength(bare, 0), sharedLength(bare, -1)];
     for (const cell of bare) {
       for (const { index, 0: match } of letters(cell).matchAll(this.#letters)) {
@@ -268,6 +269,12 @@ const LONGEST_NAME = 500;
 
 function without(signs: RegExp, text: string): string {
   return text.length > LONGEST_NAME ? text : text.replace(signs, '');
+}
+
+/** The text in a form with the same positions as `letters`: in its own letter case, unless a letter has a longer one. */
+function alignedWithLetters(text: string): string {
+  const plain = text.replace(INVISIBLE, '').normalize('NFKC');
+  return plain.length === letters(text).length ? plain : letters(text);
 }
 
 /** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. `phone:050` is a value. */

@@ -62,6 +62,21 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(HEADER + ROWS + below, { columns: COLUMNS, fields })).toMatchObject({ leftOut: 0 });
   });
 
+  test.each([
+    ['soft hyphens', 'cu\u00adsto\u00admer_', '_hall'],
+    ['decomposed accents', 'e\u0301te\u0301_', '_hall'],
+    ['ligatures', 'o\ufb03ce: ', ' hall'],
+    ['letters whose capitals are two', 'Gro\u00df-Stra\u00dfe ', ' hall'],
+  ])('between texts with %s', async (_, before, after) => {
+    const names = ['nationalId', 'name', 'id'];
+
+    for (const cells of [names.map((name) => before + name), names.map((name) => before + name + after)])
+      expect(await headersIn(`${HEADER}${ROWS}${quoted(cells)}\n`, LEFT_OUT), cells[0]).toEqual({
+        other: 1,
+        leftOut: 1,
+      });
+  });
+
   test('in a sheet, and in a page with another separator', async () => {
     const cells = ['id', 'name', 'channel', 'nationalId (string)'];
     const rows = Array.from({ length: 5 }, () => ['1', 'Dana', 'Meeting', '-']);
