@@ -125,7 +125,7 @@ export class NameFilter {
       cells: texts.length,
       named: 0,
       empty: 0,
-      alike: isAlike(texts.filter((text) => /[\p{L}\p{N}]/u.test(text))),
+      alike: this.decorated && isAlike(texts.filter((text) => /[\p{L}\p{N}]/u.test(text))),
     };
     for (const text of texts) {
       const long = text.length * 3 > SCRATCH.length;

@@ -298,6 +298,16 @@ test('finds a name in a path with a wide dot', () => {
   expect(headers.filter.bitsOf(bytes, 0, bytes.length) & NAMED).toBe(NAMED);
 });
 
+test.each([true, false])('compares cells in CSV and in sheets only if names may be decorated: %s', (decorated) => {
+  const names = new NameFilter('utf-8', ['phone'], decorated);
+  const found: boolean[] = [];
+  const scanner = new Scanner(',', ({ alike }) => found.push(alike), { names });
+  scanner.push(Buffer.from('x_a,x_b\n'));
+  scanner.end();
+
+  expect([...found, names.countsOf(['x_a', 'x_b']).alike]).toEqual([decorated, decorated]);
+});
+
 test('passes over no cell that is another spelling of a name', () => {
   const letter = fc.oneof(
     fc.constantFrom(...'aéÉß(（:：ıİſΣσςﬁＡ℡²½ä\u0308\u0301\u00adאךﬠ״가ㄱガﾞй'),
