@@ -15,7 +15,7 @@ import {
 } from '../../core/readers/reader-access.ts';
 import { whyWithheld } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
-import { isGone } from '../../core/storage/storage-errors.ts';
+import { isObjectGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { keyIdOf } from '../deployment-state.ts';
 import { begun } from '../support/completed.ts';
@@ -176,7 +176,7 @@ async function tag(bucket: Bucket, keys: string[], value: string): Promise<boole
     exists = await bucket.tag(key, value).then(
       () => true,
       (error: unknown) => {
-        if (error instanceof Error && isGone(error.cause)) return false;
+        if (error instanceof Error && isObjectGone(error.cause)) return false;
         throw error;
       },
     );

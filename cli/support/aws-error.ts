@@ -6,7 +6,6 @@ import { asciiText } from './text.ts';
 
 const CREDENTIALS =
   /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
-const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
 const DENIED = /^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/;
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
@@ -38,10 +37,10 @@ export function awsErrorText(error: unknown): string | undefined {
   if (/^Throttling|TooManyRequests/.test(name))
     return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
   const both = [name, message].filter(Boolean).join(': ');
-  if (GONE.test(name)) return `A part of the deployment is missing (${both}): ${RESTORE}.`;
   if (name === 'NoSuchBucket') {
     return `The bucket of the deployment is missing (${both}): restore it under its old name, or deploy again (docs/runbook.md, StorageDenied).`;
   }
+  if (isGone(error)) return `A part of the deployment is missing (${both}): ${RESTORE}.`;
   return onTheWay(`${name} ${message}`, message);
 }
 
@@ -57,9 +56,9 @@ export function deniedRight(error: unknown): string | undefined {
   return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? needed;
 }
 
-/** Whether AWS says that what a call names does not exist. */
+/** Whether AWS says that a part of the deployment does not exist. An object of S3 is none (`isObjectGone`). */
 export function isGone(error: unknown): boolean {
-  return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuch/.test(error.name);
+  return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuchBucket$/.test(error.name);
 }
 
 function deniedText(name: string, message: string, error: Error): string {

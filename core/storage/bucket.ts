@@ -8,7 +8,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { RunError } from '../errors.ts';
-import { isGone, refusedCondition, storageError } from './storage-errors.ts';
+import { isObjectGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /**
  * The operations of a bucket. Only `replace` overwrites, and only the version that was read. Every method throws
@@ -100,7 +100,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       return true;
     } catch (error) {
       // With `If-Match`, S3 answers 404 for a removed object (docs/adr/0006).
-      if (refusedCondition(error) || ('IfMatch' in condition && isGone(error))) return false;
+      if (refusedCondition(error) || ('IfMatch' in condition && isObjectGone(error))) return false;
       throw storageError(error, 'write', Key);
     }
   };
@@ -116,7 +116,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
         if (!ETag) throw new RunError('StorageUnavailable', `S3 returned no object for ${key}.`);
         return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
       } catch (error) {
-        if (isGone(error)) return undefined;
+        if (isObjectGone(error)) return undefined;
         throw storageError(error, 'read', key);
       }
     },

@@ -12,7 +12,7 @@ export function isWriteConflict(error: unknown): boolean {
 }
 
 /** Whether the object is gone, or its delete marker was tagged (https://github.com/getmoto/moto/issues/9401). */
-export function isGone(error: unknown): boolean {
+export function isObjectGone(error: unknown): boolean {
   return error instanceof Error && ['NotFound', 'NoSuchKey', 'MethodNotAllowed'].includes(error.name);
 }
 

@@ -9,7 +9,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { RunError } from '../errors.ts';
 import { type Bucket, createBucket, taggedWith } from './bucket.ts';
-import { isGone, refusedCondition, storageError } from './storage-errors.ts';
+import { isObjectGone, refusedCondition, storageError } from './storage-errors.ts';
 
 /** Two parts are sent at the same time. Parts of this size allow objects of 80 GB, because S3 takes 10,000 parts. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -55,7 +55,7 @@ export function createUploadBucket(
       // If this fails, the lifecycle rules remove the parts.
       if (sending.uploadId) await client.send(new AbortMultipartUploadCommand(of)).catch(() => undefined);
       // S3 answers for a removed object as for an unknown key (docs/adr/0006).
-      if (refusedCondition(error) || (etag !== undefined && isGone(error))) return false;
+      if (refusedCondition(error) || (etag !== undefined && isObjectGone(error))) return false;
       throw storageError(error, 'write', Key);
     }
   };

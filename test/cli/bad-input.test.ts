@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { awsErrorText } from '../../cli/support/aws-error.ts';
+import { awsErrorText, isGone } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
@@ -181,4 +181,19 @@ test('an unknown host, an expired session and a lost network each have a sentenc
   );
   expect(failed('what is this')).toBeUndefined();
   expect(awsErrorText('a text')).toBeUndefined();
+});
+
+test.each(['ResourceNotFound', 'NotFoundException', 'QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue'])(
+  '%s says that a part of the deployment is missing, for a text and for a finding',
+  (name) => {
+    const error = Object.assign(new Error('no'), { name });
+    expect(awsErrorText(error)).toMatch(
+      /^A part of the deployment is missing \(\S+: no\): restore .* --revert-drift\.$/,
+    );
+    expect(isGone(error)).toBe(true);
+  },
+);
+
+test('an object that is missing in the bucket is no missing part of the deployment', () => {
+  expect(awsErrorText(Object.assign(new Error('no'), { name: 'NoSuchKey' }))).toBeUndefined();
 });
