@@ -58,7 +58,7 @@ export async function refreshTokenSet(
     throw error;
   }
   const answer = await present(tokenSet, client, claim, deps);
-  if (answer.kind === 'granted') return keep(tokenSet, answer, claim, deps);
+  if (answer.kind === 'granted') return keep(tokenSet, { ...answer, client }, claim, deps);
   if (answer.kind === 'invalidGrant') {
     // The token set is dead only if it is still the newest.
     const newest = await newestOf(deps.store);
@@ -188,18 +188,17 @@ export function reauthorization(
 
 async function keep(
   tokenSet: TokenSet,
-  { tokens: answered }: TokenAnswer & { kind: 'granted' },
+  { tokens: answered, client }: TokenAnswer & { kind: 'granted' } & { client: OAuthClient },
   claim: Claim,
   deps: RefreshDeps,
 ): Promise<TokenSet> {
   const refreshToken = answered.refreshToken ?? tokenSet.tokens.refreshToken;
-  const { clientId, clientSecret, authorization } = tokenSet.tokens;
+  const { authorization } = tokenSet.tokens;
   // A refresh by a command does not test the permissions of the functions: an untried grant stays untried.
   const functionStoredAt = deps.inFunction ? deps.now().toISOString() : tokenSet.tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(tokenSet.tokens, deps.now());
   // Values that an earlier release did not store are undefined, and JSON leaves them out.
-  const whose = { clientId, clientSecret, authorization };
-  const tokens = { ...answered, refreshToken, ...whose, functionStoredAt, earlierObtainedAt };
+  const tokens = { ...answered, refreshToken, ...client, authorization, functionStoredAt, earlierObtainedAt };
   const next = { versionId: successorOf(tokenSet.versionId), tokens };
   const isRotated = refreshToken !== tokenSet.tokens.refreshToken;
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);

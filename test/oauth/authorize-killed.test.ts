@@ -148,6 +148,20 @@ test('a function uses the secret of the client that a person changed by hand aft
 
   expect(answer).toBe(world.secrets.tokens.accessToken);
   expect([world.endpoint.calls - before, world.state]).toEqual([1, expect.not.arrayContaining(['DEAD'])]);
+
+  // The new token set has the secret that was used, so it needs no other place.
+  world.secrets.oauthClient = undefined;
+  const [later] = await world.ask(functions(1), { rejected: String(answer) });
+  expect(later).toBe(world.secrets.tokens.accessToken);
+  expect(world.secrets.tokens).toMatchObject({ clientId: 'id', clientSecret: 'new' });
+});
+
+test('a refresh stores the client of a grant of an earlier release, which does not say whose it is', async () => {
+  const { world, functions } = worldOf({ saysWhose: false });
+
+  await world.ask(functions(1));
+
+  expect(world.secrets.tokens).toMatchObject({ clientId: 'id', clientSecret: 'c4n4ry-5ecret' });
 });
 
 test('a function does not present a grant to the CRM with the secret of another client', async () => {

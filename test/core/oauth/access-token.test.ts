@@ -67,6 +67,8 @@ test('a refresh claims the grant, stores the new token set, and only then return
     expiresAt: '2026-11-20T02:00:00.000Z',
     obtainedAt: NOW,
     scope: 'openid',
+    clientId: 'id',
+    clientSecret: 'c4n4ry-5ecret',
     earlierObtainedAt: ['2026-11-19T23:59:00.000Z'],
   });
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
