@@ -140,7 +140,7 @@ What is empty at the end of a line is left out.`,
       'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
         'start the missing dates; after an interruption, the same command continues',
     },
-    action: async () => (await import('../runs/dates.ts')).backfill,
+    action: async () => (await import('../runs/backfill.ts')).backfill,
   },
   release: {
     about: 'publish a quarantined file, and record the reason',

@@ -5,7 +5,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-run.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
-import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/dates.ts';
+import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/backfill.ts';
 import { startRun } from '../runs/executions.ts';
 import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { datesBetween, fillDate } from '../../../cli/runs/dates.ts';
+import { datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';

@@ -155,7 +155,7 @@ async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string,
   return runs;
 }
 
-/** Dates for which a command starts one run each: `backfill` and `table --outdated`. */
+/** What `backfill` and `table --outdated` share: one run for each date. */
 
 export interface DatedRun<State extends string> {
   date: string;
@@ -189,9 +189,9 @@ export async function fillDates<T extends object>(
   const fillOne = async (date: T, signal: AbortSignal) => {
     for await (const to of fill(date, signal)) say(Object.assign(date, to));
   };
-  const after = `that are under way continue. To continue: ${again}`;
-  const stopped = `Stopped. No more runs are started, and those ${after}`;
-  await together(dates, fillOne, { stopped, after: `Runs ${after}`, ...more });
+  const stopped = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
+  const after = `Runs that are under way continue. To continue: ${again}`;
+  await together(dates, fillOne, { stopped, after, ...more });
 }
 
 /** `2026-03-01: failed, leads-backfill-2026-03-01-1, ExportFailed` @param word for the state of the date */
