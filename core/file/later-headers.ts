@@ -21,10 +21,8 @@ interface Circumstances {
   lacks: boolean;
   /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
-  /** The record is a header by another rule. */
-  isHeader?: boolean;
-  /** The same text was around all cells: then exact names may have any spelling. */
-  isAlike?: boolean;
+  /** Exact names may have any spelling: the same text, or numbers, were around all cells. */
+  anySpelling?: boolean;
 }
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
@@ -43,10 +41,11 @@ const MOST_KEPT = 1000;
  * - Half of three or more cells name different fields, and at least one of them is such a column.
  * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
  *   words, and either a cell names the column that it is in, or all others, at least two, are exact names.
- * - Without signs and numbers, and without the text that all of its cells, at least two, begin and end with, it is one
- *   of these headers, and names such a column: `lead_id,lead_phone`.
+ * - It contains the name of such a column, and is one of these headers without the text around its names. If all cells,
+ *   at least two, begin or end with the same text, the record is judged without that text: `lead_id,lead_phone`. If all
+ *   end with a digit, digits around the names do not count.
  *
- * After an empty line, a record of one or two cells needs no exact names, if it names such a column.
+ * After an empty line, one or two cells may name columns in any spelling, if one of them is left out or hashed.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
@@ -157,39 +156,38 @@ export class LaterHeaders {
     const filled = isPadded ? cells.filter(isFilled) : cells;
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
-    if (!this.covers) return this.#judgeNames(filled, { lacks });
+    if (!this.covers) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
     const plain = this.#withoutDecoration(filled);
-    const found = this.#judgeNames(plain, { lacks, afterGap, isHeader: this.#isAnnotated(plain, cells, column) });
-    return found === 'none' ? this.#judgeAlike(filled, { lacks, afterGap }) : found;
+    const isHeader = this.#isAnnotated(plain, cells, column) || this.#isHeader(plain, { lacks, afterGap });
+    const names = isHeader ? plain : this.#alikeNames(filled, { lacks, afterGap });
+    return names ? this.#kindOf(names) : 'none';
   }
 
-  #judgeNames(cells: readonly string[], circumstances: Circumstances): Verdict {
-    const { excepted, unlisted, names } = this.#index.readHeader(cells);
-    const known = unlisted.length === 0 && (names !== null || excepted > 0) && !circumstances.lacks;
-    if (!circumstances.isHeader && !this.#isHeader(cells, known, excepted > 0, circumstances)) return 'none';
+  #kindOf(header: readonly string[]): Verdict {
+    const { excepted, unlisted } = this.#index.readHeader(header);
     return excepted > 0 || (this.#leavesOut && unlisted.length > 0) ? 'leftOut' : 'other';
   }
 
-  /** @param known each cell names exactly one field, or no field by configuration */
-  #isHeader(cells: readonly string[], known: boolean, leftOut: boolean, { afterGap, isAlike }: Circumstances): boolean {
+  #isHeader(cells: readonly string[], { lacks, afterGap, anySpelling }: Circumstances): boolean {
+    const { excepted, unlisted, names } = this.#index.readHeader(cells);
     const named = cells.filter((cell) => this.#index.isListed(cell));
     const fields = this.#fieldsOf(named);
-    const covers = leftOut || [...fields].some((field) => this.#covered.has(field));
-    if (cells.length <= EXACT_NAMES && !(covers && afterGap && named.length === cells.length))
-      return (
-        cells.length > 0 &&
-        cells.every((cell) => this.#isName(cell) || (isAlike && this.#foldedNames.has(folded(cell))))
-      );
-    if (known && fields.size === named.length) return true;
-    return covers && fields.size * 2 >= cells.length;
+    const covers = excepted > 0 || [...fields].some((field) => this.#covered.has(field));
+    if (cells.length <= EXACT_NAMES && !(covers && afterGap && named.length === cells.length)) {
+      const isName = (cell: string) => (anySpelling ? this.#foldedNames.has(folded(cell)) : this.#isName(cell));
+      return cells.length > 0 && cells.every(isName);
+    }
+    // Each cell names exactly one field, or no field by configuration.
+    const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
+    return (known && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
   }
 
   /**
-   * Judges the cells without signs around them, and without the text around a covered column, as far as all of them
-   * begin and end with it.
+   * The names in the cells of a header without signs around them, and without the text around a covered column, as far as
+   * all cells begin and end with it; `undefined` for another record.
    */
-  #judgeAlike(cells: readonly string[], circumstances: Circumstances): Verdict {
-    if (cells.length < 2) return 'none';
+  #alikeNames(cells: readonly string[], circumstances: Circumstances): string[] | undefined {
+    if (cells.length < 2) return undefined;
     const texts = cells.map(alignedWithLetters);
     const isNumbered = texts.every((text) => /\d$/.test(text));
     // A cell that is only a number stays: it is a value.
@@ -200,14 +198,11 @@ export class LaterHeaders {
         const from = Math.min(index, atBegin);
         const to = Math.min(cell.length - index - match.length, atEnd);
         const inner = bare.map((text) => without(SIGNS, text.slice(from, text.length - to)) || text);
-        const found = this.#judgeNames(this.#withoutDecoration(inner), {
-          ...circumstances,
-          isAlike: isNumbered || from + to > 0,
-        });
-        if (found !== 'none') return found;
+        const names = this.#withoutDecoration(inner);
+        if (this.#isHeader(names, { ...circumstances, anySpelling: isNumbered || from + to > 0 })) return names;
       }
     }
-    return 'none';
+    return undefined;
   }
 
   /**
