@@ -332,7 +332,7 @@ export function cellsOf(text: string, separator: string, quoted: boolean): strin
     const found = text.indexOf(separator, at);
     const end = found === -1 ? text.length : found;
     cells.push(cell + text.slice(at, end));
-    at = end + 1;
+    at = end + separator.length;
   }
   return cells;
 }

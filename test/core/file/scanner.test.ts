@@ -93,6 +93,13 @@ test.each<[string, string, string[][]]>([
   expect(scanOf(text).records).toEqual(records);
 });
 
+test.each<[string, string[]]>([
+  ['id  "a  b"  c', ['id', 'a  b', 'c']],
+  ['id    c  ', ['id', '', 'c', '']],
+])('%j has cells between separators of two blanks', (text, cells) => {
+  expect(cellsOf(text, '  ', true)).toEqual(cells);
+});
+
 describe('counts what programs read differently', () => {
   test.each<[string, string, object]>([
     ['a carriage return alone', 'a,b\n1,x\ry\n', { strayBreaks: 1, strayBreaksBeforeQuote: 0 }],
