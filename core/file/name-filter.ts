@@ -30,7 +30,10 @@ const MOST_PARTS = 80;
 /** What a cell is: it may name a column, or it has neither letters nor digits. */
 export const NAMED = 2;
 export const EMPTY = 1;
-/** Signs and digits may decorate a name, so they do not change what its sum is in `bitsBySum`. */
+/**
+ * A multiple of `MASK + 1`, so that digits show that a cell has text but do not change the sum by which names are found:
+ * they may decorate a name, as signs do.
+ */
 const DIGIT_WEIGHT = MASK + 1;
 /** The weight of a byte of a folded text. */
 function weightOf(byte: number): number {

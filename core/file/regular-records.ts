@@ -114,7 +114,7 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
     cells += 1;
   } while (CODES[block[at] as number] === SEPARATES);
   if (cells !== width || (points >= cells && !hasFewerPoints(block, from, at, cells, points))) return end;
-  // If all cells are alike, so are the first and the last.
+  // All cells can be alike only if the first and the last are.
   const mayBeAlike = firstEnd === from || likenessOf(block, from, firstEnd, textBegin, textEnd) > 0;
   return filter.decorated && width > 1 && mayBeAlike ? end : at;
 }
