@@ -7,7 +7,7 @@ import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
  * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
- * refused again. `unclear`: refused with a code that is not in RFC 6749. `elsewhere`: the answer is none of a token
+ * refused again. `unclear`: refused with a code that is not in RFC 6749. `elsewhere`: not the answer of a token
  * endpoint. `busy`: not spent. `lost`: perhaps spent.
  */
 export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'elsewhere' | 'busy' | 'lost';
@@ -88,11 +88,18 @@ function hasError(body: unknown): boolean {
   });
 }
 
-const WORTHLESS = 'invalid|bad|expired|revoked|(?<!un)used|reused?|notfound|notexist|nosuch|unknown';
-const BETWEEN = '(?:is|was|has|been|already|does|or|and|the|an?)*';
-/** A word for a worthless refresh token beside its name. Elsewhere it may be about the request or the service. */
+const WORTHLESS = [
+  'invalid|bad|unknown|nosuch|notexist|(?:can|could)?not(?:be)?found',
+  '(?:expired|revoked)(?:client)?|(?<!un)used|(?:(?:can|may|must)notbe)?reused?',
+].join('|');
+const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
+const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
+/**
+ * The name of the refresh token with such a word directly before or after it. At another place, the word may be about
+ * the request or the service.
+ */
 const WORTHLESS_TOKEN = new RegExp(
-  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken|refreshtoken${BETWEEN}(?:${WORTHLESS})`,
+  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken|${NAME}${BETWEEN}(?:${WORTHLESS})`,
 );
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { meaningOfToken } from '../../../core/oauth/token-answers.ts';
 import { callTokenEndpoint, type Grant, type TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
 import { CANARY, deployment } from '../../support/builders.ts';
 import { forceCollections } from '../../support/collections.ts';
@@ -92,6 +93,41 @@ test.each([[''], [null], [undefined], [7]])('a scope or refresh token of %j is i
   const { tokens } = await tokensFrom({ ...GOOD, scope: value, refresh_token: value });
 
   expect(tokens).toMatchObject({ refreshToken: undefined, scope: 'known' });
+});
+
+const WORTHLESS = [
+  'refresh_token_cannot_be_reused',
+  'refresh_token_must_not_be_reused',
+  'expired_oauth_refresh_token',
+  'refresh_token_id_not_found',
+  'refresh_token_hash_not_found',
+  'refresh_token_could_not_be_found',
+  'refresh_token_status_revoked',
+  'revoked_client_refresh_token',
+  'INVALID_PROVIDED_REFRESH_TOKEN',
+  'RefreshTokenHashInvalid',
+  'refresh_token_family_revoked',
+  'refresh_token_previously_used',
+  'The refresh token given was revoked.',
+  'Provided refresh token is expired or revoked',
+];
+const NOT_WORTHLESS = [
+  'unknown_error: refresh_token: retry',
+  'invalid_request_refresh_token_missing',
+  'Invalid client or refresh token',
+  'refresh_token_client_unknown',
+  'Bad status: refresh token service',
+  'refresh_token_cannot_be_used_now',
+  'refresh_token_could_not_be_revoked',
+  'refresh_token_hash_required',
+];
+
+test.each([
+  ...WORTHLESS.map((code) => [code, 'invalidGrant'] as const),
+  ...NOT_WORTHLESS.map((code) => [code, 'unclear'] as const),
+])('the code "%s" is judged as %s', (code, kind) => {
+  expect(meaningOfToken(400, { error: code }).means).toBe(kind);
+  expect(meaningOfToken(400, { error: { code } }).means).toBe(kind);
 });
 
 test.each<[number, object, TokenAnswer['kind'], string]>([
