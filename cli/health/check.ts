@@ -107,8 +107,9 @@ export function findingOf(error: unknown): Finding {
   // The advice of the error of a run is for functions; here a person lacks a right.
   const denied = error instanceof RunError ? error.cause : error;
   if (isDenied(denied)) {
-    const found = `these credentials lack the right ${deniedRight(denied) ?? 'that AWS does not name'}`;
-    return unknown(found, awsErrorText(denied) ?? null, ENVIRONMENT);
+    const right = deniedRight(denied);
+    const found = right ? `lack the right ${right}` : 'lack a right, and AWS does not say which';
+    return unknown(`these credentials ${found}`, awsErrorText(denied) ?? null, ENVIRONMENT);
   }
   return ownFinding(error) ?? foreignFinding(error);
 }

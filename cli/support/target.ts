@@ -175,7 +175,8 @@ function namingRights(client: AnyClient, service: string): AnyClient {
     (next, { commandName = '' }) =>
       (args) =>
         next(args).catch((error: Error & { $metadata?: { httpStatusCode?: number } }) => {
-          const right = `${named(service)}:${named(commandName.replace(/Command$/, ''))}`;
+          const ofVersion = service === 's3' && 'VersionId' in args.input && args.input.VersionId ? 'Version' : '';
+          const right = `${named(service)}:${named(commandName.replace(/Command$/, ''))}${ofVersion}`;
           // The answer to a HEAD has no body, so the SDK finds no name for the error.
           const isUnnamed = error.name === 'Unknown' && error.$metadata?.httpStatusCode === 403;
           throw Object.assign(error, { right, ...(isUnnamed && { name: 'AccessDenied' }) });

@@ -57,6 +57,11 @@ test.each<[string, unknown, Partial<Finding>]>([
     Object.assign(awsError('UnauthorizedOperation', 'You are not authorized.'), { right: 's3:GetObject' }),
     { verdict: 'unknown', found: 'these credentials lack the right s3:GetObject', exitCode: 3 },
   ],
+  [
+    'is denied by AWS, and neither the answer nor the call names the right',
+    awsError('UnauthorizedOperation', 'You are not authorized.'),
+    { verdict: 'unknown', found: 'these credentials lack a right, and AWS does not say which', exitCode: 3 },
+  ],
   ['is throttled', awsError('Throttling'), { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles/) }],
   ['is unknown to a cloud', awsError('InvalidAction'), { verdict: 'unknown', found: expect.stringMatching(/support/) }],
   ['cannot be decided', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],

@@ -65,17 +65,34 @@ test.each<[string, Answers, string]>([
   expect((await leftOvers({ ListQueues: queues(OURS), ...answers })).found).toMatchObject({ verdict });
 });
 
+const OBJECT: Answers = {
+  // The fake bucket calls every list so.
+  ListObjectsV2: xml(`<r><Version><Key>${TEMPORARY_PREFIX}${OURS}</Key><VersionId>v1</VersionId></Version></r>`),
+};
+
 test('what could not be removed is named by the text that all names have', async () => {
   const { found } = await leftOvers({
     ListQueues: queues(OURS),
     DeleteQueue: refused('InternalError'),
-    ListObjectVersions: xml(`<r><Version><Key>${TEMPORARY_PREFIX}${OURS}</Key><VersionId>v1</VersionId></Version></r>`),
+    ...OBJECT,
     DeleteObject: refused('InternalError', 'no', { status: 501 }),
   });
 
   const named = /what has (\S+) in its name/.exec(found?.advice ?? '')?.[1] ?? expect.unreachable();
   expect(TEMPORARY_PREFIX).toContain(named);
   expect(temporaryName('crm-export-test', OURS)).toContain(named);
+});
+
+test('names the right to delete a version if AWS does not', async () => {
+  const { found } = await leftOvers({
+    ...OBJECT,
+    DeleteObject: refused('AccessDenied', 'Access Denied', { status: 403 }),
+  });
+
+  expect(found).toMatchObject({
+    verdict: 'broken',
+    advice: expect.stringMatching(/; lacking: s3:DeleteObjectVersion\.$/),
+  });
 });
 
 test('skips a subscription that is not confirmed yet or is deleted', async () => {
