@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { App, CfnResource, type Stack, Validations } from 'aws-cdk-lib';
 import { CfnKey } from 'aws-cdk-lib/aws-kms';
-import { CfnBucketPolicy } from 'aws-cdk-lib/aws-s3';
+import { CfnBucket, CfnBucketPolicy } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { exceptedOf, onlyOf } from '../core/config/chosen-columns.ts';
 import { type Configuration, ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
@@ -93,6 +93,8 @@ const OF_KEY = 32 * 1024;
 
 /** The longest value of a reference: the ARN of a role whose name has 64 characters. */
 const ARN = 'a'.repeat(95);
+/** The longest ARN of a bucket, whose name has 63 characters. Each statement for readers has several of them. */
+const BUCKET_ARN = 'a'.repeat('arn:aws:s3:::'.length + 63);
 const PSEUDO: Record<string, string> = {
   'AWS::Partition': 'aws-us-gov',
   'AWS::Region': 'ap-southeast-1',
@@ -112,26 +114,30 @@ export function refuseLargePolicies(stack: Stack): void {
 }
 
 function refuse(stack: Stack, whose: string, policy: unknown, most: number): void {
-  const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy))));
+  const buckets = stack.node.findAll().filter((each) => each instanceof CfnBucket);
+  const ids = new Set(buckets.map(({ logicalId }) => String(stack.resolve(logicalId))));
+  const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy), ids)));
   if (size <= most) return;
   const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
   throw new ConfigurationError(
-    `readers: the policy of ${whose} may have ${has} bytes then, and AWS takes ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
+    `readers: the policy of ${whose} would have about ${has} bytes, and AWS allows ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
   );
 }
 
-/** A resolved value with a text in place of every reference. */
-function named(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(named);
+/** A resolved value with a text in place of every reference. @param buckets logical ids */
+function named(value: unknown, buckets: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((part) => named(part, buckets));
   if (typeof value !== 'object' || value === null) return value;
   const [[key, argument] = ['', undefined], ...more] = Object.entries(value);
-  if (more.length === 0 && key === 'Ref') return PSEUDO[String(argument)] ?? ARN;
-  if (more.length === 0 && key === 'Fn::GetAtt') return ARN;
+  if (more.length === 0 && (key === 'Ref' || key === 'Fn::GetAtt')) {
+    const [id = ''] = [argument].flat().map(String);
+    return PSEUDO[id] ?? (buckets.has(id) ? BUCKET_ARN : ARN);
+  }
   if (more.length === 0 && key === 'Fn::Join' && Array.isArray(argument)) {
-    const parts: unknown = named(argument[1]);
+    const parts: unknown = named(argument[1], buckets);
     return Array.isArray(parts) ? parts.join(String(argument[0])) : ARN;
   }
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, named(part)]));
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, named(part, buckets)]));
 }
 
 /** The release that is being deployed: the version in package.json and, in a checkout, its commit. */

@@ -81,19 +81,31 @@ describe('policies that are too large for AWS', () => {
     Array.from({ length: count }, (_, index): Reader => {
       return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
     });
-  const refusedFor = (...readers: Reader[]) => {
+  const refusedFor = (deployment: Deployment) => {
     const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
-    const configuration = { name: 'example', file: 'config/example.json', deployment: sharing(...readers) };
+    const configuration = { name: 'example', file: 'config/example.json', deployment };
     refuseLargePolicies(new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
   };
 
   test('are refused at synthesis, with their size', () => {
-    expect(() => refusedFor(...roles(30))).not.toThrow();
-    const many = roles(100);
-    expect(() => refusedFor(...many)).toThrow(ConfigurationError);
-    expect(() => refusedFor(...many)).toThrow(
-      /^readers: the policy of the bucket may have [23]\d,\d{3} bytes then, and AWS takes 20,480: name accounts/,
+    expect(() => refusedFor(sharing(...roles(30)))).not.toThrow();
+    const many = sharing(...roles(100));
+    expect(() => refusedFor(many)).toThrow(ConfigurationError);
+    expect(() => refusedFor(many)).toThrow(
+      /^readers: the policy of the bucket would have about [23]\d,\d{3} bytes, and AWS allows 20,480: name accounts/,
     );
+  });
+
+  test('are not those that fit even with the longest name of a bucket', () => {
+    const kinds = [['tables', 'files'], ['tables'], ['files']] satisfies Reader['of'][];
+    const choices = ['all', ['leads'], ['contacts'], ['leads', 'contacts']] satisfies Reader['entities'][];
+    const readers = kinds
+      .flatMap((of) => choices.map((entities) => ({ of, entities })))
+      .map((reads, index): Reader => ({ principal: String(111122223333 + index), ...reads }));
+
+    // They fit because the ARN of a bucket is 19 characters shorter than the longest one of a role.
+    expect(() => refusedFor({ ...feedDeployment(), readers: readers.slice(0, 11) })).not.toThrow();
+    expect(() => refusedFor({ ...feedDeployment(), readers })).toThrow('of the bucket would have about 2');
   });
 });
 
