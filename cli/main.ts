@@ -14,7 +14,7 @@ process.stderr.on('error', () => undefined);
 process.on('SIGINT', () => {
   // A command that ends in order has its own listener.
   if (process.listenerCount('SIGINT') > 1) return;
-  const error = 'Interrupted. The last call to AWS may still take effect.';
+  const error = 'Interrupted. If the command was changing something, its last change may still take effect.';
   printErr(error);
   if (args.includes('--json')) printJson({ ok: false, error });
   process.exit(INTERRUPTED);

@@ -74,7 +74,7 @@ output is written to. With --columns no row is read. The file is read as far as 
       'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
         'two dates, by another column, with its values',
     },
-    note: `The published tables of both dates are compared, if both show all columns with the same types; else both files are read whole, and proven by size and CRC-32.
+    note: `The published tables of both dates are compared, if both were made alike and lack no value; else both files are read whole, and proven by size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`,
     action: async () => (await import('../data/diff.ts')).diff,
@@ -159,8 +159,8 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         )
         .option('--dry-run', 'only check, and show the requests of three lines')
         .option(
-          '--max-rate <n>',
-          'changes per second, at most what the configuration allows',
+          '--max-rate <changes-per-second>',
+          'at most what the configuration allows',
           numberArgument(0.1, undefined, 'decimal'),
         )
         .option(

@@ -60,7 +60,8 @@ export function numberArgument(least: number, most = Number.POSITIVE_INFINITY, k
   return (text: string): number => {
     const value = Number(text);
     if (pattern.test(text) && value >= least && value <= Math.min(most, Number.MAX_SAFE_INTEGER)) return value;
-    throw new InvalidArgumentError(`A ${kind} number from ${least} ${Number.isFinite(most) ? `to ${most}` : 'on'}.`);
+    const what = kind === 'whole' ? 'A whole number' : 'A number, also with decimals,';
+    throw new InvalidArgumentError(`${what} from ${least} ${Number.isFinite(most) ? `to ${most}` : 'on'}.`);
   };
 }
 

@@ -6,7 +6,7 @@ export const RUN_FAILED = 1;
 export const USAGE = 2;
 /** The environment fails: no credentials, no stack, no answer: exit code 3. */
 export const ENVIRONMENT = 3;
-/** A person stopped following (Ctrl-C): exit code 130, as with `npm start`. */
+/** A person pressed Ctrl-C: exit code 130, as with `npm start`. */
 export const INTERRUPTED = 130;
 
 type ErrorEnd = ErrorOptions & { documented?: boolean };

@@ -71,7 +71,7 @@ test('Ctrl-C ends a command that waits for AWS with a sentence, a document and e
   command.child.kill('SIGINT');
 
   expect(await command.ended, command.stderr()).toBe(130);
-  const error = 'Interrupted. The last call to AWS may still take effect.';
+  const error = 'Interrupted. If the command was changing something, its last change may still take effect.';
   expect(command.stderr()).toBe(`${error}\n`);
   expect(JSON.parse(command.stdout())).toEqual({ ok: false, error });
 });

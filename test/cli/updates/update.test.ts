@@ -111,7 +111,7 @@ const usage: [string, string[], RegExp][] = [
   ['neither a file nor a batch', ['update'], /^Name a file, or a batch with --resume\.$/],
   ['a file and a batch', ['update', 'a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
   ['a dry run as a document', ['update', 'a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
-  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A decimal number from 0\.1 on/],
+  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A number, also with decimals, from 0\.1 on\./],
   [
     'too large a number of failures',
     ['update', 'a.csv', '--stop-after-failures', '1001'],
