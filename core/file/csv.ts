@@ -3,7 +3,7 @@ import type { Csv } from './csv-start.ts';
 import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
 import { isErrorText, LOOKED_AT, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
-import { LaterHeaders } from './later-headers.ts';
+import { LaterHeaders, type Verdict } from './later-headers.ts';
 import { LINE_BREAKS, RegularRecords } from './regular-records.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -275,10 +275,10 @@ class CsvCount {
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
     const read = () => ({ record: this.#textsOf(record), column: 0 });
-    const isHeader =
-      this.#headers.mayBe(record) &&
-      this.#headers.judge(record, block.toString('latin1', from, to), read, afterEmptyLine);
-    if (!isHeader && (cells < this.#named || cells === 1)) this.#judgeParts(record);
+    const verdict = this.#headers.mayBe(record)
+      ? this.#headers.judge(record, block.toString('latin1', from, to), read, afterEmptyLine)
+      : 'none';
+    if (cells < this.#named || cells === 1) this.#judgeParts(record, verdict);
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
@@ -288,7 +288,7 @@ class CsvCount {
     return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
   }
 
-  #judgeParts(record: Scanner): void {
+  #judgeParts(record: Scanner, verdict: Verdict): void {
     const { from, to, cells, block, afterEmptyLine } = record;
     if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
     // A record in quotation marks is a single cell.
@@ -299,6 +299,7 @@ class CsvCount {
     this.#headers.judgeParts(
       splits.map((separator) => cellsOf(text, separator, true)),
       afterEmptyLine,
+      verdict,
     );
   }
 

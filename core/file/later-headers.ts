@@ -8,7 +8,7 @@ import { type CellCounts, NameFilter } from './name-filter.ts';
  * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
  * any other header that does not repeat the first.
  */
-type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
+export type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 
 /** A record below the first one, and the column of the header that its first cell belongs to. */
 interface LowerRecord {
@@ -111,16 +111,15 @@ export class LaterHeaders {
    * Checks a record.
    * @param counts of the record
    * @param text equal for equal records
-   * @returns whether it is a header
    */
-  judge(counts: CellCounts, text: string, read: () => LowerRecord, afterGap = false): boolean {
+  judge(counts: CellCounts, text: string, read: () => LowerRecord, afterGap = false): Verdict {
     const key = `${afterGap}${text}`;
     const isNamed = counts.named >= counts.cells - counts.empty;
     const judged = () => (isNamed ? this.#judge(read(), afterGap) : this.#judgePart(read(), afterGap));
     const found = this.#judged.get(key) ?? judged();
     if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
     this.#count(found);
-    return found !== 'none';
+    return found;
   }
 
   /**
@@ -128,12 +127,13 @@ export class LaterHeaders {
    * separator, or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other
    * check sees them in such a record. The record counts once, and never as repeated: readers drop only records that
    * repeat the header with the separator of the file.
-   * @param splits the parts by each separator
+   * @param splits the parts by each separator @param whole the verdict on the record itself, which is counted already
    */
-  judgeParts(splits: readonly (readonly string[])[], afterGap: boolean): void {
+  judgeParts(splits: readonly (readonly string[])[], afterGap: boolean, whole: Verdict): void {
+    if (whole === 'leftOut') return;
     const found = splits.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
-    if (found.includes('leftOut')) this.#count('leftOut');
-    else if (found.some((verdict) => verdict !== 'none')) this.#count('other');
+    if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
+    if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
   }
 
   #count(found: Verdict): void {
