@@ -72,7 +72,8 @@ export function retryAfterSeconds(header: Header, sent: Header, now: Date = new 
   const value = header?.trim();
   if (!value) return undefined;
   if (DELAY_SECONDS.test(value)) return Number(value);
-  const [at, sentAt = now.getTime()] = [timeOf(value), timeOf(sent)];
+  const at = timeOf(value);
+  const sentAt = timeOf(sent) ?? now.getTime();
   return at === undefined ? undefined : Math.max(0, Math.ceil((at - sentAt) / 1000));
 }
 
