@@ -20,7 +20,7 @@ export class TokenStore extends Construct {
     super(scope, id);
     this.key = key;
     const ofClient = 'the OAuth client, its id and secret. Written by authorize.';
-    const ofGrant = 'the OAuth grant, access and refresh token. Written by this software only.';
+    const ofGrant = 'the OAuth grant: its client and tokens. Written by this software only.';
     this.clientSecretId = key.secret(this, 'OAuthClient', ofClient);
     this.tokensSecretId = key.secret(this, 'OAuthTokens', ofGrant);
     this.ledger = this.newLedger();
