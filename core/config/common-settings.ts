@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** Forms of values that several settings have. */
+/** Schemas that several settings share. */
 
 export const whole = (least: number, most: number) => z.int().min(least).max(most);
 

@@ -99,7 +99,8 @@ async function present(
   deps: RefreshDeps,
 ): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
-  // After a lost answer the token may be spent: a refusal that does not say why counts as lost, too.
+  // After an earlier lost answer, a refusal with an unknown code, or of another service, does not prove that the token
+  // is unspent: it counts as lost.
   const isUnknown = answer.kind === 'unclear' || answer.kind === 'elsewhere';
   const isLost = answer.kind === 'lost' || (isUnknown && claim.unanswered > 0);
   const first: TokenAnswer = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' } : answer;

@@ -24,8 +24,8 @@ export const tokensSchema = z.object({
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
   /**
-   * The client that received the grant: two secrets cannot be written at once. Grants of earlier releases do not have
-   * its secret, and some not its id.
+   * The client that received the grant. It is stored here too, because the grant and the secret of the client cannot be
+   * written at the same time. Grants of earlier releases do not have its secret, and some not its id.
    */
   clientId: z.optional(z.string()),
   clientSecret: z.optional(z.string()),
