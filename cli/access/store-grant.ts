@@ -108,7 +108,7 @@ export async function storeGrant(
     if (!claim) continue;
     try {
       const standing = await store.version(before).catch((error: unknown) => {
-        // After a passing error, a newer consent may be stored. A value of another shape is of no use to any function.
+        // A transient error may hide a newer consent. A value of another shape counts as none: no function can use it.
         if (error instanceof RunError && error.transient) throw error;
         return undefined;
       });

@@ -282,7 +282,7 @@ export const LEFT_OVERS: Question = {
   ],
 };
 
-/** Each kind is a list of names, which have the id of their verify, and of calls that remove what has the name. */
+/** Removes each kind of temporary thing. A name contains the id of the verify that made it. */
 export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' | 'id'>): Promise<Finding> {
   const kinds = [rulesOf, queueSubscriptionsOf, queuesOf, objectsOf, raisedAlarmsOf];
   const removed: string[] = [];

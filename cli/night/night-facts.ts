@@ -11,7 +11,7 @@ import type { Run } from '../runs/run.ts';
 import { orUnknown } from '../support/aws-error.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import type { Target } from '../support/target.ts';
-import { firstStartNeeded, newestOf } from './night-starts.ts';
+import { firstStartNeeded, lastOf } from './night-starts.ts';
 
 /** A run that failed or is in progress. */
 export interface Attempt extends Run {
@@ -71,7 +71,7 @@ export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): 
 const CLOCK_MS = 5 * 60_000;
 
 function warnOfClock({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>, warn: Wanted['warn']) {
-  const last = newestOf([...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt)) ?? '';
+  const last = lastOf([...Object.values(newest), ...attempts].map(({ startedAt }) => startedAt)) ?? '';
   if (Date.parse(last) > now.getTime() + CLOCK_MS)
     warn(`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`);
 }

@@ -15,14 +15,14 @@ const NIGHT_MS = 12 * HOUR_MS;
 export function lastNightOf(configured: Deployment, now: Date): { date: string; until: Date } | undefined {
   const enabled = ENTITIES.filter((entity) => configured.entities[entity].enabled);
   const starts = enabled.flatMap((entity) => lastStart(timingOf(configured, entity), now) ?? []);
-  const date = newestOf(starts.map((start) => start.date));
+  const date = lastOf(starts.map((start) => start.date));
   if (date === undefined) return undefined;
   const times = starts.filter((start) => start.date === date).map(({ at }) => at.getTime());
   return { date, until: new Date(Math.min(...times) + NIGHT_MS) };
 }
 
 /** The last date or time in the order of text. */
-export function newestOf(times: string[]): string | undefined {
+export function lastOf(times: string[]): string | undefined {
   return times.toSorted().at(-1);
 }
 

@@ -13,7 +13,7 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { completed } from '../support/completed.ts';
 import type { TargetOptions } from '../support/target.ts';
 import type { Attempt, Facts } from './night-facts.ts';
-import { firstStartNeeded, lastNightOf, newestOf, startsOf } from './night-starts.ts';
+import { firstStartNeeded, lastNightOf, lastOf, startsOf } from './night-starts.ts';
 
 /**
  * The state of an entity on a date, for `status` and `report`. It comes from the record of the night, which lists files
@@ -93,7 +93,7 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
   const { configured, now, nights, published, attempts } = facts;
   const night = lastNightOf(configured, now);
   const lastNight = asked ?? night?.date ?? dateIn(configured.timeZone, now);
-  const newest = newestOf([lastNight, ...published.map(({ run }) => run.date)]) ?? lastNight;
+  const newest = lastOf([lastNight, ...published.map(({ run }) => run.date)]) ?? lastNight;
   const lastOnes = Array.from({ length: nights }, (_, index) => dateAfter(newest, index + 1 - nights));
   const dates = asked === undefined ? lastOnes : [asked];
   const since = historyStart(facts);
@@ -103,7 +103,7 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
     const runs = [...files, ...attempts.filter((run) => run.entity === entity)];
     const timing = timingOf(configured, entity);
     const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
-    const known = { facts, entity, starts, since, newest: newestOf(runs.map(({ date }) => date)) ?? '' };
+    const known = { facts, entity, starts, since, newest: lastOf(runs.map(({ date }) => date)) ?? '' };
     const last = asked === undefined ? lastCellOf(known, night) : cellOf(known, asked);
     const rule = facts.rules[entity];
     const next = (rule === 'on' && starts.find(({ at }) => at > now)) || null;
@@ -158,7 +158,7 @@ function failedSince({ facts, entity }: EntityHistory, files: { startedAt: strin
   const marked = facts.recorded.find(({ date }) => date === last.date)?.entities[entity];
   // `table` has written the missing table since.
   if (last.outcome === 'withoutTable' && marked?.file?.run === last.run && marked.table) return null;
-  const newest = newestOf([...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? '']) ?? '';
+  const newest = lastOf([...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? '']) ?? '';
   return newest > last.startedAt ? null : last;
 }
 

@@ -93,10 +93,10 @@ export function notesOf(data: Nights): string[] {
 }
 
 /** A night as its record has it, with its missing parts: `leads`, or `leads (table)`; `null` without a record. */
-export function recordOf({ recorded }: Nights, asked: string) {
-  const night = recorded.find(({ date }) => date === asked);
+export function recordOf({ recorded }: Nights, date: string) {
+  const night = recorded.find((one) => one.date === date);
   if (!night) return null;
-  const { date, revision, complete } = night;
+  const { revision, complete } = night;
   return { date, revision, complete, lacking: complete ? [] : lackingIn(night) };
 }
 

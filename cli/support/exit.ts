@@ -9,7 +9,7 @@ export const ENVIRONMENT = 3;
 /** A person pressed Ctrl-C: exit code 130, as with `npm start`. */
 export const INTERRUPTED = 130;
 
-type ErrorEnd = ErrorOptions & { documented?: boolean };
+type CommandErrorOptions = ErrorOptions & { documented?: boolean };
 
 /** An error that ends a command: a sentence for the person, and an exit code for the calling script. */
 export class CommandError extends Error {
@@ -18,7 +18,7 @@ export class CommandError extends Error {
   /** The command has already printed the document of `--json`; otherwise the error is printed as a document. */
   readonly documented: boolean;
 
-  constructor(message: string, exitCode: number, { documented = false, ...options }: ErrorEnd = {}) {
+  constructor(message: string, exitCode: number, { documented = false, ...options }: CommandErrorOptions = {}) {
     super(message, options);
     this.exitCode = exitCode;
     this.documented = documented;
