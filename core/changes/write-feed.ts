@@ -135,10 +135,10 @@ function view(
 /** Creates the table `odd_keys`: keys that one table lacks, and keys that occur more than once in a table. */
 async function countKeys(query: Query, keys: string): Promise<KeyCounts> {
   await query(
-    `CREATE TEMP TABLE odd_keys AS SELECT ${keys}, sum(was)::BIGINT AS was, sum(is_now)::BIGINT AS is_now FROM (
-       SELECT ${keys}, 1 AS was, 0 AS is_now FROM old WHERE has_key
-       UNION ALL SELECT ${keys}, 0, 1 FROM recent WHERE has_key)
-     GROUP BY ${keys} HAVING sum(was) <> 1 OR sum(is_now) <> 1`,
+    `CREATE TEMP TABLE odd_keys AS SELECT ${keys}, count(was) AS was, count(is_now) AS is_now FROM (
+       SELECT ${keys}, 1 AS was, NULL AS is_now FROM old WHERE has_key
+       UNION ALL SELECT ${keys}, NULL, 1 FROM recent WHERE has_key)
+     GROUP BY ${keys} HAVING count(was) <> 1 OR count(is_now) <> 1`,
   );
   await query('CREATE TEMP VIEW repeated AS SELECT * FROM odd_keys WHERE was > 1 OR is_now > 1');
   const [counted = []] = await query(
@@ -165,6 +165,10 @@ function columnsOf(names: readonly string[], { key, ignore }: End) {
 }
 type FeedColumns = ReturnType<typeof columnsOf>;
 
+/** A join of more cells moves rows to the disk, which takes longer than several joins of fewer columns. */
+const CELLS_IN_MEMORY = 36_000_000;
+const FEWEST_AT_ONCE = 4;
+
 /** A join with fewer rows fits in the memory of every function, and its result keeps the order of the table. */
 const MOST_UNSORTED = 1_000_000;
 
@@ -177,8 +181,10 @@ async function changedRows(query: Query, keys: string, columns: FeedColumns, cou
   const matched = (table: string) =>
     `(SELECT * FROM ${table}${hasBags ? ` ANTI JOIN repeated USING (${keys})` : ''} WHERE has_key)`;
   await query('CREATE TEMP TABLE updated (was_at BIGINT, is_at BIGINT)');
-  for (let at = 0; at < columns.compared.length; at += COMPARED_AT_ONCE) {
-    const some = columns.compared.slice(at, at + COMPARED_AT_ONCE);
+  const fitting = Math.floor(CELLS_IN_MEMORY / (counts.keys + 1));
+  const atOnce = Math.min(COMPARED_AT_ONCE, Math.max(FEWEST_AT_ONCE, fitting));
+  for (let at = 0; at < columns.compared.length; at += atOnce) {
+    const some = columns.compared.slice(at, at + atOnce);
     await query(
       `INSERT INTO updated SELECT o.place, r.place FROM ${matched('old')} o JOIN ${matched('recent')} r USING (${keys})
        WHERE ${some.map((column) => `o.${column} IS DISTINCT FROM r.${column}`).join(' OR ')}`,

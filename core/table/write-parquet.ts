@@ -151,7 +151,7 @@ function refuseWidth(record: readonly string[], row: number, width: number, fewe
   const { length } = record;
   if (row === 0 && length !== width)
     throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
-  if (row > 0 && (length < fewest || record.slice(width).some((field) => field !== '')))
+  if (row > 0 && (length < fewest || (length > width && record.slice(width).some((field) => field !== ''))))
     throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
 }
 
