@@ -25,13 +25,12 @@ type Level = [key: string, value: unknown][];
 const MOST_WRAPPERS = 3;
 /** Keys that services wrap a record in. */
 const WRAPPERS = new Set(
-  'attributes body content customer customers d data entity export item items object output payload record records response result results return updated value'.split(
-    ' ',
-  ),
+  `attributes body content customer customers d data document entity export fields item items model node object output
+    payload properties record records response result results return updated value values`.split(/\s+/),
 );
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
-/** Keys of objects next to a record that describe the answer or the caller. */
-const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session)/;
+/** Keys of objects next to a record that describe the answer, the caller or the record before the change. */
+const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|before|old|original|prev)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -111,9 +110,12 @@ function isFalse(value: unknown): boolean {
   return value === false || value === 0 || (typeof value === 'string' && value.trim().toLowerCase() === 'false');
 }
 
-/** Whether a value is empty, or contains only empty values: `"errors": []`, `"error": { "code": 0, "message": "" }`. */
-function isEmpty(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return value.trim() === '';
+/** Texts in `error` by which services say that there is none. */
+const NO_ERROR = /^(?:0+|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|success(?:ful)?|undefined|\[\]|\{\})?$/i;
+
+/** Whether a value is empty, or contains only empty values: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
+export function isEmpty(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return NO_ERROR.test(value.trim());
   if (typeof value !== 'object' || value === null) return !value;
   return depth < MOST_WRAPPERS && Object.values(value).every((inner) => isEmpty(inner, depth + 1));
 }

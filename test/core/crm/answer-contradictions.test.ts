@@ -31,6 +31,7 @@ test.each<[string, unknown]>([
   ['an empty object', {}],
   ['success', { success: true, error: null, errors: [] }],
   ['empty errors', { errors: [null, '', {}, []], error: { code: 0, message: ' ' } }],
+  ['errors that say there is none', { error: 'none', errors: '[]', data: { error: { code: '0', message: 'OK' } } }],
   ['the id of the record in capitals', { id: ID.toUpperCase() }],
   ['a number as its id', { id: 7 }],
   ['an envelope with an id of its own', { id: OTHER, data: { id: ID } }],
@@ -153,6 +154,20 @@ test.each<[string, unknown, unknown]>([
   ['customFields', { present: true }, { present: false }],
 ])('%s: for the sent value %j, the answer %j is no contradiction', (field, sent, echoed) => {
   expect(isOther(field, sent, echoed)).toBe(false);
+});
+
+test.each<[string, unknown]>([
+  ['the fields of the record', { id: ID, fields: { city: 'Tel Aviv' } }],
+  ['the properties of the record', { id: ID, properties: { city: 'Tel Aviv' } }],
+  ['the values after the change', { before: { city: 'Haifa' }, after: { city: 'Tel Aviv' } }],
+])('%s have another value than was sent', (_, body) => {
+  expect(contradicts(body, { city: 'Haifa' })).toBe(true);
+});
+
+test('the record before the change may have another value than was sent', () => {
+  const body = { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } };
+
+  expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
 test('an answer that repeats the sent values does not contradict them, for any fields', () => {
