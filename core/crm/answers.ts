@@ -108,7 +108,7 @@ const mayBeResult = ({ call, answer: { ok, body } }: About) =>
 const mayBeAboutValues = ({ call, answer }: About) => operationOf(call) === 'update' && answer.status !== 403;
 const busyName = (about: About) =>
   busyReason(about.answer.body, {
-    call: about.call,
+    json: about.call.json,
     isResult: mayBeResult(about),
     isAboutValues: mayBeAboutValues(about),
   });
@@ -223,7 +223,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     [isNothing, 'notTaken', 'ExportNotReady', (about) => withoutUrl(about, 'an empty body')],
     ...UNREADABLE_FOR_NOW,
     [
-      (about) => isWithoutAddress(about.answer.body) || (hasError(about) && !hasAddress(about)),
+      (about) => !hasAddress(about) && (isWithoutAddress(about.answer.body) || hasError(about)),
       'notTaken',
       'ExportNotReady',
       (about) => withoutUrl(about, shapeOf(about.answer.body)),

@@ -85,30 +85,26 @@ export function codesIn(body: unknown): string[] {
 const REASON_KEYS =
   'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
 
-const listOf = (words: string) => new Set(words.split(/\s+/));
 /** The letters of each reason for which a service does not answer now, by the error of the run. */
-const BUSY_REASONS: [RunErrorName, ReadonlySet<string>][] = [
-  [
-    'RateLimited',
-    listOf(`ratelimit ratelimits ratelimited ratelimiterror ratelimitexceeded ratelimitreached apiratelimitexceeded
-      userratelimitexceeded toomanyrequests toomanyrequestsexception requestlimitexceeded resourceexhausted throttled
-      throttling throttlingerror throttlingexception requestthrottled slowdown`),
-  ],
-  [
-    'CrmUnavailable',
-    listOf(`maintenance maintenancemode inmaintenance undermaintenance unavailable serviceunavailable
-      temporarilyunavailable servicetemporarilyunavailable overloaded serveroverloaded systemoverloaded`),
-  ],
-  [
-    'CrmBusy',
-    listOf(`busy crmbusy serverbusy servicebusy systembusy resourcebusy tryagain tryagainlater pleasetryagain
-      pleasetryagainlater retrylater exportrunning exportalreadyrunning exportinprogress`),
-  ],
+const BUSY_REASONS: [RunErrorName, RegExp][] = [
+  ['RateLimited', /^(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?$/],
+  ['RateLimited', /^(?:toomanyrequests(?:exception)?|resourceexhausted|slowdown)$/],
+  ['RateLimited', /^(?:request)?throttl(?:ed|ing)(?:error|exception)?$/],
+  ['CrmUnavailable', /^(?:in|under)?maintenance(?:mode)?$/],
+  ['CrmUnavailable', /^(?:(?:service|server)?(?:is)?(?:temporarily)?unavailable|(?:server|system)?overloaded)$/],
+  ['CrmBusy', /^(?:(?:crm|server|service|system|resource)?(?:is)?busy|tryagain)$/],
+  // Another request of the client is under way.
+  ['CrmBusy', /^(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already)?(?:running|inprogress)$/],
+  ['CrmBusy', /^toomany(?:concurrent|active|running|parallel)?(?:export|request|job)s$/],
+  ['CrmBusy', /^concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?$/],
+  ['CrmBusy', /^(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)$/],
 ];
+/** A request to repeat the call, also at the end of another reason. */
+const ADVICE = /(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)$/;
 
 /**
  * The error for a body that says that the CRM is too busy for the call; `undefined` if it does not. A reason counts if
- * it has no other letters than one of the list: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
+ * all its letters match: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
  * A value that was sent is no reason, because the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
  * @param isAboutValues the CRM may refuse the values that were sent, so only the keys for codes are read: a message
@@ -116,17 +112,22 @@ const BUSY_REASONS: [RunErrorName, ReadonlySet<string>][] = [
  */
 export function busyReason(
   body: unknown,
-  { call, isResult, isAboutValues }: { call: Pick<CrmCall, 'json'>; isResult: boolean; isAboutValues: boolean },
+  {
+    json,
+    isResult = false,
+    isAboutValues = false,
+  }: Pick<CrmCall, 'json'> & { isResult?: boolean; isAboutValues?: boolean } = {},
 ): RunErrorName | undefined {
   const sent = new Set<string>();
-  JSON.stringify(call.json, (_, value: unknown) => {
+  JSON.stringify(json, (_, value: unknown) => {
     if (typeof value === 'string') sent.add(lettersOf(value));
     return value;
   });
   const reasons = (isAboutValues ? codesIn(firstIn(body)) : reasonsIn(body, isResult))
     .map(lettersOf)
-    .filter((reason) => !sent.has(reason));
-  return BUSY_REASONS.find(([, words]) => reasons.some((reason) => words.has(reason)))?.[0];
+    .filter((reason) => !sent.has(reason))
+    .map((reason) => reason.replace(ADVICE, '') || (reason && 'tryagain'));
+  return BUSY_REASONS.find(([, letters]) => reasons.some((reason) => letters.test(reason)))?.[0];
 }
 
 function reasonsIn(body: unknown, isResult: boolean): string[] {

@@ -84,11 +84,14 @@ export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 /** Keys that services use for the address of a file. */
 const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
 
+/** Texts in place of an address that is still to come. */
+const NO_ADDRESS = ['', '-', 'n/a', 'none', 'not ready', 'null', 'pending', 'processing', 'undefined'];
+
 /** Stage 3: whether a body has no address: its `url` is empty, or it has none and nothing else that may be one. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
-  const url = ownValue(inner, 'url');
-  if (typeof url === 'string') return ['', 'null', 'none', 'undefined'].includes(url.trim().toLowerCase());
+  const url = typeof inner === 'string' ? inner : ownValue(inner, 'url');
+  if (typeof url === 'string') return NO_ADDRESS.includes(url.trim().toLowerCase());
   if (url !== undefined) return !url || isEmptyValue(url);
   if (typeof inner !== 'object' || inner === null) return inner === null;
   return isEmptyValue(inner) || (!Array.isArray(inner) && !mayHoldAddress(inner));

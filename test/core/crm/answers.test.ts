@@ -125,9 +125,16 @@ const BUSY_BODIES: [RunErrorName, unknown][] = [
   ['CrmUnavailable', { errors: ['temporarily_unavailable'] }],
   ['CrmBusy', { error: 'Please try again later.' }],
   ['CrmBusy', { status: 'error', error: 'SERVER_BUSY' }],
+  ['CrmBusy', { error: 'Another export is already running. Please try again later.' }],
+  ['CrmBusy', { errors: [{ code: 'TOO_MANY_CONCURRENT_EXPORTS', detail: CANARY }] }],
+  ['CrmBusy', { error: { reason: 'concurrentRequestLimitExceeded' } }],
+  ['CrmBusy', { error: 'export_not_ready' }],
+  ['RateLimited', { error: 'Too many requests, please try again later.' }],
 ];
 const NOT_BUSY_BODIES = [
   { error: 'export_limit' },
+  { error: 'Too many exports this month' },
+  { error: 'try' },
   { error: `${CANARY} is busy` },
   { errors: [{ code: 'unknown_field', source: { pointer: 'busy' } }] },
   { error: { details: { code: 'busy' } } },

@@ -132,6 +132,7 @@ test.each<[string, object]>([
   ['at the top level', { url: 'https://files.test/x?signature=y' }],
   ['under data', { data: { url: 'https://files.test/x?signature=y' } }],
   ['next to data', { url: 'https://files.test/x?signature=y', data: {} }],
+  ['under data, next to null', { url: null, data: { url: 'https://files.test/x?signature=y' } }],
 ])('the link of the file is read %s', async (_, json) => {
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });
@@ -174,6 +175,8 @@ test.each<[string, unknown]>([
   ['false', { url: false }],
   ['an empty object', { url: {} }],
   ['the word null', { url: 'null' }],
+  ['the word pending', { data: { url: 'Pending' } }],
+  ['an empty text as the whole answer', ''],
   ['success false', { success: false, message: CANARY }],
   ['null in place of data', { data: null }],
   ['null as the whole answer', null],
@@ -225,7 +228,7 @@ test.each<[string, unknown]>([
 test.each<[string, object]>([
   ['no errors', { errors: [] }],
   ['a null error', { error: null }],
-  ['an error code of 0', { error: { code: 0, message: '' } }],
+  ['an error code of 0', { error: { code: 0, message: 'OK' } }],
   ['success', { success: true, error: '', errors: {} }],
 ])('an answer to create (stage 1) with an id and %s is accepted', async (_, more) => {
   expect(await created({ id: EXPORT_ID, ...more })).toBe(EXPORT_ID);
