@@ -99,9 +99,9 @@ async function present(
   deps: RefreshDeps,
 ): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
-  // After an earlier lost answer, a refusal with an unknown code, or of another service, does not prove that the token
-  // is unspent: it counts as lost.
-  const isUnknown = answer.kind === 'unclear' || answer.kind === 'elsewhere';
+  // After an earlier lost answer, a refusal with an unknown code, of another service, or because of another request
+  // does not prove that the token is unspent: it counts as lost.
+  const isUnknown = ['unclear', 'elsewhere', 'locked'].includes(answer.kind);
   const isLost = answer.kind === 'lost' || (isUnknown && claim.unanswered > 0);
   const first: TokenAnswer = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' } : answer;
   const isRepeated = isLost || (first.kind === 'unclear' && claim.refusals === 0);
@@ -163,7 +163,9 @@ function failureOf(
   if (kind === 'busy') {
     return { changes: GIVEN_BACK, error: new RunError('RateLimited', message, { status, retryAfterSeconds }) };
   }
-  if (kind === 'notSent') return { changes: GIVEN_BACK, error: new RunError('CrmUnavailable', message) };
+  if (kind === 'notSent' || kind === 'locked') {
+    return { changes: GIVEN_BACK, error: new RunError('CrmUnavailable', message, { status, retryAfterSeconds }) };
+  }
   const newSecret = ` If the secret of the client has changed: ${deps.authorizeCommand} --new-secret.`;
   const text = message.includes('invalid_client') ? `${message}${newSecret}` : message;
   return { changes: GIVEN_BACK, error: new RunError('ConfigInvalid', text, { status }) };

@@ -1,4 +1,5 @@
-import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
+import { isEmpty, saidIn } from '../crm/answer-contradictions.ts';
+import { busyReason, codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
  * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first
@@ -8,9 +9,17 @@ import { codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 /**
  * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
  * refused again. `unclear`: refused with a code that is not in RFC 6749. `elsewhere`: not the answer of a token
- * endpoint. `busy`: not spent. `lost`: perhaps spent.
+ * endpoint. `busy`: not spent. `locked`: not spent by this request, perhaps by an earlier one. `lost`: perhaps spent.
  */
-export type TokenMeaning = 'granted' | 'invalidGrant' | 'refused' | 'unclear' | 'elsewhere' | 'busy' | 'lost';
+export type TokenMeaning =
+  | 'granted'
+  | 'invalidGrant'
+  | 'refused'
+  | 'unclear'
+  | 'elsewhere'
+  | 'busy'
+  | 'locked'
+  | 'lost';
 
 interface Answer {
   status: number;
@@ -39,10 +48,17 @@ const ROWS: Row[] = [
     ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
   ],
   ['busy', ({ status }) => status === 429 || status === 503],
-  ['lost', ({ status }) => status >= 500 || status === 408],
+  ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ isFromEndpoint, code = '' }) => isFromEndpoint && FINAL.includes(code)],
   ['unclear', ({ isFromEndpoint, isGood, body }) => isFromEndpoint && isGood && hasError(body)],
+  // The words of a 400 or 401 do not show whether it is temporary, so their repetitions have a limit.
   ['unclear', ({ isFromEndpoint, status }) => isFromEndpoint && [400, 401].includes(status)],
+  [
+    'locked',
+    ({ isFromEndpoint, isGood, body }) => isFromEndpoint && !isGood && busyReason(body) !== undefined,
+    ': its body says that the CRM is busy.',
+  ],
+  ['unclear', ({ isFromEndpoint, status }) => isFromEndpoint && [409, 422, 423].includes(status)],
   [
     'lost',
     ({ isGood, body }) => isGood && body === undefined,
@@ -82,15 +98,19 @@ export function errorWord(error: unknown): string {
   return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }
 
+/** Whether a good answer without a token says in any usual way that the request failed. */
 function hasError(body: unknown): boolean {
-  return [ownValue(body, 'error'), ownValue(body, 'errors')].some((value) => {
-    return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : Boolean(value);
-  });
+  const entries = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const isFailure = ([key, value]: [string, unknown]) =>
+    (/^(?:err|fault)/i.test(key) && !isEmpty(value)) ||
+    (key === 'ok' && value === false) ||
+    (key === 'status' && isText(value) && /^(?:error|fail)/i.test(value));
+  return entries.some(isFailure) || saidIn(body).contradiction !== undefined;
 }
 
 const WORTHLESS = [
   'invalid|bad|unknown|nosuch|notexist|(?:can|could)?not(?:be)?found',
-  '(?:expired|revoked)(?:client)?|(?<!un)used|(?:(?:can|may|must)notbe)?reused?',
+  '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reused?',
 ].join('|');
 const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
 const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
@@ -99,7 +119,7 @@ const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
  * the request or the service.
  */
 const WORTHLESS_TOKEN = new RegExp(
-  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken|${NAME}${BETWEEN}(?:${WORTHLESS})`,
+  `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken(?!re(?:quest|sponse))|${NAME}${BETWEEN}(?:${WORTHLESS})`,
 );
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */

@@ -92,7 +92,7 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
 function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
   const { means, message } = meaningOfToken(status, body);
   if (means === 'granted') return granted(status, answerSchema.parse(body), obtainedAt, call);
-  const wanted = means === 'busy' ? headers.get('retry-after') : null;
+  const wanted = means === 'busy' || means === 'locked' ? headers.get('retry-after') : null;
   const seconds = retryAfterSeconds(wanted, headers.get('date'), call.now());
   const wait = seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
   return { kind: means, message, ...(!ok && { status }), retryAfterSeconds: wait };

@@ -169,6 +169,7 @@ describe('an answer that is lost', () => {
 test.each<[Fault & object, string, boolean]>([
   [{ kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable', true],
   [{ kind: 'busy', message: '503', status: 503, retryAfterSeconds: 7 }, 'RateLimited', true],
+  [{ kind: 'locked', message: '409: busy', status: 409, retryAfterSeconds: 7 }, 'CrmUnavailable', true],
   [{ kind: 'refused', message: '401: invalid_client', status: 401 }, 'ConfigInvalid', false],
 ])('after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
   const world = expired();

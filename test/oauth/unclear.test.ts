@@ -73,9 +73,10 @@ test('an unclear refusal does not stop the use of a valid access token', async (
   await world.serves(5, 2);
 });
 
-const ELSEWHERE: Fault = { kind: 'elsewhere', message: 'The token endpoint answered 422, which is none.', status: 422 };
+const ELSEWHERE: Fault = { kind: 'elsewhere', message: 'The token endpoint answered 405, which is none.', status: 405 };
+const LOCKED: Fault = { kind: 'locked', message: 'The token endpoint answered 409: busy.', status: 409 };
 
-test.each([UNCLEAR, ELSEWHERE])('a refusal after a lost answer stays lost: %j', async (refusal) => {
+test.each([UNCLEAR, ELSEWHERE, LOCKED])('a refusal after a lost answer stays lost: %j', async (refusal) => {
   const world = expired();
   world.endpoint.faults = ['lostAfter', 'lostBefore', ...Array<Fault>(1000).fill(refusal)];
 
