@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './program.ts';
-import { completed } from './support/completed.ts';
+import { withPlace } from './support/command-text.ts';
 import { USAGE } from './support/exit.ts';
 import { printErr, printJson } from './support/print.ts';
 import type { TargetOptions } from './support/target.ts';
@@ -40,5 +40,5 @@ async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOpt
   }
   const { ended } = await import('./support/aws-error.ts');
   const { sentence, ...end } = ended(error);
-  return { ...end, sentence: deployment ? completed(sentence, { deployment, ...place }) : sentence };
+  return { ...end, sentence: deployment ? withPlace(sentence, { deployment, ...place }) : sentence };
 }

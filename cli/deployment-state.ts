@@ -5,7 +5,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { eachOf } from '../core/each-of.ts';
-import { createGrantStore, newestOf } from '../core/oauth/grant.ts';
+import { createGrantStore, newestTokenSet } from '../core/oauth/grant.ts';
 import { createLedger, isDead } from '../core/oauth/ledger.ts';
 import { MOST_REFUSALS } from '../core/oauth/refresh.ts';
 import { isGone } from './support/aws-error.ts';
@@ -70,7 +70,7 @@ export type GrantPlaces = ReturnType<typeof grantPlaces>;
 /** When the stored tokens were obtained, and why the grant cannot be used. */
 export async function grantOf(target: GrantTarget, now: Date): Promise<{ obtainedAt: string; trouble: string | null }> {
   const { store, ledger } = grantPlaces(target);
-  const newest = await newestOf(store);
+  const newest = await newestTokenSet(store);
   const item = await ledger.read(newest.versionId);
   const refused =
     item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;

@@ -3,9 +3,9 @@ import { closest, distance } from 'fastest-levenshtein';
 /** Returns ` (did you mean "leads"?)` if a known name is similar. Case, blanks and underscores do not count. */
 export function suggestion(typed: string, known: readonly string[]): string {
   const comparable = (text: string) => text.toLowerCase().replace(/[_ ]/g, '-');
-  const plainKnown = known.map(comparable);
-  const nearest = closest(comparable(typed), plainKnown);
-  const near = known[plainKnown.indexOf(nearest)];
+  const comparableNames = known.map(comparable);
+  const nearest = closest(comparable(typed), comparableNames);
+  const near = known[comparableNames.indexOf(nearest)];
   return near && distance(comparable(typed), nearest) <= Math.max(2, near.length / 3)
     ? ` (did you mean "${near}"?)`
     : '';

@@ -47,7 +47,7 @@ export class ExportStack extends Stack {
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
-    tellConfiguration(this, deployment);
+    addToTemplate(this, deployment);
 
     const outputs: Record<string, string> = {
       StateMachineArn: machine.stateMachineArn,
@@ -77,7 +77,7 @@ export class ExportStack extends Stack {
  * Puts the configuration into the template, where the operator's command reads it (`docs/adr/0009`). CloudFormation
  * does not update `Metadata` alone, so every change also replaces a resource that has no effect.
  */
-function tellConfiguration(stack: Stack, deployment: Deployment): void {
+function addToTemplate(stack: Stack, deployment: Deployment): void {
   const deployed = deployedOf({ ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) });
   stack.templateOptions.metadata = metadataOf(deployed);
   new CfnWaitConditionHandle(stack, `Configuration${digestOf(deployed)}`);

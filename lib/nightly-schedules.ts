@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
-import { spansMidnight } from '../core/night/expected.ts';
+import { spansMidnight } from '../core/night/night-schedule.ts';
 import { longestGapDays, nextStarts, START_TRIED_HOURS } from '../core/schedule/next-starts.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 import type { StepFunction } from './workflow/step-function.ts';

@@ -20,7 +20,7 @@ import { COMPARED, LOCAL_DEPLOYMENT, type Session } from './session.ts';
 /** The runs of `npm start`, and what it shows about them. */
 
 /** Requests to the local cloud are free, so the wait is short. */
-const LOOK_AT_RUN_EVERY_MS = 250;
+const POLL_RUN_MS = 250;
 /** The entity of the second night whose file is quarantined and released. */
 const SHRUNK = 'meetings';
 const ROWS_LEFT = 40;
@@ -79,7 +79,7 @@ async function runAll(session: Session, entities: Entity[], daysAgo: number): Pr
   const runs = entities.map(async (entity) => {
     const { executionArn } = await startRun(target, entity, input);
     return followRun(target.sfn, executionArn, {
-      everyMs: LOOK_AT_RUN_EVERY_MS,
+      everyMs: POLL_RUN_MS,
       signal: interrupt.signal,
       onProgress: progressLines(entity, screen.line),
     });

@@ -10,7 +10,7 @@ import { batchManifestSchema, resultLineSchema } from '../core/batch/batch-resul
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
-import { nightSchema } from '../core/night/marker.ts';
+import { nightSchema } from '../core/night/night-record.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandList, rightsList } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';

@@ -7,7 +7,7 @@ import { createProgram } from '../cli/program.ts';
 import { baseKey, feedKey, headKey, recordKey } from '../core/changes/feed-keys.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
-import { completeKey, nightKey } from '../core/night/marker.ts';
+import { completeKey, nightKey } from '../core/night/night-record.ts';
 import { OTHER_ENDS } from '../lambdas/mail-failed-runs/mail-failed-runs.ts';
 import { ALARMS } from '../lib/monitoring/monitoring.ts';
 import {

@@ -7,7 +7,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
 import { BEFORE_THE_FIRST, isUntried } from '../../core/oauth/grant.ts';
-import { GIVEN_BACK, type Ledger } from '../../core/oauth/ledger.ts';
+import { CLAIM_RETURNED, type Ledger } from '../../core/oauth/ledger.ts';
 import {
   clientOf,
   type NewTokens,
@@ -326,7 +326,7 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger) {
     const versionId = tokens?.versionId ?? BEFORE_THE_FIRST;
     await ledger.read(versionId);
     // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
-    await ledger.end({ versionId, owner: randomUUID() }, GIVEN_BACK);
+    await ledger.end({ versionId, owner: randomUUID() }, CLAIM_RETURNED);
     return { client: client?.text, tokens: tokens?.text };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;

@@ -1,7 +1,7 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 
 /** Smallest measurable difference: a `Date` header has whole seconds. */
-const TELLABLE_MS = 2000;
+const SMALLEST_OFFSET_MS = 2000;
 
 /**
  * Measures the AWS time from the answers to a client; `now` is that time if the clock of this machine is off by more
@@ -27,5 +27,5 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
     // This step of the SDK receives error responses too.
     { step: 'deserialize', priority: 'low', name: 'watchClock', override: true },
   );
-  return { now: () => new Date(local() + (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0)) };
+  return { now: () => new Date(local() + (Math.abs(best.offset) > SMALLEST_OFFSET_MS ? best.offset : 0)) };
 }

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as config from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, entitiesArgument, quoted } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, INTERRUPTED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { printableLine } from '../support/text.ts';
@@ -50,7 +50,7 @@ export async function init(options: Partial<Record<string, string>>, command: Co
   const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
   printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md): customerUpdates is off. Next:
   ${commandFor('plan', { deployment }, { configuration })}
-  ${completed('npx cdk deploy', { deployment, profile, endpointUrl })}${context}
+  ${withPlace('npx cdk deploy', { deployment, profile, endpointUrl })}${context}
   ${commandFor('authorize', target, { 'client-id': 'ID', port: 'PORT', run: 'leads' })}
   ${commandFor('probe', target)}
   ${commandFor('doctor', target)}`);

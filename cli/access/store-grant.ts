@@ -5,12 +5,12 @@ import { RunError } from '../../core/errors.ts';
 import {
   BEFORE_THE_FIRST,
   type GrantStore,
-  newestOf,
+  newestTokenSet,
   obtainedLately,
   successorOf,
   type TokenSet,
 } from '../../core/oauth/grant.ts';
-import { type Claim, GIVEN_BACK, LEASE_MS } from '../../core/oauth/ledger.ts';
+import { CLAIM_RETURNED, type Claim, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens, OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import type { GrantPlaces } from '../deployment-state.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
@@ -120,7 +120,7 @@ export async function storeGrant(
       return tokenSet;
     } catch (error) {
       // Functions can use the former grant without waiting for the end of the claim.
-      await ledger.end(claim, GIVEN_BACK).catch(() => undefined);
+      await ledger.end(claim, CLAIM_RETURNED).catch(() => undefined);
       throw error;
     }
   }
@@ -138,14 +138,14 @@ async function claimWhenFree(versionId: string, deps: StoreDeps): Promise<Claim 
   const { ledger, store, now = Date.now, elapsed = () => performance.now(), sleep = setTimeout } = deps;
   let item = await ledger.read(versionId);
   let since = elapsed();
-  for (let look = 0; ; look += 1) {
+  for (let attempt = 0; ; attempt += 1) {
     // It has no claim, or one that was given back, belongs to a dead token set, or stays unchanged for a whole lease.
     if (!item || item.state === 'DEAD' || item.deadline === 0 || elapsed() - since > LEASE_MS) {
       const answer = await ledger.claimObserved(versionId, randomUUID(), now(), item);
       if (answer.won) return answer.claim;
     }
     if (await store.version(successorOf(versionId))) return undefined;
-    if (look === 0) deps.onWait?.();
+    if (attempt === 0) deps.onWait?.();
     await sleep(1000);
     deps.signal?.throwIfAborted();
     const before = item;
@@ -164,7 +164,7 @@ type StandingGrant = Awaited<ReturnType<typeof standingGrant>>;
  */
 export async function standingGrant({ store, ledger }: GrantPlaces) {
   try {
-    const newest = await newestOf(store);
+    const newest = await newestTokenSet(store);
     return { tokenSet: newest, dead: Boolean((await ledger.read(newest.versionId))?.diedAt) };
   } catch (error) {
     // No grant is stored, or no function can use the stored one.

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import type { Marked, Night } from '../../core/night/marker.ts';
+import type { EntityOfNight, Night } from '../../core/night/night-record.ts';
 import { pathArgument } from '../support/command-options.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { liveLine, printErr, printJson, printOut } from '../support/print.ts';
@@ -165,7 +165,12 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
 }
 
 /** The file of one revision of a night, because pointers may have moved since. */
-async function ofNight(manifests: Manifests, entity: Entity, { file, error }: Marked, { date, revision }: Night) {
+async function ofNight(
+  manifests: Manifests,
+  entity: Entity,
+  { file, error }: EntityOfNight,
+  { date, revision }: Night,
+) {
   const manifest = file && (await manifests.manifest(file.manifestKey));
   if (manifest) return manifest;
   const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published a file');

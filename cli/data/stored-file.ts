@@ -4,7 +4,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
-import { provenRecords, whyUnread } from '../../core/file/file-records.ts';
+import { provenRecords, unreadableReason } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
@@ -191,7 +191,7 @@ export function sourceOf(target: Target, stored: StoredFile, signal?: AbortSigna
 
 /** @returns a CommandError (exit code 1) if the error is about unreadable content; otherwise the error itself */
 export function unreadable(key: string, error: unknown): unknown {
-  const why = whyUnread(error);
+  const why = unreadableReason(error);
   return why === undefined
     ? error
     : failed(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);

@@ -16,7 +16,7 @@ import { releaseSchema } from '../../core/export/release.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
 import { stoppedText } from '../../core/gate/gate.ts';
 import { parseJson } from '../../core/json.ts';
-import { nightKey, nightSchema } from '../../core/night/marker.ts';
+import { nightKey, nightSchema } from '../../core/night/night-record.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';

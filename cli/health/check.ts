@@ -4,7 +4,7 @@ import { ERRORS, RunError } from '../../core/errors.ts';
 import type { Tone } from '../runs/run.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { awsErrorText, deniedRight, isDenied, isGone, RESTORE, sentence } from '../support/aws-error.ts';
-import { adviceLines, begun, completed } from '../support/completed.ts';
+import { adviceLines, capitalized, withPlace } from '../support/command-text.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { asciiText, printableLine } from '../support/text.ts';
@@ -40,8 +40,8 @@ export async function checked(
     exitCode: mayBeUnknown && verdict === 'unknown' ? 0 : exitCode,
     id: of === undefined ? id : `${id}.${of}`,
     question,
-    found: completed(found, place),
-    advice: advice === null ? null : completed(advice, place),
+    found: withPlace(found, place),
+    advice: advice === null ? null : withPlace(advice, place),
     rights,
   }));
 }
@@ -69,7 +69,7 @@ export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' |
 }
 
 /** Thrown by a check that cannot find out its answer; the message is the reason. */
-export class CannotTell extends Error {}
+export class CannotCheck extends Error {}
 
 export function holds(found: string): Finding {
   return { verdict: 'holds', found, advice: null, exitCode: 0 };
@@ -103,7 +103,7 @@ const NOT_HERE = /^(InvalidAction|NotImplemented|Unknown|UnsupportedOperation)/;
 
 /** The finding for an error. If AWS refuses or cannot answer, the state of the deployment is unknown. */
 export function findingOf(error: unknown): Finding {
-  if (error instanceof CannotTell) return unknown(error.message);
+  if (error instanceof CannotCheck) return unknown(error.message);
   // The advice of the error of a run is for functions; here a person lacks a right.
   const denied = error instanceof RunError ? error.cause : error;
   if (isDenied(denied)) {
@@ -123,8 +123,8 @@ function ownFinding(error: unknown): Finding | undefined {
   if (error instanceof RunError) {
     const trouble = awsErrorText(error);
     const advice = [trouble, ERRORS[error.name].advice].filter(Boolean).join(' ');
-    const isUntold = trouble !== undefined || error.name === 'TokenStoreUnavailable';
-    return (isUntold ? unknown : broken)(`${error.name}: ${error.message}`, advice, codeOf(error));
+    const isUnanswered = trouble !== undefined || error.name === 'TokenStoreUnavailable';
+    return (isUnanswered ? unknown : broken)(`${error.name}: ${error.message}`, advice, codeOf(error));
   }
   if (error instanceof CommandError) {
     if (awsErrorText(error.cause)) return unknown(error.message, null, error.exitCode);
@@ -180,7 +180,7 @@ const TONES: Record<Verdict, Tone> = { holds: 'good', warning: 'warned', broken:
 /** One answered question as text: a line, and the advice below it, with each command on a line of its own. */
 export function textOf({ id, question, verdict, found, advice }: Checked, stream: { isTTY?: boolean }): string {
   const tone = TONES[verdict];
-  const line = `${painterOf(stream)(tone)(`${SIGNS[tone]} ${id}`)}: ${question} ${sentence(begun(printableLine(found)))}`;
+  const line = `${painterOf(stream)(tone)(`${SIGNS[tone]} ${id}`)}: ${question} ${sentence(capitalized(printableLine(found)))}`;
   const lines = advice ? adviceLines(printableLine(advice)) : [];
   return [line, ...lines.map((part, index) => `${index === 0 ? '    -> ' : '       '}${part}`)].join('\n');
 }

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../core/config/configuration.ts';
 import { deployedOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { BEFORE_THE_FIRST, isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
+import { BEFORE_THE_FIRST, isUntried, newestTokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { grantPlaces } from '../deployment-state.ts';
@@ -189,7 +189,7 @@ async function askNetwork(ask: Ask, target: Pick<Target, 'ec2'>, deployment: Dep
 async function askGrant(ask: Ask, target: Target, deployment: Deployment | undefined, options: DoctorOptions) {
   const { store, ledger } = grantPlaces(target);
   const { now } = watchClock(target.secrets);
-  const grant = fact(newestOf(store));
+  const grant = fact(newestTokenSet(store));
   const before = await ifRead(grant);
   const isNew = before !== undefined && isUntried(before.tokens);
   const file = options.configuration ? ` --configuration ${quoted(options.configuration)}` : '';
@@ -215,7 +215,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
       return notChecked('a grant that can be spent');
     }
     await createGetAccessToken(grantDeps(target, deployment.crm, now))({ rejected: before.tokens.accessToken });
-    newest = await newestOf(store);
+    newest = await newestTokenSet(store);
     return refreshFinding(before, newest);
   };
   if (options.refresh) await ask('refresh', refresh);

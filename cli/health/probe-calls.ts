@@ -43,7 +43,7 @@ interface Observation extends Pick<Point, 'verdict' | 'what'> {
 }
 
 const assumed = (what: string): Observation => ({ verdict: 'as assumed', what });
-const notSeen = (what: string): Observation => ({ verdict: 'not seen', what });
+const notObserved = (what: string): Observation => ({ verdict: 'not seen', what });
 const failing = (what: string): Observation => ({ verdict: 'otherwise', what });
 
 /**
@@ -69,7 +69,7 @@ type Notes = Partial<Record<keyof typeof POINTS, Observation>>;
 export function pointsOf(notes: Notes, entity = 'ENTITY'): Point[] {
   const all: Record<string, { point: string; setting?: string }> = POINTS;
   return Object.entries(all).map(([id, { point, setting: usual }]) => {
-    const note = notes[id as keyof Notes] ?? notSeen('The probe ended before this point.');
+    const note = notes[id as keyof Notes] ?? notObserved('The probe ended before this point.');
     const { verdict, what, setting = usual?.replace('ENTITY', entity) ?? null } = note;
     return { id, point, verdict, what, setting: verdict === 'otherwise' ? setting : null };
   });
@@ -122,7 +122,7 @@ export async function makeCalls(probe: Probe): Promise<void> {
     notes['export-scope'] =
       scopes.length > 0
         ? assumed(`An export is accepted ${how} ${EXPORT_SCOPE}.`)
-        : notSeen('The CRM did not say which scopes the grant has.');
+        : notObserved('The CRM did not say which scopes the grant has.');
     await waitFor(crm, probe, entity, id);
     const address = await noting(notes, requestDownload(crm, entity, id), () => 'file-host');
     const { hostname } = new URL(address);
@@ -288,7 +288,7 @@ const MOST_CONTENT_BYTES = 512 * 1024 * 1024;
  */
 async function noteFile(address: string, { deployment, signal, notes }: Probe, exported: Exported): Promise<void> {
   const options = { policy: policyOf(deployment), signal, mostBytes: MOST_BYTES };
-  const looked = await sampleFile(address, options).catch((error: unknown) => {
+  const sample = await sampleFile(address, options).catch((error: unknown) => {
     // The address, one of its redirects or an IP address of its host is not allowed.
     if (error instanceof TransferError && error.reason === 'address-rejected') {
       notes['file-host'] = { ...failing(error.message), setting: settingFor(error.message) };
@@ -296,15 +296,15 @@ async function noteFile(address: string, { deployment, signal, notes }: Probe, e
     throw error;
   });
   try {
-    noteFacts(await factsOf(looked, deployment, exported), notes);
+    noteFacts(await factsOf(sample, deployment, exported), notes);
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     // A partial file may be cut in the middle of an archive, and other errors come from the limits of the probe.
-    if (!looked.whole || error.name !== 'FileRejected') return;
+    if (!sample.whole || error.name !== 'FileRejected') return;
     // If only the header is refused, the file may still be the export.
     const isOfHeader = /text whose first record has one field|no header of listed columns/.test(error.message);
     notes[isOfHeader ? 'header-texts' : 'file-format'] = failing(error.message);
-    notes['file-format'] ??= notSeen('See header-texts.');
+    notes['file-format'] ??= notObserved('See header-texts.');
   }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { type AccessToken, createGetAccessToken } from '../../core/oauth/access-token.ts';
-import { isUntried, newestOf, tokenFreshness } from '../../core/oauth/grant.ts';
+import { isUntried, newestTokenSet, tokenFreshness } from '../../core/oauth/grant.ts';
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
@@ -42,22 +42,22 @@ export async function probe(options: ProbeOptions): Promise<void> {
   const target = await connect(options);
   const { deployment, unknown } = withExtraKeys(options, await deployedConfiguration(target));
   const { host } = new URL(deployment.crm.baseUrl);
-  const tell = options.json ? printErr : printOut;
+  const print = options.json ? printErr : printOut;
   const { ended, ...made } = await untilInterrupted(
     'Interrupted before the first call of the probe.',
     async (signal) => {
       // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
       const token = await storedToken(target, deployment.crm);
       signal.throwIfAborted();
-      tell(`The CRM at ${host}: each call once, one export of one column.`);
+      print(`The CRM at ${host}: each call once, one export of one column.`);
       if (unknown.length > 0) {
         const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
-        tell(`${what}: name the deployed configuration with --configuration FILE.`);
+        print(`${what}: name the deployed configuration with --configuration FILE.`);
       }
       const made: Probe = {
         ...{ deployment, token, wanted: options.entity, signal, calls: [], notes: {} },
         sleep: (ms) => sleep(ms, undefined, { signal }),
-        onCall: (call) => tell(lineOf(call)),
+        onCall: (call) => print(lineOf(call)),
       };
       return Object.assign(made, { ended: await endOfProbe(made) });
     },
@@ -94,7 +94,7 @@ async function endOfProbe(made: Probe) {
 async function storedToken(target: Target, crm: Deployment['crm']): Promise<AccessToken> {
   const { now } = watchClock(target.secrets);
   const deps = grantDeps(target, crm, now);
-  const { tokens } = await newestOf(deps.store);
+  const { tokens } = await newestTokenSet(deps.store);
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
   if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
   const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;

@@ -118,8 +118,8 @@ export function columnsFindings(deployment: Deployment, entity: Entity, fields: 
     of = `${entity}.changed`;
     // Without a newest export whose columns are known, no run fails by a change.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
-    const tell = 'The next run exports them as they are, and its manifest lists them. Tell the readers of the files.';
-    if (changes.length > 0) warn(of, changes.join(' '), tell);
+    const advice = 'The next run exports them as they are, and its manifest lists them. Tell the readers of the files.';
+    if (changes.length > 0) warn(of, changes.join(' '), advice);
   } catch (error) {
     findings.push(about(of, findingOf(error)));
   }

@@ -8,7 +8,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { isListed } from '../../core/log/log-fields.ts';
 import { DASHBOARD_ONLY, METRICS, namespaceOf } from '../../core/log/metrics.ts';
-import { newestOf } from '../../core/oauth/grant.ts';
+import { newestTokenSet } from '../../core/oauth/grant.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import { verifyPublished } from '../data/stored-file.ts';
 import { grantPlaces, keyIdOf } from '../deployment-state.ts';
@@ -17,7 +17,7 @@ import { followRun } from '../runs/follow.ts';
 import type { Run } from '../runs/run.ts';
 import type { Target } from '../support/target.ts';
 import { asciiText, bytesText, manyText } from '../support/text.ts';
-import { broken, CannotTell, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
+import { broken, CannotCheck, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
 /** A question of verify, and how it is answered. */
@@ -38,7 +38,7 @@ export interface Verifying {
   signal: AbortSignal;
   /** Names of all runs that this verify started. */
   runs: string[];
-  /** One export, made once for all checks. @throws CannotTell if it does not end in time */
+  /** One export, made once for all checks. @throws CannotCheck if it does not end in time */
   exported: () => Promise<Made>;
 }
 
@@ -91,15 +91,15 @@ export interface Made extends Run {
   steps: string[];
 }
 
-/** The export of this verify. @throws CannotTell if it is not published */
+/** The export of this verify. @throws CannotCheck if it is not published */
 async function publishedBy({ exported }: Pick<Verifying, 'exported'>) {
   const run = await exported();
   const { outcome, manifestKey, key } = run;
   if (outcome === 'published' && manifestKey && key) return { ...run, manifestKey, key };
-  throw new CannotTell('the export was not published');
+  throw new CannotCheck('the export was not published');
 }
 
-/** Makes one export. @throws CannotTell if it does not end in time */
+/** Makes one export. @throws CannotCheck if it does not end in time */
 export async function makeExport({ target, entity, pace, id, signal, runs }: Verifying): Promise<Made> {
   const name = `${entity}-verify-${id}-0`;
   const askedAt = new Date();
@@ -109,7 +109,7 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
   const run = await followRun(target.sfn, executionArn, follow).catch((error: unknown) => {
     if (!limit.aborted || signal.aborted) throw error;
-    throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
+    throw new CannotCheck(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
   const entered = (await historyOf(target.sfn, executionArn)).map((seen) => seen.name);
   return { ...run, askedAt, steps: Object.keys(STEPS).filter((step) => entered.includes(step)) };
@@ -159,7 +159,7 @@ export const EXPORT_CHECKS: Check[] = [
       const read = () => linesSince(verifying, steps, askedAt);
       const lines = await pollUntil(read, (found) => silentIn(found).length === 0, verifying);
       const silent = silentIn(lines);
-      if (silent.length > 0) throw new CannotTell(`${silent.join(', ')} logged nothing of that export yet`);
+      if (silent.length > 0) throw new CannotCheck(`${silent.join(', ')} logged nothing of that export yet`);
       const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
       const why =
         'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
@@ -201,7 +201,7 @@ export const GRANT_CHECK: Check = {
   ...GRANT_STORED,
   answer: async ({ target, exported }) => {
     await exported().catch(() => undefined);
-    return storedFinding((await newestOf(grantPlaces(target).store)).tokens);
+    return storedFinding((await newestTokenSet(grantPlaces(target).store)).tokens);
   },
 };
 

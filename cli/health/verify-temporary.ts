@@ -21,7 +21,7 @@ import { alarmsOf } from '../deployment-state.ts';
 import { executionsOf } from '../runs/find-run.ts';
 import { deniedRight, isGone, REWRITE } from '../support/aws-error.ts';
 import type { Target } from '../support/target.ts';
-import { broken, CannotTell, type Finding, holds, holdsUnless, type Question, unknown } from './check.ts';
+import { broken, CannotCheck, type Finding, holds, holdsUnless, type Question, unknown } from './check.ts';
 import { ruleTarget, subscriptionsOf } from './night-checks.ts';
 import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-export.ts';
 
@@ -39,7 +39,7 @@ export const ALARM_CHECK: Check = {
   ],
   answer: async (verifying) => {
     const { target, id, pace } = verifying;
-    if (!verifying.alarm) throw new CannotTell('it sends a mail to all subscribers of alarms: add --alarm');
+    if (!verifying.alarm) throw new CannotCheck('it sends a mail to all subscribers of alarms: add --alarm');
     const { name, before } = await quietAlarm(target);
     // If it cannot be set back here, the left-overs set it back, by this reason.
     const StateReason = reasonFor(id, before);
@@ -52,7 +52,7 @@ export const ALARM_CHECK: Check = {
         // CloudWatch sends a message only if the state changes.
         if (nextAt > 0) await set(before);
         await set('ALARM');
-        nextAt = performance.now() + pace.everyMs * LOOKS_A_SETTING;
+        nextAt = performance.now() + pace.everyMs * POLLS_PER_SETTING;
       }
       return messageAbout(verifying, QueueUrl, name);
     };
@@ -73,7 +73,7 @@ export const ALARM_CHECK: Check = {
  * One minute. A new queue policy may take this long to apply, and messages sent before are lost
  * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SetQueueAttributes.html).
  */
-const LOOKS_A_SETTING = 12;
+const POLLS_PER_SETTING = 12;
 
 /**
  * Finds an alarm that is not in ALARM and has actions for ALARM only. Setting it changes its state, and setting it back
@@ -85,7 +85,7 @@ async function quietAlarm(target: Target) {
       StateValue !== 'ALARM' && OKActions.length + InsufficientDataActions.length === 0,
   );
   if (one?.AlarmName) return { name: one.AlarmName, before: one.StateValue ?? 'OK' };
-  throw new CannotTell('every alarm that could be set is raised already');
+  throw new CannotCheck('every alarm that could be set is raised already');
 }
 
 async function queueThatHears({ target, id }: Verifying): Promise<string> {
@@ -153,7 +153,7 @@ async function refused(verifying: Verifying, puts: Record<string, Put>, plainHtt
   return unlessLocal(verifying, finding);
 }
 
-/** @throws CannotTell if S3 refuses for another reason than the policy: credentials without the right prove nothing */
+/** @throws CannotCheck if S3 refuses for another reason than the policy: credentials without the right prove nothing */
 async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean): Promise<boolean> {
   const { s3, BucketName: Bucket } = target;
   const Key = `${TEMPORARY_PREFIX}${id}`;
@@ -172,7 +172,7 @@ async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean
     if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
     // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
     if (/explicit deny in a resource-based policy/.test(error.message)) return true;
-    throw new CannotTell('S3 does not name the bucket policy as the reason: these credentials may lack s3:PutObject');
+    throw new CannotCheck('S3 does not name the bucket policy as the reason: these credentials may lack s3:PutObject');
   }
 }
 
@@ -194,7 +194,7 @@ export const RULE_START: Check = {
     const { target, id, runs } = verifying;
     const { events, stack, StateMachineArn: Arn } = target;
     const { RoleArn } = (await ruleTarget(target, ENTITIES[0])) ?? {};
-    if (!RoleArn) throw new CannotTell(`the rule of ${ENTITIES[0]} has no role`);
+    if (!RoleArn) throw new CannotCheck(`the rule of ${ENTITIES[0]} has no role`);
     const Name = temporaryName(stack, id);
     // Checks the right to remove the rule before making one that fires every minute.
     await removeRule(target, Name);

@@ -43,11 +43,11 @@ export async function verifyAndPrint(options: VerifyCommandOptions): Promise<voi
     });
   });
   const ok = isProof(checks);
-  const [held, warned, broken, untold] = (['holds', 'warning', 'broken', 'unknown'] as const).map((verdict) =>
+  const [held, warned, broken, unanswered] = (['holds', 'warning', 'broken', 'unknown'] as const).map((verdict) =>
     countOf(checks, verdict),
   );
   if (json) printJson(documentOf(checks, ok));
-  else printOut(`${held} held, ${warned} with a warning, ${broken} did not, ${untold} unknown.`);
+  else printOut(`${held} held, ${warned} with a warning, ${broken} did not, ${unanswered} unknown.`);
   printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
   process.exitCode = ok ? 0 : RUN_FAILED;
 }

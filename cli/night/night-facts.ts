@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Pointer } from '../../core/export/pointer.ts';
-import type { Night } from '../../core/night/marker.ts';
+import type { Night } from '../../core/night/night-record.ts';
 import { createManifests, ifReadable, type Manifests, manifestsAt } from '../data/stored-manifests.ts';
 import { grantOf, type Rules, rulesOf } from '../deployment-state.ts';
 import { listRuns } from '../runs/list-runs.ts';

@@ -27,11 +27,11 @@ export function lastOf(times: string[]): string | undefined {
 }
 
 /** Search ranges for the newest start, shortest first: most schedules are daily. */
-const LOOKED_BACK_DAYS = [3, 32, 400];
+const SEARCH_RANGES_DAYS = [3, 32, 400];
 
 /** The newest start up to now, for rare schedules too. */
 function lastStart(timing: Timing, now: Date): Start | undefined {
-  for (const days of LOOKED_BACK_DAYS) {
+  for (const days of SEARCH_RANGES_DAYS) {
     const found = startsOf(timing, daysBefore(now, days), now).findLast(({ at }) => at <= now);
     if (found) return found;
   }

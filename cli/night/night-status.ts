@@ -3,11 +3,11 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
-import { completenessText, headlineOf, isFuture, outcomeText, recordOf } from '../report/night-words.ts';
+import { completenessText, headlineOf, isFuture, nightRecord, outcomeText } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { ended, orUnknown } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target, type TargetOptions } from '../support/target.ts';
@@ -88,7 +88,7 @@ const DAY_MS = 86_400_000;
 /** @param options select the deployment; commands in the advice repeat them */
 async function statusOf(target: Target, { date, ...place }: StatusOptions, now: Date): Promise<Status> {
   const warnings: string[] = [];
-  const warn = (sentence: string) => void warnings.push(completed(sentence, place));
+  const warn = (sentence: string) => void warnings.push(withPlace(sentence, place));
   const { deployment } = place;
   const nights = date === undefined ? NIGHTS : Math.max(NIGHTS, Math.ceil((now.getTime() - Date.parse(date)) / DAY_MS));
   const [facts, alarms] = await Promise.all([
@@ -98,7 +98,7 @@ async function statusOf(target: Target, { date, ...place }: StatusOptions, now: 
   const data = nightsOf(facts, date);
   const { tone, text: headline } = headlineOf(data);
   const entities = isFuture(data) ? [] : data.rows.map((row) => rowOf(data, row, place));
-  const night = data.exported ? null : recordOf(data, data.lastNight);
+  const night = data.exported ? null : nightRecord(data, data.lastNight);
   const answer = { deployment, madeAt: now.toISOString(), ok: tone !== 'bad', headline, entities, night };
   return { ...answer, alarms, grant: facts.grant, nextStart: firstStart(data.rows), warnings };
 }
@@ -220,7 +220,7 @@ const AT_ONCE = 5;
 /** The status of every deployment, a few at a time. An unreadable deployment does not stop the others. */
 async function statusOfAll(options: StatusOptions, now: Date): Promise<void> {
   const { json } = options;
-  const lookAt = async (deployment: string): Promise<DeploymentResult> => {
+  const resultOf = async (deployment: string): Promise<DeploymentResult> => {
     const place = { ...options, deployment };
     try {
       return { deployment, found: await statusOf(await connect(place), place, now), why: null };
@@ -228,12 +228,12 @@ async function statusOfAll(options: StatusOptions, now: Date): Promise<void> {
       return { deployment, found: null, why: ended(error).sentence };
     }
   };
-  const looks = await eachOf(await deploymentsIn(options), lookAt, AT_ONCE);
+  const results = await eachOf(await deploymentsIn(options), resultOf, AT_ONCE);
   // A known problem takes precedence over an unknown status.
-  if (looks.some(({ found }) => found?.ok === false)) process.exitCode = RUN_FAILED;
-  else process.exitCode = looks.every(({ found }) => found) ? 0 : ENVIRONMENT;
-  if (!json) return printOut(allText(looks, process.stdout));
-  const deployments = looks.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
+  if (results.some(({ found }) => found?.ok === false)) process.exitCode = RUN_FAILED;
+  else process.exitCode = results.every(({ found }) => found) ? 0 : ENVIRONMENT;
+  if (!json) return printOut(allText(results, process.stdout));
+  const deployments = results.map(({ deployment, found, why }) => ({ deployment, why, ...found }));
   printJson({ madeAt: now.toISOString(), ok: process.exitCode === 0, deployments });
 }
 
@@ -262,9 +262,9 @@ async function deploymentsIn(place: TargetOptions): Promise<string[]> {
 const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 
 /** A line for each deployment, with the worst first. */
-export function allText(looks: DeploymentResult[], stream: Stream): string {
+export function allText(results: DeploymentResult[], stream: Stream): string {
   const paint = painterOf(stream);
-  const rows = looks.map((each) => ({ ...each, tone: each.found ? toneOf(each.found) : 'unknown' }) as const);
+  const rows = results.map((each) => ({ ...each, tone: each.found ? toneOf(each.found) : 'unknown' }) as const);
   const sorted = rows.toSorted((one, other) => FIRST.indexOf(one.tone) - FIRST.indexOf(other.tone));
   return sorted
     .map(({ deployment, found, why, tone }) => {

@@ -10,7 +10,7 @@ import { OUTCOMES, type Tone } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { isDated } from '../runs/start-run.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import type { TargetOptions } from '../support/target.ts';
 import type { Attempt, Facts } from './night-facts.ts';
 import { firstStartNeeded, lastNightOf, lastOf, startsOf } from './night-starts.ts';
@@ -277,7 +277,7 @@ export function adviceFor(
   place: TargetOptions,
 ): string {
   const run = attempts.at(-1)?.run;
-  if (outcome === 'withoutRule') return completed('npx cdk deploy --revert-drift', place);
+  if (outcome === 'withoutRule') return withPlace('npx cdk deploy --revert-drift', place);
   if (outcome === 'withoutTable') return commandFor(`table ${quoted(published?.execution ?? '')}`, place);
   if (run !== undefined) return commandFor(`show ${quoted(run)}`, place);
   if (error !== null) return commandFor(`show ${entity} --date ${date}`, place);
@@ -296,6 +296,7 @@ export function adviceFor(
  * a past date; any other plan exports those of today.
  */
 export function startText(entities: Entity[], date: string, configured: Deployment, now: Date): string {
-  const isGiven = date >= dateIn(configured.timeZone, now) || entities.every((entity) => isDated(configured, entity));
-  return `start ${entities.join(' ')}${isGiven ? ` --date ${date}` : ''}`;
+  const isDateNamed =
+    date >= dateIn(configured.timeZone, now) || entities.every((entity) => isDated(configured, entity));
+  return `start ${entities.join(' ')}${isDateNamed ? ` --date ${date}` : ''}`;
 }

@@ -10,7 +10,7 @@ import { nextStarts } from '../../core/schedule/next-starts.ts';
 import { RULE_WORDS, type RuleState, rulesOf } from '../deployment-state.ts';
 import { orUnknown } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 
@@ -93,7 +93,7 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
 function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: string, place: PlanOptions): string[] {
   if (rule === 'paused') return [`None: ${RULE_WORDS[rule]}.`, `-> ${commandFor(`resume ${entity}`, place)}`];
   if (rule === 'withoutRule') {
-    return [`None: ${RULE_WORDS[rule]}.`, `-> ${completed('npx cdk deploy --revert-drift', place)}`];
+    return [`None: ${RULE_WORDS[rule]}.`, `-> ${withPlace('npx cdk deploy --revert-drift', place)}`];
   }
   if (!starts) return ['Unknown: rate(…) counts from when the rule was created.'];
   if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule is over.`];

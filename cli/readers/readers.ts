@@ -18,7 +18,7 @@ import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isObjectGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { keyIdOf } from '../deployment-state.ts';
-import { begun } from '../support/completed.ts';
+import { capitalized } from '../support/command-text.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -42,7 +42,7 @@ export async function readers(principal: string | undefined, options: ReadersOpt
   const reads = named(all, principal);
   const place = await sharedPlace(target);
   for (const reader of reads) {
-    printErr(`${begun(readerText(reader))}, once its own account allows it by this policy too.`);
+    printErr(`${capitalized(readerText(reader))}, once its own account allows it by this policy too.`);
   }
   printOut(JSON.stringify(policyOf(reads, deployed, place), null, 2));
   // With the reader's own credentials: it reads a pointer, which names the file.

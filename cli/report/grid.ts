@@ -7,7 +7,7 @@ import { adviceFor, CELLS, type Cell, isOpen, type NightOutcome, type Nights } f
 import type { Attempt } from '../night/night-facts.ts';
 import { outcomeWord } from '../runs/run-words.ts';
 import { columnTexts, runbookEntry } from '../runs/show-run.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import {
@@ -152,10 +152,10 @@ function popover(data: Nights, cell: Cell): Markup {
   const { outcome, published, attempts, entity, date } = cell;
   return html`<div popover id="${id}" role="dialog" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
-${published ? warningsOf(published).map((warning) => html`<p class="warning">${completed(warning, data)}</p>`) : null}
+${published ? warningsOf(published).map((warning) => html`<p class="warning">${withPlace(warning, data)}</p>`) : null}
 ${published ? columnTexts(published.run.drift, published.warnings).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
-${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && completed(one.cause, data) }, published !== null))}
+${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && withPlace(one.cause, data) }, published !== null))}
 ${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, { deployment: data.deployment })}</code></p>` : null}
 <p><button class="close" popovertarget="${id}" popovertargetaction="hide">Close</button></p></div>\n`;
 }

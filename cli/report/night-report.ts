@@ -4,7 +4,7 @@ import { type Nights, nightsOf } from '../night/night.ts';
 import { gatherFacts } from '../night/night-facts.ts';
 import { SIGNS } from '../runs/run-words.ts';
 import { commandFor, pathArgument } from '../support/command-options.ts';
-import { completed } from '../support/completed.ts';
+import { withPlace } from '../support/command-text.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr, printOut, writeText } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -24,7 +24,7 @@ interface ReportOptions extends TargetOptions {
 export async function report({ output = pathArgument('report.html'), nights, ...place }: ReportOptions): Promise<void> {
   const warnings: string[] = [];
   const warn = (sentence: string) => {
-    const warning = completed(sentence, place);
+    const warning = withPlace(sentence, place);
     warnings.push(warning);
     printErr(warning);
   };

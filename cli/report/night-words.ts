@@ -1,6 +1,6 @@
 import { countChanges } from '../../core/columns/column-changes.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { lackingIn } from '../../core/night/marker.ts';
+import { lackingIn } from '../../core/night/night-record.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { RULE_WORDS, rulesNotes } from '../deployment-state.ts';
 import { CELLS, type Cell, type EntityNights, isOpen, isPublished, type Nights } from '../night/night.ts';
@@ -93,7 +93,7 @@ export function notesOf(data: Nights): string[] {
 }
 
 /** A night as its record has it, with its missing parts: `leads`, or `leads (table)`; `null` without a record. */
-export function recordOf({ recorded }: Nights, date: string) {
+export function nightRecord({ recorded }: Nights, date: string) {
   const night = recorded.find((one) => one.date === date);
   if (!night) return null;
   const { revision, complete } = night;
@@ -102,7 +102,7 @@ export function recordOf({ recorded }: Nights, date: string) {
 
 /** The recorded completeness of a night in words; `null` without a record. */
 export function completenessOf(data: Nights, date: string): string | null {
-  const night = recordOf(data, date);
+  const night = nightRecord(data, date);
   return night && completenessText(night, (entity) => data.rules[entity as Entity] === 'paused');
 }
 
@@ -111,7 +111,7 @@ export function completenessOf(data: Nights, date: string): string | null {
  * part of the night: without its file, the night is not complete.
  */
 export function completenessText(
-  { complete, revision, lacking }: NonNullable<ReturnType<typeof recordOf>>,
+  { complete, revision, lacking }: NonNullable<ReturnType<typeof nightRecord>>,
   isPaused: (entity: string) => boolean,
 ): string {
   const names = lacking.map((name) => (isPaused(name.split(' ')[0] ?? '') ? `${name} (paused)` : name));

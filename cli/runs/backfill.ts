@@ -6,9 +6,9 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
+import { runForEach } from '../support/run-for-each.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { together } from '../support/together.ts';
 import { startRun } from './executions.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
@@ -191,7 +191,7 @@ export async function fillDates<T extends object>(
   };
   const stopped = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
   const after = `Runs that are under way continue. To continue: ${again}`;
-  await together(dates, fillOne, { stopped, after, ...more });
+  await runForEach(dates, fillOne, { stopped, after, ...more });
 }
 
 /** `2026-03-01: failed, leads-backfill-2026-03-01-1, ExportFailed` @param word for the state of the date */

@@ -75,9 +75,11 @@ export function waitingOf({ name, at, state }: EnteredState): Waiting | null {
 }
 
 /** Where a run is: `CheckStatus, 1 check`, or the text of `waitingText`. */
-export function positionText(seen: EnteredState): string {
-  const waiting = waitingOf(seen);
-  return waiting ? waitingText(waiting) : printableLine(`${seen.name}, ${manyText(seen.state?.checks ?? 0, 'check')}`);
+export function positionText(entered: EnteredState): string {
+  const waiting = waitingOf(entered);
+  return waiting
+    ? waitingText(waiting)
+    : printableLine(`${entered.name}, ${manyText(entered.state?.checks ?? 0, 'check')}`);
 }
 
 /** `WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */

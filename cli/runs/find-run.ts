@@ -19,7 +19,7 @@ const DESCRIBED_AT_ONCE = 10;
 export async function findRun(target: Target, run: string, date?: string): Promise<Execution> {
   const entity = entitySchema.safeParse(run);
   if (entity.success) {
-    const found = await newestOf(target, entity.data, date);
+    const found = await newestExecution(target, entity.data, date);
     if (found) return found;
     const isPast = date !== undefined && date < dateIn(target.TimeZone, new Date());
     const [yet, next] = isPast ? ['', 'list'] : [' yet', 'start'];
@@ -48,7 +48,11 @@ export async function findRunOfEntity(
   throw new CommandError(`The input of ${found.name} names no entity, so there is nothing ${what}.`, USAGE);
 }
 
-async function newestOf(target: Target, entity: Entity, date: string | undefined): Promise<Execution | undefined> {
+async function newestExecution(
+  target: Target,
+  entity: Entity,
+  date: string | undefined,
+): Promise<Execution | undefined> {
   // A run is never for a future date in its time zone, so it starts at most a day before that date in UTC.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
   for await (const found of executionsOf(target, { since })) {

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type SFNClient } from '@aws-sdk/client-sfn';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { adviceLines } from '../support/completed.ts';
+import { adviceLines } from '../support/command-text.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
+import { runForEach } from '../support/run-for-each.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
-import { together } from '../support/together.ts';
 import { type EnteredState, lastEnteredState, positionText } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
@@ -35,7 +35,7 @@ export async function followToTheEnd(target: Target, runs: Execution[], options:
   const followOne = ({ executionArn, input, name }: Execution, signal: AbortSignal) =>
     followRun(target.sfn, executionArn, { signal, onProgress: progressLines(input.entity ?? name, print), published });
   // If one run cannot be read, the command stops following the others too.
-  const ended = await together(runs, followOne, {
+  const ended = await runForEach(runs, followOne, {
     stopped: `Stopped following. ${words}`,
     after: `The run is not affected. To follow again: ${again}`,
   });
@@ -71,8 +71,8 @@ function failedText(run: Run): string {
 interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
-  /** @param seen the state that the run entered last */
-  onProgress?: (status: string, seen: EnteredState, seconds: number) => void;
+  /** @param entered the state that the run entered last */
+  onProgress?: (status: string, entered: EnteredState, seconds: number) => void;
   /** Reads the published state of the run from the bucket; without it, that part is left out. */
   published?: Published;
 }
@@ -93,9 +93,9 @@ export async function followRun(
     const isOver = status !== 'RUNNING';
     // The history is large, so a caller that shows no progress reads it once.
     if (isOver || onProgress) {
-      const seen = await lastEnteredState(sfn, executionArn, signal);
-      onProgress?.(status, seen, secondsBetween(startDate, stopDate ?? new Date()));
-      const known = { state: seen.state };
+      const entered = await lastEnteredState(sfn, executionArn, signal);
+      onProgress?.(status, entered, secondsBetween(startDate, stopDate ?? new Date()));
+      const known = { state: entered.state };
       if (isOver) return published ? (await published.complete(execution, known)).run : runOf(execution, known);
     }
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
@@ -108,9 +108,9 @@ export async function followRun(
  */
 export function progressLines(what: string, print: (line: string) => void): NonNullable<FollowOptions['onProgress']> {
   let shown = '';
-  return (status, seen, seconds) => {
-    const state = status === 'RUNNING' ? positionText(seen) : printableLine(`${seen.name}, ${status}`);
-    if (seen.name === '' || state === shown) return;
+  return (status, entered, seconds) => {
+    const state = status === 'RUNNING' ? positionText(entered) : printableLine(`${entered.name}, ${status}`);
+    if (entered.name === '' || state === shown) return;
     shown = state;
     print(`  ${what}: ${state} (${seconds.toFixed(1)} s)`);
   };

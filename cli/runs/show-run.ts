@@ -6,7 +6,7 @@ import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
 import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
-import { adviceLines, completed } from '../support/completed.ts';
+import { adviceLines, withPlace } from '../support/command-text.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
@@ -29,7 +29,7 @@ export async function show(run: string, options: ShowOptions): Promise<void> {
   const found = await showRun(await connect(options), run, endpoint, options.date);
   const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
   if (options.json) printJson(shown);
-  else printOut(shownText({ ...shown, cause: found.cause && completed(found.cause, options) }, process.stdout));
+  else printOut(shownText({ ...shown, cause: found.cause && withPlace(found.cause, options) }, process.stdout));
 }
 
 /** A run as lines of text. */
@@ -127,7 +127,7 @@ export async function showRun(target: Target, named: string, endpoint: string | 
   const { executionArn, status, output } = execution;
   const history = await historyOf(target.sfn, executionArn);
   const last = history.at(-1) ?? { name: '', at: undefined, state: undefined };
-  const state = parseState(output) ?? history.findLast((seen) => seen.state)?.state;
+  const state = parseState(output) ?? history.findLast((entered) => entered.state)?.state;
   const waiting = status === 'RUNNING' ? waitingOf(last) : null;
   const { run, own: manifest } = await published.complete(execution, { state, waiting });
   const release =

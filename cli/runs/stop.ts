@@ -20,8 +20,8 @@ export async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
-  const seen = await lastEnteredState(target.sfn, found.executionArn);
-  for (const line of consequences(found, seen.name, seen.state)) printErr(line);
+  const entered = await lastEnteredState(target.sfn, found.executionArn);
+  for (const line of consequences(found, entered.name, entered.state)) printErr(line);
   if (!options.yes)
     await askHere(`Stop ${found.name} of the deployment ${options.deployment}?`, 'nothing was stopped.');
   await stopRun(target, found);

@@ -68,8 +68,8 @@ export function timelineOf(history: EnteredState[], run: Run, output: string | u
 function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string | undefined): Stretch[] {
   const stretches: Stretch[] = [];
   const end = endedAt === null ? new Date() : new Date(endedAt);
-  for (const [index, seen] of history.entries()) {
-    const { name, at: from = end, state } = seen;
+  for (const [index, entered] of history.entries()) {
+    const { name, at: from = end, state } = entered;
     const next = history[index + 1];
     // The input of a state is the output of the state before it.
     const after = next ? next.state : parseState(output);
@@ -80,7 +80,7 @@ function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string |
       stretches.push(stretch);
     }
     const seconds = Math.max(0, (next?.at ?? end).getTime() - from.getTime()) / 1000;
-    stretch.states.push(seen);
+    stretch.states.push(entered);
     stretch.after = after ?? stretch.after;
     stretch.seconds += seconds;
     if (name.startsWith('WaitBefore')) continue;

@@ -17,7 +17,7 @@ import {
   withLastTypes,
   without,
 } from './column-changes.ts';
-import { exceptedIn, type LeftOut, labelsIn, meantBy, type Named } from './left-out.ts';
+import { exceptedIn, fieldsNamedBy, type LeftOut, labelsIn, type Named } from './left-out.ts';
 
 /**
  * Decides once, in CreateExport, which columns a run requests, which it leaves out, and how the columns of the CRM have
@@ -103,7 +103,7 @@ export function compareColumns(
   if (last === 'unknown') return { drift: null, schemaChanges: 0, warnings: [NOT_COMPARED] };
   // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
-  const left = [...leftOut, ...meantBy(exceptedOf(configured), before)];
+  const left = [...leftOut, ...fieldsNamedBy(exceptedOf(configured), before)];
   const changes = changesBetween(without(before, left), without(fields, left));
   return {
     drift: driftOf(changes, last.since),
@@ -123,7 +123,7 @@ function leftOutOf(
   last: PublishedColumns | undefined,
 ): Pick<ChosenColumns, 'leftOut' | 'warnings'> {
   const entries = exceptedOf(configured);
-  const now = meantBy(entries, fields);
+  const now = fieldsNamedBy(entries, fields);
   const listed = new Set(fields.map(({ name }) => name));
   const known = new Set([...(last?.fields ?? []), ...(last?.leftOut ?? [])].map(({ name }) => name));
   const isNewListed = fields.some(({ name }) => !known.has(name));
@@ -222,7 +222,7 @@ function requestedOf(
  */
 function supersededLabels({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
   const { except = [], hash = [] } = configured.tables ?? {};
-  const hidden = meantBy([...exceptedOf(configured), ...except, ...hash], fields).flatMap(textsOf);
+  const hidden = fieldsNamedBy([...exceptedOf(configured), ...except, ...hash], fields).flatMap(textsOf);
   const texts = Object.entries(labelsOf(configured)).flatMap(([text, value]) => (value === null ? [text] : []));
   const secret = texts.find((text) => hidden.some((each) => meansOrContains(text, each)));
   if (secret !== undefined) {

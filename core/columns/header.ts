@@ -1,6 +1,6 @@
 import { folded, normalised, pathParts, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
-import { meantBy } from './left-out.ts';
+import { fieldsNamedBy } from './left-out.ts';
 
 /** Finds the CRM fields that the texts of a file's header name. */
 
@@ -140,7 +140,7 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
   const names = [...new Set(fields.map(({ name }) => name))].map((name) => ({ name, label: null }));
   for (const [text, value] of Object.entries(labels)) {
     if (value === null) none.add(folded(text));
-    const meant = value === null ? [] : meantBy([value], names).map(({ name }) => name);
+    const meant = value === null ? [] : fieldsNamedBy([value], names).map(({ name }) => name);
     for (const name of meant) add(text, name);
     if (meant.length === 1) assigned.set(normalised(text), meant);
   }

@@ -12,7 +12,7 @@ export type Named = Pick<ListedField, 'name' | 'label'>;
  * The fields that each entry names: the field with exactly that name; if it does not exist, every field whose name or
  * label matches in another spelling.
  */
-export function meantBy(entries: readonly string[], fields: readonly Named[]): LeftOut[] {
+export function fieldsNamedBy(entries: readonly string[], fields: readonly Named[]): LeftOut[] {
   return entries.flatMap((entry) => fieldsCalled(entry, fields).map(({ name, label }) => ({ entry, name, label })));
 }
 
@@ -32,13 +32,13 @@ export type RunColumns = Pick<Run, 'request' | 'listed' | 'excepted'>;
  * @param names other columns of the file, which the runs do not list
  * @param runs the run of the file comes first
  */
-export function meantInRuns(entry: string, names: readonly string[], runs: readonly RunColumns[]): LeftOut[] {
+export function fieldsNamedInRuns(entry: string, names: readonly string[], runs: readonly RunColumns[]): LeftOut[] {
   return runs.flatMap((run, place) => {
     const listed = [...(fieldsOf(run) ?? []), ...run.excepted];
     const known = new Set(listed.map(({ name }) => name));
     const others = place === 0 ? names.filter((name) => !known.has(name)) : [];
     const all = [...listed, ...others.map((name) => ({ name, label: null }))];
-    return [...meantBy([entry], all), ...run.excepted.filter((each) => each.entry === entry)];
+    return [...fieldsNamedBy([entry], all), ...run.excepted.filter((each) => each.entry === entry)];
   });
 }
 
@@ -58,7 +58,10 @@ export function leftOutToday(
   const { columns } = run.request;
   const names = [...columns, ...(header ?? [])];
   const labelled = new Set((fieldsOf(run) ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
-  const found = entries.map((entry) => ({ entry, meant: meantInRuns(entry, names, newest ? [run, newest] : [run]) }));
+  const found = entries.map((entry) => ({
+    entry,
+    meant: fieldsNamedInRuns(entry, names, newest ? [run, newest] : [run]),
+  }));
   const unexplained = found.find(({ meant }) => meant.length === 0)?.entry;
   return {
     // An entry that names no column of a run counts as a column name itself.

@@ -6,7 +6,7 @@ import { ownValue } from './error-code.ts';
  */
 
 /** What the body of a good answer says about its call. */
-export interface Said {
+export interface BodyJudgement {
   /** Why the call was not done, as the end of a sentence; `undefined` if the body does not contradict the request. */
   contradiction: string | undefined;
   /** The body holds an error and no record: a plain refusal. */
@@ -35,7 +35,7 @@ const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|be
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
 /** @param sent left out if no values are compared, only the status words of the body */
-export function saidIn(body: unknown, { id, fields = {} }: Sent = {}): Said {
+export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   for (const name of NEVER_COMPARED) sent.delete(name);
   const all = levelsOf(body, sent);

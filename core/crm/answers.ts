@@ -4,7 +4,7 @@ import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { type Said, saidIn } from './answer-contradictions.ts';
+import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
 import { busyReason, errorCode } from './error-code.ts';
 import {
@@ -92,7 +92,7 @@ const isNoJson = ({ answer }: About) => answer.body === undefined;
 /** An empty body, such as that of a 202 or 204. */
 const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
 const hasAddress = ({ answer }: About) => linkSchema.safeParse(answer.body).success;
-const hasError = ({ answer }: About) => answer.ok && saidIn(answer.body).contradiction !== undefined;
+const hasError = ({ answer }: About) => answer.ok && judgeBody(answer.body).contradiction !== undefined;
 const hasNoId = ({ answer }: About) => exportIdIn(answer.body) === undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
 const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
@@ -243,16 +243,16 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
     ],
     [
-      (about) => saidOfUpdate(about).isRefusal,
+      (about) => judgeUpdateBody(about).isRefusal,
       'refused',
       'CrmRejectedRequest',
       (about) => `${errorText(about)} and without a customer.`,
     ],
     [
-      (about) => saidOfUpdate(about).contradiction !== undefined,
+      (about) => judgeUpdateBody(about).contradiction !== undefined,
       'contradiction',
       'CrmContractError',
-      (about) => `, but ${saidOfUpdate(about).contradiction}: the change is not confirmed.`,
+      (about) => `, but ${judgeUpdateBody(about).contradiction}: the change is not confirmed.`,
     ],
   ],
 };
@@ -366,8 +366,8 @@ function isObject(value: unknown): value is object {
 const updateSchema = z.record(z.string(), z.unknown());
 
 /** Whether the answer to an update confirms the change. `updates.confirmation: "status"` compares no values. */
-function saidOfUpdate({ call, answer }: About): Said {
-  if (call.confirmation === 'status') return saidIn(answer.body);
+function judgeUpdateBody({ call, answer }: About): BodyJudgement {
+  if (call.confirmation === 'status') return judgeBody(answer.body);
   const fields = z.safeParse(updateSchema, call.json).data ?? {};
-  return saidIn(answer.body, { id: call.path.split('/').at(-1) ?? '', fields });
+  return judgeBody(answer.body, { id: call.path.split('/').at(-1) ?? '', fields });
 }

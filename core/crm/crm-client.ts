@@ -83,7 +83,7 @@ async function exchangeOver(http: KyInstance, call: CrmCall, deps: ClientDeps): 
   const timely: ClientDeps = {
     ...deps,
     getAccessToken: async (options) => {
-      if (!hasTime(call)) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
+      if (!hasTime(call)) throw new RunError('CrmUnavailable', notSentFor('The earlier work', call));
       const token = await deps.getAccessToken(options);
       if (!SENDABLE.test(token.accessToken)) {
         const what = 'The access token that the CRM issued has a character that is not allowed in a header';
@@ -160,7 +160,7 @@ export function notReached(error: unknown, call: CrmCall): RunError {
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 function notSentFor(reason: string, call: CrmCall): string {
-  return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent, the next invocation sends it.`;
+  return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent. The next invocation sends it.`;
 }
 
 /**

@@ -12,7 +12,7 @@ import { type Manifest, storedManifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
-const MOST_LOOKED_AT = 30;
+const MOST_POINTERS = 30;
 /** The most accepted kinds of files that a manifest copies from earlier ones. */
 const MOST_CARRIED = 20;
 
@@ -64,7 +64,7 @@ export async function readHistory(
 async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise<string[]> {
   const listed = await bucket.list(`published/entity=${entity}/date=`);
   return listed
-    .slice(-MOST_LOOKED_AT)
+    .slice(-MOST_POINTERS)
     .reverse()
     .map(({ key }) => key);
 }

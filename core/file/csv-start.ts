@@ -31,7 +31,7 @@ export interface Csv {
 
 /** A text that is not the requested CSV. `open`: more of it may show that it is. */
 interface OtherText {
-  looks: string;
+  description: string;
   open: boolean;
 }
 
@@ -67,12 +67,12 @@ export function csvStart(start: TextStart, complete: boolean, expected: Expected
   const accepted = best ?? wide[0];
   if (!accepted) {
     const open = !complete && !markup;
-    return { open, looks: shapeText(found, index, open) };
+    return { open, description: shapeText(found, index, open) };
   }
   const alone = best !== undefined || wide.length === 1;
   const first = headOf(accepted);
-  const byLook = alone ? headedByShape(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
-  const headed = best ? true : byLook;
+  const byShape = alone ? headedByShape(first, accepted.records[accepted.rowsAbove + 1] ?? [], index) : null;
+  const headed = best ? true : byShape;
   return {
     encoding: start.encoding,
     decoder: start.decoder,
@@ -156,11 +156,11 @@ function isHeader(cells: readonly string[], index: FieldIndex): boolean {
 /** Whether the first two records have the requested width. A narrow or single row must also look like data. */
 function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldIndex, headerless: boolean): boolean {
   const [first = [], second] = records;
-  const looked = second ? [first, second] : [first];
-  const fits = looked.every((cells) => cells.length === width && !cells.some(hasControls));
+  const compared = second ? [first, second] : [first];
+  const fits = compared.every((cells) => cells.length === width && !cells.some(hasControls));
   if (!fits || !first.some(isFilled) || !(second || complete)) return false;
   if (second && width >= NARROWEST_WITHOUT_NAMES) return true;
-  return headerless && first.some((cell, place) => isSameData(cell, looked.at(-1)?.[place] ?? ''));
+  return headerless && first.some((cell, place) => isSameData(cell, compared.at(-1)?.[place] ?? ''));
 }
 
 /** What the first record of a file shows about its columns. */

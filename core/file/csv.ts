@@ -1,7 +1,7 @@
-import { type Content, type Dialect, type Facts, rowsIn, UNSEEN } from '../gate/facts.ts';
+import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import { isErrorText, LOOKED_AT, mayBeginError } from './error-text.ts';
+import { ERROR_TEXT_BYTES, isErrorText, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
 import { LaterHeaders, type Verdict } from './later-headers.ts';
 import { LINE_BREAKS, RegularRecords } from './regular-records.ts';
@@ -220,7 +220,7 @@ class CsvCount {
     const { counts } = this.#headers;
     const doubts = strayBreaks + (endMarkInside ? 1 : 0) + (this.#width === 1 ? emptyLines : 0);
     return {
-      ...UNSEEN,
+      ...CONTENT_NOT_READ,
       ...header.counts,
       doubts,
       emptyRows: this.#emptyRows,
@@ -353,7 +353,7 @@ class CsvCount {
   }
 
   #beginning(block: Buffer, from: number, to: number): string {
-    return decoded(block.subarray(from, Math.min(to, from + LOOKED_AT)), this.#csv.decoder);
+    return decoded(block.subarray(from, Math.min(to, from + ERROR_TEXT_BYTES)), this.#csv.decoder);
   }
 
   #endBlock(block: Buffer): void {

@@ -17,7 +17,7 @@ export interface TextStart {
 
 /** High bytes of ASCII, Hebrew and general punctuation in UTF-16. */
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
-const LOOKED_AT_FOR_UTF16 = 64;
+const UTF16_BYTES_SEARCHED = 64;
 const MARKS: Record<Encoding, readonly number[]> = {
   'utf-8': [0xef, 0xbb, 0xbf],
   'utf-16le': [0xff, 0xfe],
@@ -75,7 +75,7 @@ function wideEncodingOf(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined 
 
 /** @param high position of the high byte in each pair: 1 in little-endian text */
 function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
-  const pairs = Math.floor(Math.min(bytes.length, LOOKED_AT_FOR_UTF16) / 2);
+  const pairs = Math.floor(Math.min(bytes.length, UTF16_BYTES_SEARCHED) / 2);
   let ascii = 0;
   for (let pair = 0; pair < pairs; pair += 1) {
     const highByte = bytes[2 * pair + high] ?? 0;

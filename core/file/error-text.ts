@@ -22,10 +22,10 @@ const ERROR_TEXT =
   /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 
 /** Number of bytes of a record that are searched for an error message. */
-export const LOOKED_AT = 512;
+export const ERROR_TEXT_BYTES = 512;
 
 export function isErrorText(cell: string): boolean {
-  return ERROR_TEXT.test(cell.slice(0, LOOKED_AT));
+  return ERROR_TEXT.test(cell.slice(0, ERROR_TEXT_BYTES));
 }
 
 /** Whether a record may begin with the text of an error. @param block at least five bytes after `from` */

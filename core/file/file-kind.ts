@@ -16,9 +16,9 @@ export type Judgement =
   | { result: 'zip'; sheet: boolean }
   /** The file has no bytes. */
   | { result: 'empty' }
-  /** More of the file may show that it is acceptable. `looks` describes it in words, without quoting it. */
-  | { result: 'open'; looks: string }
-  | { result: 'refused'; looks: string };
+  /** More of the file may show that it is acceptable. `description` names the content in words, without quoting it. */
+  | { result: 'open'; description: string }
+  | { result: 'refused'; description: string };
 
 /**
  * Judges a file by its first bytes. The content of gzip is judged.
@@ -42,13 +42,13 @@ function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Ju
     return refused('gzip that cannot be unpacked');
   }
   const isWhole = complete && first.length <= PACKED_BYTES && unpacked.length <= UNPACKED_BYTES;
-  if (unpacked.length === 0 && !isWhole) return { result: 'open', looks: 'gzip with too few bytes' };
+  if (unpacked.length === 0 && !isWhole) return { result: 'open', description: 'gzip with too few bytes' };
   if (isGzip(unpacked)) return refused('gzip inside of gzip');
   const judged = judgeContent(unpacked.subarray(0, UNPACKED_BYTES), isWhole, expected);
-  return judged.result === 'refused' ? refused(`${judged.looks}, compressed with gzip`) : judged;
+  return judged.result === 'refused' ? refused(`${judged.description}, compressed with gzip`) : judged;
 }
 
-const refused = (looks: string): Judgement => ({ result: 'refused', looks });
+const refused = (description: string): Judgement => ({ result: 'refused', description });
 
 /** Judges a file that is not gzip by its first bytes. */
 export function judgeContent(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
@@ -65,7 +65,7 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
 
 /** The names of the first entries show a document of Office. */
 function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
-  const begins = Buffer.from(first.subarray(0, LOOKED_AT_IN_ZIP)).toString('latin1');
+  const begins = Buffer.from(first.subarray(0, ZIP_BYTES_SEARCHED)).toString('latin1');
   const names = begins.split('PK\x03\x04').map((entry) => entry.slice(LOCAL_HEADER_BYTES));
   if (names.some((name) => /^(word|ppt)\//.test(name))) return refused('a document of Word or PowerPoint');
   const sheet = names.some((name) => /^\/?(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name));
@@ -78,22 +78,22 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
   // A byte order mark alone is no content.
   if (complete && start.text === '') return { result: 'empty' };
   const begins = start.text.trimStart();
-  const [line = ''] = begins.slice(0, LOOKED_AT_FOR_CONTROLS).split(/[\r\n]/, 1);
+  const [line = ''] = begins.slice(0, LINE_CHARACTERS_SEARCHED).split(/[\r\n]/, 1);
   if (hasControls(line)) return refused('binary data of an unrecognised kind');
   const csv = expected.formats.includes('csv') ? csvStart(start, complete, expected) : undefined;
-  if (csv && !('looks' in csv)) return { result: 'csv', csv };
+  if (csv && !('description' in csv)) return { result: 'csv', csv };
   if (expected.opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (/^[[{]/.test(begins)) return refused('JSON');
   if (begins.startsWith('<')) return refused(WEB_PAGE.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document');
-  return csv?.open ? { result: 'open', looks: csv.looks } : refused(csv?.looks ?? 'text');
+  return csv?.open ? { result: 'open', description: csv.description } : refused(csv?.description ?? 'text');
 }
 
 const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;
 
 /** Follows the name of the file, and quotes nothing of it. @param contentType the declared type; '' = not declared */
-export function rejection(looks: string, contentType: string, formats: readonly FileFormat[]): string {
+export function rejection(description: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
-  return `is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}`;
+  return `is not the export: it looks like ${description} (${declared}). files.formats accepts: ${formats.join(', ')}`;
 }
 
 /** The beginning of JSON: an object, or a list of values. A sentence in brackets does not match. */
@@ -118,14 +118,14 @@ function parses(text: string): boolean {
 }
 
 /** The bytes that are searched for the entries of a spreadsheet. */
-const LOOKED_AT_IN_ZIP = 64 * 1024;
+const ZIP_BYTES_SEARCHED = 64 * 1024;
 /** Length of the header before an entry of a zip archive, between its signature and its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 26;
 /** How much of the first line is searched for control characters. */
-const LOOKED_AT_FOR_CONTROLS = 1024;
+const LINE_CHARACTERS_SEARCHED = 1024;
 
 /** Other kinds of files, by their first bytes in hexadecimal. */
-const OTHERS: [signature: RegExp, looks: string][] = [
+const OTHERS: [signature: RegExp, description: string][] = [
   [/^28b52ffd/, 'data compressed with Zstandard'],
   [/^425a683[1-9]314159265359/, 'data compressed with bzip2'],
   [/^fd377a585a00/, 'data compressed with xz'],
@@ -164,8 +164,8 @@ export type ZipKind =
   /** One file, and `passedOver` other entries, notes of an operating system: `besides` of them are not empty. */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
-  /** `looks` describes the content of the archive in words. */
-  | { kind: 'other'; looks: string };
+  /** `description` names the content of the archive in words. */
+  | { kind: 'other'; description: string };
 
 /** Files that macOS and Windows add when a person packs a file by hand. */
 const NOTES = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^\/?__MACOSX\//i;
@@ -176,17 +176,17 @@ export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
   const names = entries.map(({ name }) => partName(name).toLowerCase());
   if (names.includes('[content_types].xml')) return packageKind(archive);
   if (names.includes('mimetype') && names.includes('content.xml'))
-    return { kind: 'other', looks: 'a document of OpenDocument' };
+    return { kind: 'other', description: 'a document of OpenDocument' };
   const content = entries.filter(({ name }) => !NOTES.test(name));
   const others = entries.filter(({ name }) => NOTES.test(name));
   const [entry, second] = content;
-  if (!entry) return { kind: 'other', looks: 'a zip archive without a file' };
+  if (!entry) return { kind: 'other', description: 'a zip archive without a file' };
   if (second) return { kind: 'several' };
   return { kind: 'one', entry, passedOver: others.length, besides: others.filter(({ size }) => size > 0).length };
 }
 
 /** Kinds of other documents, by a part of the media type of their main part. */
-const DOCUMENTS: [type: RegExp, looks: string][] = [
+const DOCUMENTS: [type: RegExp, description: string][] = [
   [/sheet\.binary/, 'a binary workbook of Excel (xlsb)'],
   [/wordprocessingml|presentationml|ms-word|ms-powerpoint/, 'a document of Word or PowerPoint'],
 ];
@@ -194,8 +194,8 @@ const DOCUMENTS: [type: RegExp, looks: string][] = [
 /** The kind of an Office package. */
 async function packageKind(archive: ZipArchive): Promise<ZipKind> {
   const type = await mainType(archive);
-  const looks = DOCUMENTS.find(([known]) => known.test(type ?? ''))?.[1];
-  if (looks !== undefined) return { kind: 'other', looks };
+  const description = DOCUMENTS.find(([known]) => known.test(type ?? ''))?.[1];
+  if (description !== undefined) return { kind: 'other', description };
   // A main part without a specific type may be a workbook: reading it decides.
   return { kind: type !== undefined && /spreadsheetml|ms-excel|^$|\bxml$/.test(type) ? 'xlsx' : 'several' };
 }

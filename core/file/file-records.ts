@@ -77,7 +77,7 @@ export interface Proof {
 /**
  * The records of a published file, one at a time; its header comes first if it has one. The CRC-32 proves that they
  * come from the bytes of the manifest: after the last record, or before the first if the format is not read in order.
- * @throws the error of `refuse`; errors that `whyUnread` explains; any error from reading the source
+ * @throws the error of `refuse`; errors that `unreadableReason` explains; any error from reading the source
  */
 export async function* provenRecords(
   source: ByteSource,
@@ -95,7 +95,7 @@ export async function* provenRecords(
 }
 
 /** Why a file cannot be read, to follow "The file …", without quoting the file; `undefined` for any other error. */
-export function whyUnread(error: unknown): string | undefined {
+export function unreadableReason(error: unknown): string | undefined {
   return error instanceof UnreadableFile || error instanceof ReadingUnfinished ? error.message : undefined;
 }
 

@@ -178,11 +178,11 @@ function isDigit(code: number): boolean {
 /** What two cells have in common: they begin, or end, with the same sign or letter. */
 const HEADS = 1;
 const TAILS = 2;
-/** All bits: a likeness removes some of them. */
+/** All bits: each compared pair of cells removes the bits of edges that differ. */
 export const NOT_COMPARED = 7;
 
-/** The likeness of two cells that are not empty: `HEADS`, `TAILS`, both or 0. */
-export function likenessOf(block: Uint8Array, from: number, to: number, nextFrom: number, nextTo: number): number {
+/** The edges that two cells share, which are not empty: `HEADS`, `TAILS`, both or 0. */
+export function sharedEdgesOf(block: Uint8Array, from: number, to: number, nextFrom: number, nextTo: number): number {
   const head = edgeOf(block, from, 1);
   const tail = edgeOf(block, to - 1, -1);
   const heads = !isDigit(head) && head === edgeOf(block, nextFrom, 1) ? HEADS : 0;

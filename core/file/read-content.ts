@@ -132,7 +132,7 @@ async function readStream(start: Start, packed: Packed, context: Context, known?
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
     const judged = known ?? judgeStart(start, context);
-    if ('looks' in judged) throw refused(`${judged.looks}${packed}`, context);
+    if ('description' in judged) throw refused(`${judged.description}${packed}`, context);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };
     if (judged.result === 'zip') return await readUnpacked(start.chunks, packed, context);
@@ -161,7 +161,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
   const { formats, opaque } = context.expected;
   const archive = await openZip(source, context.budget);
   const kind = await zipKind(archive);
-  if (kind.kind === 'other') throw refused(`${kind.looks}${packed}`, context);
+  if (kind.kind === 'other') throw refused(`${kind.description}${packed}`, context);
   if (kind.kind === 'xlsx' && !formats.includes('xlsx')) throw refused('a spreadsheet of Excel', context);
   if (kind.kind === 'xlsx') {
     const facts = await sheetFacts(await openWorkbook(archive), context.expected);
@@ -171,7 +171,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
     const start = await startOf(archive.read(kind.entry));
     // A file that is neither CSV nor a spreadsheet is judged as an archive.
     const inside = { ...context, expected: { ...context.expected, opaque: [] } };
-    if (!opaque.includes('archive') || (!isGzip(start.first) && !('looks' in judgeStart(start, inside))))
+    if (!opaque.includes('archive') || (!isGzip(start.first) && !('description' in judgeStart(start, inside))))
       return withArchive(await readStream(start, ZIPPED, inside), archive, kind);
     await start.close();
   }
@@ -227,7 +227,7 @@ function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   return { ...NO_CONTENT, format, rows: null, remarks: [remark] };
 }
 
-/** The error for a file that was not requested. @param looks describes the file in words, without quoting it */
-function refused(looks: string, { contentType, expected }: Reading): UnreadableFile {
-  return new UnreadableFile(rejection(looks, contentType, expected.formats));
+/** The error for a file that was not requested. @param description of the file in words, without quoting it */
+function refused(description: string, { contentType, expected }: Reading): UnreadableFile {
+  return new UnreadableFile(rejection(description, contentType, expected.formats));
 }

@@ -1,5 +1,5 @@
 import { mayBeginError } from './error-text.ts';
-import { EMPTY, likenessOf, MASK, NAMED, type NameFilter, UNSURE } from './name-filter.ts';
+import { EMPTY, MASK, NAMED, type NameFilter, sharedEdgesOf, UNSURE } from './name-filter.ts';
 
 /** Passes over the records of a CSV file that no rule needs to look at: nearly all of most files. */
 
@@ -17,8 +17,8 @@ const CLOSES = -4;
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 
 /**
- * The codes of the bytes outside and inside quotation marks, and what a cell may name by the sum of its codes. V8 reads
- * a table that is a constant of its module half again as fast as a member of an object.
+ * Tables: the code of each byte outside and inside quotation marks, and, by the sum of the codes of a cell, whether the
+ * cell may name a column. As constants of the module they are read half again as fast as members of an object.
  */
 const CODES = new Int32Array(256);
 const QUOTED = new Int32Array(256);
@@ -41,7 +41,7 @@ interface Options {
 
 /**
  * Passes over regular records. They have the width of the file and its usual line break, do not begin like the text of
- * an error, most of their cells with a text cannot name a column, and the cells are not alike.
+ * an error, most of their cells with a text cannot name a column, and the cells do not all begin or end alike.
  */
 export class RegularRecords {
   /** The number of records that the last call of `skip` has passed, and the position of the last of them. */
@@ -115,7 +115,7 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
   } while (CODES[block[at] as number] === SEPARATES);
   if (cells !== width || (points >= cells && !hasFewerPoints(block, from, at, cells, points))) return end;
   // All cells can be alike only if the first and the last are.
-  const mayBeAlike = firstEnd === from || likenessOf(block, from, firstEnd, textBegin, textEnd) > 0;
+  const mayBeAlike = firstEnd === from || sharedEdgesOf(block, from, firstEnd, textBegin, textEnd) > 0;
   return filter.decorated && width > 1 && mayBeAlike ? end : at;
 }
 

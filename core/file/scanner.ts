@@ -1,4 +1,4 @@
-import { EMPTY, likenessOf, NAMED, type NameFilter, NOT_COMPARED } from './name-filter.ts';
+import { EMPTY, NAMED, type NameFilter, NOT_COMPARED, sharedEdgesOf } from './name-filter.ts';
 import { LINE_BREAKS, type RegularRecords } from './regular-records.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
@@ -90,8 +90,8 @@ export class Scanner {
   #strayBreaks = 0;
   #beforeQuote = 0;
   #lineBreak = 0;
-  /** The likeness of the cells, and the last one with letters or digits. */
-  #alike = 0;
+  /** The edges that all cells share (`sharedEdgesOf`), and the last cell with letters or digits. */
+  #sharedEdges = 0;
   #textBegin = 0;
   #textEnd = 0;
 
@@ -132,7 +132,7 @@ export class Scanner {
 
   /** All cells with letters or digits, at least two, begin or end with the same sign or letter. */
   get alike(): boolean {
-    return this.#alike > 0 && this.#alike < NOT_COMPARED;
+    return this.#sharedEdges > 0 && this.#sharedEdges < NOT_COMPARED;
   }
 
   get #capacity(): number {
@@ -225,7 +225,7 @@ export class Scanner {
     this.quoted = 0;
     this.named = 0;
     this.empty = 0;
-    this.#alike = this.#options.names?.decorated ? NOT_COMPARED : 0;
+    this.#sharedEdges = this.#options.names?.decorated ? NOT_COMPARED : 0;
     this.#textEnd = 0;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
@@ -270,8 +270,8 @@ export class Scanner {
     const bits = this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
     if ((bits & NAMED) > 0) this.named += 1;
     if ((bits & EMPTY) > 0) this.empty += 1;
-    else if (this.#alike > 0) {
-      if (this.#textEnd > 0) this.#alike &= likenessOf(this.block, this.#textBegin, this.#textEnd, begin, end);
+    else if (this.#sharedEdges > 0) {
+      if (this.#textEnd > 0) this.#sharedEdges &= sharedEdgesOf(this.block, this.#textBegin, this.#textEnd, begin, end);
       this.#textBegin = begin;
       this.#textEnd = end;
     }

@@ -34,7 +34,7 @@ export interface GateCheck {
   /** No measure: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
-  words: (failed: GateCheckResult, told: SentenceFacts) => string;
+  words: (failed: GateCheckResult, about: SentenceFacts) => string;
 }
 
 /** Below this median a file is not checked for shrinking, and growth is measured from this number instead. */

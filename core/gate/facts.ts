@@ -67,7 +67,7 @@ const contentSchema = z.object({
 export type Content = z.infer<typeof contentSchema>;
 
 /** The facts about a content that was not read. */
-export const UNSEEN: Content = contentSchema.parse({});
+export const CONTENT_NOT_READ: Content = contentSchema.parse({});
 
 /** The text format of a file. The values are not limited to those listed: a later release may add others. */
 const dialectSchema = z.object({

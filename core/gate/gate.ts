@@ -18,9 +18,9 @@ export interface Verdict {
  * measurement is unknown; every other check fails only if its bound is broken. If readers do not get the file, only the
  * final checks run, because `download --run` still reads it.
  */
-export function passGate(given: Subject): Verdict {
-  const facts = withKnownHeader(given.facts, given.history);
-  const subject = { ...given, facts };
+export function passGate(file: Subject): Verdict {
+  const facts = withKnownHeader(file.facts, file.history);
+  const subject = { ...file, facts };
   const { publish } = subject.run;
   const found = CHECKS.filter(({ final }) => publish || final).flatMap((check) => {
     const result = resultOf(check, subject);
@@ -141,11 +141,11 @@ export const NOT_RELEASABLE = 'It cannot be released';
 
 /** The failed checks with measurement and bound: half a sentence that follows "it". */
 export function stoppedText(report: GateReport, facts: Pick<Facts, 'rows' | 'content'>): string {
-  const told = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
+  const about = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
   const wordsOf = (failed: GateCheckResult) => {
     const { guard, measured, bound } = failed;
     const check = CHECKS.find(({ id }) => id === guard);
-    return check?.words(failed, told) ?? `was stopped by ${guard} (measured ${measured}, bound ${bound})`;
+    return check?.words(failed, about) ?? `was stopped by ${guard} (measured ${measured}, bound ${bound})`;
   };
   return failedChecks(report).map(wordsOf).join('; it ');
 }

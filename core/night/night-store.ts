@@ -10,8 +10,16 @@ import { datePointerKey, manifestKeyOf, readPointer } from '../export/pointer.ts
 import { type Bucket, writeOver } from '../storage/bucket.ts';
 import { isWriteConflict } from '../storage/storage-errors.ts';
 import { tableKey, tableOfRun } from '../table/stored-table.ts';
-import { startsOfNight } from './expected.ts';
-import { completeKey, lackingIn, type Marked, type Night, nightKey, nightText, readNight } from './marker.ts';
+import {
+  completeKey,
+  type EntityOfNight,
+  lackingIn,
+  type Night,
+  nightKey,
+  nightText,
+  readNight,
+} from './night-record.ts';
+import { startsOfNight } from './night-schedule.ts';
 
 export interface NightDeps {
   bucket: Pick<Bucket, 'read' | 'putOnce' | 'replace' | 'head'>;
@@ -35,7 +43,7 @@ export function nightStore(date: string, deps: NightDeps): NightStore {
       return unlessConflict(() => writeOver(bucket, nightKey(date), nightText(night), etag));
     },
     // An object at this key is the same revision, so an existing one counts as success.
-    tell: (night) => unlessConflict(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
+    announce: (night) => unlessConflict(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
   };
 }
 
@@ -58,9 +66,9 @@ async function unlessConflict(write: () => Promise<boolean>): Promise<boolean> {
 async function fileOf(
   entity: Entity,
   date: string,
-  known: Marked['file'],
+  known: EntityOfNight['file'],
   bucket: NightDeps['bucket'],
-): Promise<Marked['file']> {
+): Promise<EntityOfNight['file']> {
   const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
   if (!pointer || pointer.kind === 'partial') return null;
   const run = pointer.execution;
@@ -80,7 +88,7 @@ async function tableOf(
   version: number | null,
   run: string,
   { bucket, deployment }: NightDeps,
-): Promise<Marked['table']> {
+): Promise<EntityOfNight['table']> {
   if (version === null) return null;
   for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
     const key = tableKey(entity, date, each);
@@ -95,7 +103,7 @@ async function feedOf(
   entity: Entity,
   to: { date: string; run: string },
   { bucket, deployment }: NightDeps,
-): Promise<Marked['feed']> {
+): Promise<EntityOfNight['feed']> {
   if (!deployment.entities[entity].changes) return null;
   const key = feedKey(entity, to);
   const feed = await bucket.head(key);
@@ -106,7 +114,7 @@ async function feedOf(
 type Waited = ReadonlyMap<Entity, number | null>;
 
 /** What the bucket holds for an entity and a date. */
-type Found = Pick<Marked, 'file' | 'table' | 'feed'>;
+type Found = Pick<EntityOfNight, 'file' | 'table' | 'feed'>;
 
 /** A run that ended in an error. */
 export interface Failure {
@@ -123,11 +131,11 @@ export interface NightStore {
   writesTables: (entity: Entity) => boolean;
   read(): Promise<{ night: Night | undefined; etag: string | undefined }>;
   /** @param known what the stored night says of the entity */
-  find(entity: Entity, tableVersion: number | null, known: Marked | undefined): Promise<Found>;
+  find(entity: Entity, tableVersion: number | null, known: EntityOfNight | undefined): Promise<Found>;
   /** `false` if another run has written the night since it was read. */
   write(night: Night, etag: string | undefined): Promise<boolean>;
   /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
-  tell(night: Night): Promise<boolean>;
+  announce(night: Night): Promise<boolean>;
 }
 
 /** A round fails only if another run writes first. Seven runs may end at the same moment, and each may be repeated. */
@@ -153,7 +161,7 @@ export async function recordNight(store: NightStore, failure?: Failure): Promise
     if (!standing && found.every(([, { file, error }]) => file === null && error === null)) return undefined;
     const night = nightOf(date, entities, standing);
     if (night !== standing && !(await store.write(night, etag))) continue;
-    if (!night.complete || (await store.tell(night))) return night;
+    if (!night.complete || (await store.announce(night))) return night;
   }
   const what = `The object ${nightKey(date)} was changed by other functions ${ROUNDS} times in a row.`;
   throw new RunError('StorageUnavailable', what);
@@ -171,7 +179,7 @@ async function markedOf(
   [entity, version]: [Entity, number | null],
   standing: Night | undefined,
   failure: Failure | undefined,
-): Promise<Marked> {
+): Promise<EntityOfNight> {
   const known = standing?.entities[entity];
   const { file, table, feed } = await store.find(entity, version, known);
   // The night does not wait for tables that are no longer written.

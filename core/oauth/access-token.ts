@@ -3,7 +3,14 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { OAuthSettings } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import { createGrantStore, grantFreshness, newestOf, successorOf, type TokenSet, versionsExhausted } from './grant.ts';
+import {
+  createGrantStore,
+  grantFreshness,
+  newestTokenSet,
+  successorOf,
+  type TokenSet,
+  versionsExhausted,
+} from './grant.ts';
 import { createLedger, type LedgerItem } from './ledger.ts';
 import {
   countUnanswered,
@@ -97,7 +104,7 @@ async function obtain(rejected: string | undefined, found: TokenCache, deps: Acc
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   const freshness = ({ tokens }: TokenSet) => grantFreshness(tokens, rejected, deps);
   for (;;) {
-    const newest = await newestOf(deps.store, (tokenSet) => {
+    const newest = await newestTokenSet(deps.store, (tokenSet) => {
       found.tokenSet = tokenSet;
       return freshness(tokenSet) === 'fresh';
     });

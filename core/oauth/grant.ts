@@ -127,7 +127,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
  * @param isEnough ends the search at a token set that can be used
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
-export async function newestOf(
+export async function newestTokenSet(
   store: GrantStore,
   isEnough: (tokenSet: TokenSet) => boolean = () => false,
 ): Promise<TokenSet> {

@@ -63,7 +63,7 @@ export function isDead({ state, diedAt, deadline }: LedgerItem, now: Date): bool
 }
 
 /** Ends a claim under which the token was not spent. */
-export const GIVEN_BACK = { deadline: 0 };
+export const CLAIM_RETURNED = { deadline: 0 };
 
 const ABSENT = 'attribute_not_exists(pk)';
 /** After its deadline, the claim of a command is free again, unless the command had claimed a dead token set. */

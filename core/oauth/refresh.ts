@@ -1,6 +1,13 @@
 import { RunError } from '../errors.ts';
-import { type GrantStore, newestOf, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
-import { type Claim, GIVEN_BACK, type Ledger, type LedgerItem } from './ledger.ts';
+import {
+  type GrantStore,
+  newestTokenSet,
+  obtainedLately,
+  successorOf,
+  type TokenFreshness,
+  type TokenSet,
+} from './grant.ts';
+import { CLAIM_RETURNED, type Claim, type Ledger, type LedgerItem } from './ledger.ts';
 import { clientOf, type OAuthClient, type Tokens, withoutValue } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 
@@ -54,14 +61,14 @@ export async function refreshTokenSet(
     if (successor) return await marked(successor, claim, deps);
     client = await prepare(tokenSet, claim, deps);
   } catch (error) {
-    await ended(claim, GIVEN_BACK, deps);
+    await ended(claim, CLAIM_RETURNED, deps);
     throw error;
   }
   const answer = await present(tokenSet, client, claim, deps);
   if (answer.kind === 'granted') return keep(tokenSet, { ...answer, client }, claim, deps);
   if (answer.kind === 'invalidGrant') {
     // The token set is dead only if it is still the newest.
-    const newest = await newestOf(deps.store);
+    const newest = await newestTokenSet(deps.store);
     if (newest.versionId === successorOf(versionId)) return marked(newest, claim, deps);
     if (newest.versionId !== versionId) return newest;
   }
@@ -161,14 +168,14 @@ function failureOf(
     return { changes: { deadline, refusals, reason: message }, error };
   }
   if (kind === 'busy') {
-    return { changes: GIVEN_BACK, error: new RunError('RateLimited', message, { status, retryAfterSeconds }) };
+    return { changes: CLAIM_RETURNED, error: new RunError('RateLimited', message, { status, retryAfterSeconds }) };
   }
   if (kind === 'notSent' || kind === 'locked') {
-    return { changes: GIVEN_BACK, error: new RunError('CrmUnavailable', message, { status, retryAfterSeconds }) };
+    return { changes: CLAIM_RETURNED, error: new RunError('CrmUnavailable', message, { status, retryAfterSeconds }) };
   }
   const newSecret = ` If the secret of the client has changed: ${deps.authorizeCommand} --new-secret.`;
   const text = message.includes('invalid_client') ? `${message}${newSecret}` : message;
-  return { changes: GIVEN_BACK, error: new RunError('ConfigInvalid', text, { status }) };
+  return { changes: CLAIM_RETURNED, error: new RunError('ConfigInvalid', text, { status }) };
 }
 
 /** @param since when the first unanswered request was sent, in milliseconds; 0 if there was none */
@@ -215,7 +222,7 @@ async function keep(
     await ended(claim, { state: 'DEAD', reason, diedAt: deps.now().toISOString() }, deps);
   } else {
     // The CRM does not rotate: the stored token can be used again.
-    await ended(claim, GIVEN_BACK, deps);
+    await ended(claim, CLAIM_RETURNED, deps);
   }
   return next;
 }

@@ -1,4 +1,4 @@
-import { isEmpty, saidIn } from '../crm/answer-contradictions.ts';
+import { isEmpty, judgeBody } from '../crm/answer-contradictions.ts';
 import { busyReason, codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
@@ -105,7 +105,7 @@ function hasError(body: unknown): boolean {
     (/^(?:err|fault)/i.test(key) && !isEmpty(value)) ||
     (key === 'ok' && value === false) ||
     (key === 'status' && isText(value) && /^(?:error|fail)/i.test(value));
-  return entries.some(isFailure) || saidIn(body).contradiction !== undefined;
+  return entries.some(isFailure) || judgeBody(body).contradiction !== undefined;
 }
 
 const WORTHLESS = [

@@ -28,8 +28,8 @@ export function whyWithheld(
   const { width, otherHeaders } = file.content;
   const content = { ...file.content, excepted: Math.max(excepted, file.content.excepted ?? 0) };
   // The run may have checked the file for other columns than those that are left out today.
-  const wereLookedFor = [...meant].every((name) => run.excepted.some((column) => column.name === name));
-  if (!wereLookedFor && width === 1) return 'may have cells with several values, of which one must not be there';
-  if (!wereLookedFor) content.leftOutHeaders = otherHeaders;
+  const wereChecked = [...meant].every((name) => run.excepted.some((column) => column.name === name));
+  if (!wereChecked && width === 1) return 'may have cells with several values, of which one must not be there';
+  if (!wereChecked) content.leftOutHeaders = otherHeaders;
   return exceptedPlaces({ ...file, content })?.detail ?? undefined;
 }

@@ -99,8 +99,8 @@ function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
 
 /** The starts within a day of a time, the nearest first. Of two equally near starts, the earlier comes first. */
 function byDistance(starts: string[], time: Date): Date[] {
-  const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
-  const instants = around.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
+  const dates = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
+  const instants = dates.flatMap((date) => starts.map((start) => new Date(`${date}T${start}Z`)));
   return instants.sort((one, other) => distance(one, time) - distance(other, time));
 }
 
@@ -110,7 +110,7 @@ function distance(one: Date, other: Date): number {
 }
 
 /** More than a year of starts, so that every change of clocks is included. */
-const STARTS_LOOKED_AT = 400;
+const STARTS_COMPARED = 400;
 const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
 
 /** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count in such days. */
@@ -124,10 +124,10 @@ export function longestGapDays(timing: Timing, from: Date): number {
 function startDays(timing: Timing, from: Date): number[] {
   const { expression, at } = timing;
   const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
-  if (at !== null) return (nextStarts(timing, from, STARTS_LOOKED_AT) ?? []).map((start) => dayOf(start.at));
+  if (at !== null) return (nextStarts(timing, from, STARTS_COMPARED) ?? []).map((start) => dayOf(start.at));
   const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
   // One start on each day is enough: further starts on a day do not change the gaps between days.
-  return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
+  return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_COMPARED).map(dayOf);
 }
 
 /** The interval of `rate(…)` in days, as a fraction if it is shorter; 0 for another expression. */
@@ -137,7 +137,7 @@ export function rateDays(expression: string): number {
 }
 
 /** The search ends after this many days, because 29 February recurs within eight years. */
-const DAYS_LOOKED_AT = 8 * 366 + 1;
+const DAYS_SEARCHED = 8 * 366 + 1;
 
 /**
  * The times in UTC at which a valid `cron(…)` of EventBridge fires after a time, in order. It returns fewer than
@@ -157,7 +157,7 @@ export function cronTimes(expression: string, after: Date, count: number): Date[
     (daysOfMonth === '?' ? isDayOfWeek(daysOfWeek, day) : isDayOfMonth(daysOfMonth, day));
   const first = Math.floor(after.getTime() / DAY_MS) * DAY_MS;
   const times: Date[] = [];
-  for (let index = 0; index < DAYS_LOOKED_AT && times.length < count; index += 1) {
+  for (let index = 0; index < DAYS_SEARCHED && times.length < count; index += 1) {
     const midnight = first + index * DAY_MS;
     if (!fires(new Date(midnight))) continue;
     times.push(...ofDay.map((time) => new Date(midnight + time)).filter((time) => time > after));

@@ -359,7 +359,7 @@ export class AllowedText implements XmlHandler {
     if (value.length > LONGEST_JUDGED) return false;
     const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
     const allowed = formal || this.#isMentioned(value) || isAllowedName(value, this.#names.settings);
-    if (judged.size < MOST_KNOWN) judged.set(value, allowed);
+    if (judged.size < MOST_CACHED) judged.set(value, allowed);
     return allowed;
   }
 
@@ -389,7 +389,7 @@ const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;
 /** The folders in the target of a relationship. */
 const FOLDERS = /^\/?(?:(?:\.\.|xl|docProps|\w{1,20})\/)*/;
 const LONGEST_JUDGED = 10_000;
-const MOST_KNOWN = 1000;
+const MOST_CACHED = 1000;
 
 const hasLongText = (code: string) =>
   LONG_TEXT.test((code.match(LITERALS) ?? []).join(' ').replaceAll(/["\\]/g, '').replaceAll('0', ''));

@@ -3,10 +3,10 @@ import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { type Content, type Facts, rowsIn, UNSEEN } from '../gate/facts.ts';
+import { CONTENT_NOT_READ, type Content, type Facts, rowsIn } from '../gate/facts.ts';
 import { type AllowedNames, AllowedText, NO_NAMES } from './allowed-text.ts';
-import { partsWithValues, textOutsideSheets } from './elsewhere.ts';
 import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
+import { partsWithValues, textOutsideSheets } from './text-outside-sheets.ts';
 import type { Sheet, Workbook } from './workbook.ts';
 
 /**
@@ -252,7 +252,7 @@ class RowCounter {
     const longer = last >= this.end;
     if (longer) this.longer += 1;
     if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
-    this.lookForHeader(row, begin, last);
+    this.checkHeader(row, begin, last);
     if (!columns.some((column) => this.isUnderHeader(column))) return;
     if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
     this.records += 1;
@@ -264,7 +264,7 @@ class RowCounter {
     this.last = row;
   }
 
-  private lookForHeader(row: SheetRow, begin: number, last: number): void {
+  private checkHeader(row: SheetRow, begin: number, last: number): void {
     const { first } = this.header;
     const counts = this.later.filter.countsOf(row.texts);
     const afterGap = this.lastIsEmpty || row.number > this.lastNumber + 1;
@@ -285,7 +285,7 @@ class RowCounter {
     const behind = (counts.headed === false ? this.records : this.records - 1) - later.repeatedHeaders;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     return {
-      ...UNSEEN,
+      ...CONTENT_NOT_READ,
       ...counts,
       records: this.records,
       rowsAbove: this.rowsAbove,

@@ -34,7 +34,7 @@ export async function inFolder<T>(prefix: string, use: (folder: string) => Promi
 /** Runs SQL. A failed query throws an EngineError or the error of `onProgress`, never an error of DuckDB. */
 export type Query = (sql: string) => Promise<(string | null)[][]>;
 
-const LOOK_EVERY_MS = 250;
+const PROGRESS_EVERY_MS = 250;
 
 /**
  * Opens DuckDB for `use`: in memory, with one thread, so that equal queries of equal files write equal bytes. It
@@ -122,21 +122,21 @@ const cellOf = (text: string | undefined) =>
 async function runQuery(connection: DuckDBConnection, sql: string, { onProgress }: EngineLimits) {
   onProgress();
   let stopped: { why: unknown } | undefined;
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     try {
       onProgress();
     } catch (why) {
       stopped ??= { why };
       connection.interrupt();
     }
-  }, LOOK_EVERY_MS);
+  }, PROGRESS_EVERY_MS);
   try {
     const rows = (await connection.runAndReadAll(sql)).getRowsJson();
     return rows as (string | null)[][];
   } catch (error) {
     throw stopped ? stopped.why : engineError(error);
   } finally {
-    clearInterval(look);
+    clearInterval(timer);
   }
 }
 

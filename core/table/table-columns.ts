@@ -1,4 +1,4 @@
-import { meantInRuns, type RunColumns } from '../columns/left-out.ts';
+import { fieldsNamedInRuns, type RunColumns } from '../columns/left-out.ts';
 import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
@@ -58,7 +58,7 @@ export function coveredColumns(
       'The file does not name its columns itself, so none of them can be left out or hashed: it becomes a table only without `except` and `hash`.',
     );
   const runs = newest ? [manifest.run, newest] : [manifest.run];
-  const meaningOf = (entry: string) => meantInRuns(entry, names, runs).map(({ name }) => name);
+  const meaningOf = (entry: string) => fieldsNamedInRuns(entry, names, runs).map(({ name }) => name);
   const unrequested = new Set(
     exceptedOf(plan).flatMap((entry) => {
       const meant = meaningOf(entry);

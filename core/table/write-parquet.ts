@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../file/byte-source.ts';
-import { provenRecords, whyUnread } from '../file/file-records.ts';
+import { provenRecords, unreadableReason } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
 import { typedValue } from './column-types.ts';
 import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
@@ -141,7 +141,7 @@ async function* rowsOf(
       yield columns.map((column) => cellOf(record[column.place], column, hashKey));
     }
   } catch (error) {
-    const why = whyUnread(error);
+    const why = unreadableReason(error);
     throw why === undefined ? error : new TableError(`The file ${why}.`);
   }
 }

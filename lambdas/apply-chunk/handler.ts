@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asBatchStep } from '../../core/batch/batch-state.ts';
 import { quickBatchStoreFromEnv } from '../../core/batch/batch-store.ts';
-import { crmFromEnv } from '../../core/crm/compose.ts';
+import { crmFromEnv } from '../../core/crm/crm-from-env.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 

@@ -1,6 +1,7 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
+import { countText } from '../../core/gate/report.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
 import { type Run, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -57,5 +58,5 @@ function mayCome(state: RunState, now: Date): boolean {
 
 function deadlineExceeded({ exportId, entity, deadline }: Run, status: string, checks: number): RunError {
   const what = `Export ${exportId} of ${entity} was still ${status} at the deadline of the run, ${deadline}`;
-  return new RunError('ExportDeadlineExceeded', `${what}, after ${checks} looks.`);
+  return new RunError('ExportDeadlineExceeded', `${what}, after ${countText(checks, 'status check')}.`);
 }

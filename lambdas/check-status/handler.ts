@@ -1,4 +1,4 @@
-import { crmFromEnv } from '../../core/crm/compose.ts';
+import { crmFromEnv } from '../../core/crm/crm-from-env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/step.ts';
 import { type CheckStatusDeps, checkStatus } from './check-status.ts';

@@ -168,7 +168,7 @@ function rereading({ upload }: DownloadProgress): string {
 }
 
 /** The transfer engine passes this many first bytes of a file, or a whole shorter file. */
-export const SEEN_BYTES = 1024;
+export const INSPECTED_BYTES = 1024;
 
 /**
  * Names the object by its first bytes, and refuses it if they show a wrong kind of file. PublishFile decides unclear
@@ -180,11 +180,13 @@ export function nameFile(
   place: string,
   expected: Expected,
 ): NamedObject | { refuse: string } {
-  const complete = first.length < SEEN_BYTES || first.length === head.length;
+  const complete = first.length < INSPECTED_BYTES || first.length === head.length;
   const judged = judgeFile(first, complete, expected);
   const contentType = mediaType(head.contentType);
-  const refuse = (looks: string) => ({ refuse: `What came ${rejection(looks, contentType, expected.formats)}.` });
-  if (judged.result === 'refused') return refuse(judged.looks);
+  const refuse = (description: string) => ({
+    refuse: `The received file ${rejection(description, contentType, expected.formats)}.`,
+  });
+  if (judged.result === 'refused') return refuse(judged.description);
   // Without bytes, only the media type can be checked.
   if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');
   const key = `${place}.${extensionOf(judged)}${judged.gzipped ? '.gz' : ''}`;

@@ -3,7 +3,7 @@ import { timingOf } from '../../core/config/timing.ts';
 import { RunError } from '../../core/errors.ts';
 import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields } from '../../core/log/log-fields.ts';
-import { lackingIn, type Night } from '../../core/night/marker.ts';
+import { lackingIn, type Night } from '../../core/night/night-record.ts';
 import { type Failure, type NightDeps, nightStore, recordNight as record } from '../../core/night/night-store.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { slotOf } from '../../core/schedule/next-starts.ts';

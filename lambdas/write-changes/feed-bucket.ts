@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { FeedStore, NewestTable } from '../../core/changes/chain/advance.ts';
+import type { FeedStore, NewestTable } from '../../core/changes/chain/advance-chain.ts';
 import { feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
 import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
 import { baseKey, feedKey, recordKey } from '../../core/changes/feed-keys.ts';

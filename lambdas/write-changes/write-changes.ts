@@ -1,4 +1,4 @@
-import { advance } from '../../core/changes/chain/advance.ts';
+import { advanceChain } from '../../core/changes/chain/advance-chain.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
 import { feedKey } from '../../core/changes/feed-keys.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -38,7 +38,7 @@ export async function writeChanges(state: RunState, deps: WriteChangesDeps): Pro
   const onProgress = () => refuseLate(deps, 'for both tables');
   try {
     const record = await inFolder('feed-', (folder) =>
-      advance(feedBucket({ ...deps, ...tables, bufferMB, folder, onProgress }), tableRunOf(state), maxRemoved),
+      advanceChain(feedBucket({ ...deps, ...tables, bufferMB, folder, onProgress }), tableRunOf(state), maxRemoved),
     );
     return record ? answerOf(entity, record, deps) : { outcome: 'UP_TO_DATE' };
   } catch (error) {

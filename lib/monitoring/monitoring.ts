@@ -18,7 +18,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
 import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
-import { isWatchedAlone } from '../../core/night/expected.ts';
+import { isWatchedAlone } from '../../core/night/night-schedule.ts';
 import { tableEntities } from '../../core/table/stored-table.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 
@@ -118,7 +118,7 @@ export class Monitoring extends Construct {
         evaluationPeriods: hours,
         datapointsToAlarm: hours,
         treatMissingData: TreatMissingData.BREACHING,
-        tellsEnd: true,
+        mailsEnd: true,
       },
     );
     this.nights.push(alarm);
@@ -139,23 +139,23 @@ export class Monitoring extends Construct {
     // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
     const options = { statistic: Stats.MAXIMUM, period: SOON };
     const messages = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
-    this.add('UndeliveredStarts', messages, { treatMissingData: TreatMissingData.IGNORE, tellsEnd: true });
+    this.add('UndeliveredStarts', messages, { treatMissingData: TreatMissingData.IGNORE, mailsEnd: true });
     this.add('ReauthorizationRequired', soon('RunsEnded', 'ReauthorizationRequired'));
     for (const id of ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'] as const) this.add(id, soon(id));
     const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
-    this.add('SecretVersionsNearLimit', refreshes, { threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
+    this.add('SecretVersionsNearLimit', refreshes, { threshold: MOST_REFRESHES_A_DAY, mailsEnd: true });
     // Throttling concerns the account. Without a dimension both metrics count all functions and machines, and the
     // children of maps (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all
     // functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
     const ofAccount = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
-    this.add('ExecutionsThrottled', ofAccount('AWS/States', 'ExecutionThrottled'), { tellsEnd: true });
-    this.add('FunctionThrottled', ofAccount('AWS/Lambda', 'Throttles'), { tellsEnd: true });
+    this.add('ExecutionsThrottled', ofAccount('AWS/States', 'ExecutionThrottled'), { mailsEnd: true });
+    this.add('FunctionThrottled', ofAccount('AWS/Lambda', 'Throttles'), { mailsEnd: true });
   }
 
   /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
   watchMails(functionName: string): void {
     const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
-    this.add('MailsNotSent', metric, { tellsEnd: true });
+    this.add('MailsNotSent', metric, { mailsEnd: true });
   }
 
   private add(id: AlarmId, metric: Metric, options: AlarmOptions = {}): void {
@@ -163,7 +163,7 @@ export class Monitoring extends Construct {
   }
 
   /** An alarm that fires at the first count in one period, unless the options say otherwise. */
-  private alarm(id: AlarmId, metric: Metric, { of, tellsEnd = false, ...options }: AlarmOptions): Alarm {
+  private alarm(id: AlarmId, metric: Metric, { of, mailsEnd = false, ...options }: AlarmOptions): Alarm {
     const name = of === undefined ? id : `${id}-${of}`;
     const alarm = new Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
@@ -180,7 +180,7 @@ export class Monitoring extends Construct {
     alarm.addAlarmAction(action);
     // An alarm that fires before the topic's policy exists is never mailed.
     alarm.node.addDependency(this.topic);
-    if (tellsEnd) alarm.addOkAction(action);
+    if (mailsEnd) alarm.addOkAction(action);
     return alarm;
   }
 }
@@ -189,7 +189,7 @@ interface AlarmOptions extends Partial<AlarmProps> {
   /** Distinguishes alarms of one id: an entity, a machine. */
   of?: string;
   /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
-  tellsEnd?: boolean;
+  mailsEnd?: boolean;
 }
 
 /** Runs that fail or time out are mailed (`failure-mails.ts`). */

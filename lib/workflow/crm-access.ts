@@ -18,7 +18,7 @@ const INTERFACE_ACTIONS = [
 ].map((action) => `ec2:${action}`);
 
 /** Gives functions that call the CRM or the file host access to the grant and the configured network. */
-export function letCallCrm(
+export function allowCrmCalls(
   functions: StepFunction[],
   { tokens, configuration }: { tokens: TokenStore; configuration: Configuration },
 ): void {

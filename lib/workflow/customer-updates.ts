@@ -13,7 +13,7 @@ import {
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { UpdateStepName } from '../../core/step/steps.ts';
-import { letCallCrm } from './crm-access.ts';
+import { allowCrmCalls } from './crm-access.ts';
 import type { StepsProps } from './export-steps.ts';
 import { streaming } from './node-options.ts';
 import { StepFunction } from './step-function.ts';
@@ -48,7 +48,7 @@ export class CustomerUpdates extends Construct {
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
-    letCallCrm([this.steps.ApplyChunk], props);
+    allowCrmCalls([this.steps.ApplyChunk], props);
     for (const [name, { role }] of Object.entries(this.steps)) exports.allow(name as UpdateStepName, role);
     this.machine = machineIn(
       this,

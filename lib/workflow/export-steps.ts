@@ -8,7 +8,7 @@ import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
-import { checkSubnets, letCallCrm } from './crm-access.ts';
+import { allowCrmCalls, checkSubnets } from './crm-access.ts';
 import { duckDbLayer } from './duckdb-layer.ts';
 import { streaming } from './node-options.ts';
 import { type ExportSteps, StepFunction, type StepFunctionProps } from './step-function.ts';
@@ -63,7 +63,7 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
     RecordNight: step('RecordNight', NIGHT, bucket),
     PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
-  letCallCrm([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
+  allowCrmCalls([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
   if (network) checkSubnets(stack, network);
   for (const name of ['CreateExport', 'DownloadFile', 'PublishFile', RECORDER] as const)
     exports.allow(name, steps[name].role);

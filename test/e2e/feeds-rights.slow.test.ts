@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import { clientSettings } from '../../cli/support/target.ts';
-import { nightKey } from '../../core/night/marker.ts';
+import { nightKey } from '../../core/night/night-record.ts';
 import { once } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { bootstrap } from '../../local/cdk.ts';

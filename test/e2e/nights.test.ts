@@ -17,7 +17,7 @@ import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { followRun } from '../../cli/runs/follow.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { completeKey } from '../../core/night/marker.ts';
+import { completeKey } from '../../core/night/night-record.ts';
 import { SINCE_KEY } from '../../core/night/watched-since.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { documentedEventPattern } from '../support/event-pattern.ts';

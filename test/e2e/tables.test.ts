@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import type { Run } from '../../cli/runs/run.ts';
 import { feedKey } from '../../core/changes/feed-keys.ts';
-import { nightKey } from '../../core/night/marker.ts';
+import { nightKey } from '../../core/night/night-record.ts';
 import { once } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { runCli } from '../cli/support/run-cli.ts';

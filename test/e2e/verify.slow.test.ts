@@ -33,7 +33,7 @@ import { ALL_CHECKS, type VerifyOptions, verify } from '../../cli/health/verify.
 import type { Made, Verifying } from '../../cli/health/verify-export.ts';
 import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-temporary.ts';
 import { REWRITE } from '../../cli/support/aws-error.ts';
-import { completed } from '../../cli/support/completed.ts';
+import { withPlace } from '../../cli/support/command-text.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { STEPS } from '../../core/step/steps.ts';
@@ -245,7 +245,7 @@ it('the advised deployment rewrites policies that were changed by hand', async (
   await sns.send(new SetTopicAttributesCommand({ TopicArn, AttributeName: 'Policy', AttributeValue: Policy }));
   expect(new Set((await livePolicies()).map((policy) => JSON.stringify(policy))).size).toBe(1);
 
-  await typed(completed(REWRITE, { deployment: 'verify', endpointUrl: system.cloud.endpoint }));
+  await typed(withPlace(REWRITE, { deployment: 'verify', endpointUrl: system.cloud.endpoint }));
 
   expect(await livePolicies()).toEqual(before);
 });

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../core/export/manifest.ts';
-import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
+import { CONTENT_NOT_READ, type Content, type Facts } from '../../core/gate/facts.ts';
 import { type History, type Judged, NO_HISTORY, type Subject } from '../../core/gate/subject.ts';
 import { deployment, run } from './builders.ts';
 import { manifestOf } from './manifests.ts';
@@ -14,7 +14,7 @@ export function factsOf(rows: number | null, content: Partial<Content> = {}, ove
     dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
     rows,
     content: {
-      ...UNSEEN,
+      ...CONTENT_NOT_READ,
       records: (rows ?? 0) + 1,
       width: 2,
       headed: true,

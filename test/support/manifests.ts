@@ -2,7 +2,7 @@ import { type ListedField, listedOf, NOT_LISTED } from '../../core/columns/colum
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
-import { type Content, UNSEEN } from '../../core/gate/facts.ts';
+import { CONTENT_NOT_READ, type Content } from '../../core/gate/facts.ts';
 
 /** The parts of a manifest that a test sets: fields of its run and of the manifest itself, and parts of its file. */
 export type ManifestChanges = Partial<Omit<Manifest, 'run' | 'file'> & Manifest['run']> & {
@@ -72,7 +72,7 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
 }
 
 /** The content of a file with a header of two columns. */
-const CONTENT: Content = { ...UNSEEN, width: 2, headed: true, unlisted: 0, excepted: 0 };
+const CONTENT: Content = { ...CONTENT_NOT_READ, width: 2, headed: true, unlisted: 0, excepted: 0 };
 
 /** The pointer that names the run of a manifest. */
 export function pointerTo({ startedAt, execution, run }: Manifest): Pointer {

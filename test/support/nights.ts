@@ -7,7 +7,7 @@ import { failedChecks } from '../../core/gate/report.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { nameFile, SEEN_BYTES } from '../../lambdas/download-file/download-file.ts';
+import { INSPECTED_BYTES, nameFile } from '../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
@@ -89,7 +89,7 @@ async function runNight(bucket: OpenBucket, night: Night, settings: Deployment):
 /** Names the file when the engine requests the name, after the first bytes. */
 function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
   const head = { length: bytes.length, contentType };
-  return nameFile(head, bytes.subarray(0, SEEN_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
+  return nameFile(head, bytes.subarray(0, INSPECTED_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
 }
 
 function refusedByName(cause: string): EndOfNight {

@@ -1,6 +1,6 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
-import { type Night, nightKey } from '../../core/night/marker.ts';
+import { type Night, nightKey } from '../../core/night/night-record.ts';
 import { manifestKeyOf } from './manifests.ts';
 
 /**

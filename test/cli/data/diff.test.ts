@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { tableKey } from '../../../core/table/stored-table.ts';
 import { putTable } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
@@ -97,7 +97,7 @@ test.each<[string, Side]>([
   ],
   [
     'no header, as configured,',
-    { content: '1,a\n', file: { header: null, content: { ...UNSEEN, headed: false, width: 2 } } },
+    { content: '1,a\n', file: { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } } },
   ],
   ['short records and empty lines', { content: 'id,name\n\n1\n' }],
 ])('a file with %s has the same keys as a plain one', async (_, side) => {

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nightKey } from '../../../core/night/marker.ts';
+import { nightKey } from '../../../core/night/night-record.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { readWorkbook } from '../../support/workbook.ts';

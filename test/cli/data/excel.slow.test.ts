@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sheetXml, workbookOf } from '../../../cli/data/excel.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { awkwardTexts } from '../../support/awkward-texts.ts';
 import { tempDir } from '../../support/project.ts';
 import { all, readWorkbook, smallWorkbook, workbookFile } from '../../support/workbook.ts';
@@ -99,7 +99,7 @@ test.each<[string, string | Buffer, () => Promise<Partial<Manifest['file']>>, st
   [
     'without a header, as configured,',
     '1,a\n',
-    async () => ({ header: null, content: { ...UNSEEN, headed: false, width: 2 } }),
+    async () => ({ header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } }),
     'a',
   ],
 ])('a file %s becomes the same workbook', async (_, content, file, name) => {

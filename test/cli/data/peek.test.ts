@@ -4,7 +4,7 @@ import { firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { findManifest } from '../../../cli/data/stored-file.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
 import { aws } from '../support/cloud/cloud.ts';
@@ -70,7 +70,7 @@ test('peek shows a file with an unknown header from its first record, and lists 
 test('peek shows a file without a header, as configured, below the requested columns', async () => {
   const { cli } = await setting(
     '1,a\n2,b\n',
-    { header: null, content: { ...UNSEEN, headed: false, width: 2 } },
+    { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } },
     { fields: FIELDS.slice(0, 2) },
   );
   const { stdout, stderr } = await cli('peek', 'leads');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   broken,
-  CannotTell,
+  CannotCheck,
   type Checked,
   checked,
   checksSchema,
@@ -64,7 +64,7 @@ test.each<[string, unknown, Partial<Finding>]>([
   ],
   ['is throttled', awsError('Throttling'), { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles/) }],
   ['is unknown to a cloud', awsError('InvalidAction'), { verdict: 'unknown', found: expect.stringMatching(/support/) }],
-  ['cannot be decided', new CannotTell('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
+  ['cannot be decided', new CannotCheck('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
   [
     'finds that a resource is missing',
     awsError('NotFoundException', 'no topic'),
@@ -119,7 +119,7 @@ test.each([
 });
 
 test('a fact that cannot be read is the finding of each check that needs it', async () => {
-  const failed: Promise<Finding> = fact(Promise.reject(new CannotTell('too early')));
+  const failed: Promise<Finding> = fact(Promise.reject(new CannotCheck('too early')));
 
   expect([await only(() => failed), await only(() => failed), await ifRead(failed)]).toMatchObject([
     { found: 'too early' },

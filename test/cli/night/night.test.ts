@@ -6,7 +6,7 @@ import { lastNightOf } from '../../../cli/night/night-starts.ts';
 import type { Outcome } from '../../../cli/runs/run.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import type { Night } from '../../../core/night/marker.ts';
+import type { Night } from '../../../core/night/night-record.ts';
 import { deployment } from '../../support/builders.ts';
 import { manifestOf } from '../../support/manifests.ts';
 import { recordedNight } from '../../support/recorded-night.ts';

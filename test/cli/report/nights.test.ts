@@ -5,7 +5,7 @@ import type { Attempt, Facts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/night-report.ts';
 import { headlineOf, notesOf } from '../../../cli/report/night-words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import type { Night } from '../../../core/night/marker.ts';
+import type { Night } from '../../../core/night/night-record.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { deployment } from '../../support/builders.ts';
 import { recordedNight } from '../../support/recorded-night.ts';

@@ -172,7 +172,7 @@ test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegEx
     'that the file came, if the run rejected it',
     'download',
     {
-      ...{ status: 'FAILED', output: '', error: 'FileRejected', cause: 'What came is not the export.' },
+      ...{ status: 'FAILED', output: '', error: 'FileRejected', cause: 'The received file is not the export.' },
       entered: [
         ['DownloadFile', at('01:00:50'), ready],
         ['RunFailed', at('01:00:54'), ready],

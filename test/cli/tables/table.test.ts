@@ -4,7 +4,7 @@ import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/night-report.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
-import { nightKey } from '../../../core/night/marker.ts';
+import { nightKey } from '../../../core/night/night-record.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';

@@ -9,7 +9,7 @@ import {
   type ListedField,
   listedOf,
 } from '../../../core/columns/column-changes.ts';
-import { meantBy } from '../../../core/columns/left-out.ts';
+import { fieldsNamedBy } from '../../../core/columns/left-out.ts';
 import { isSafeName } from '../../../core/suggestion.ts';
 
 const SINCE = { date: '2026-11-19', execution: 'night-0' };
@@ -21,7 +21,7 @@ const kept = (fields: ListedField[], columns: string[], except: string[] = []) =
   fieldsOf({
     request: { columns },
     listed: listedOf(fields, { columns }),
-    excepted: meantBy(except, fields),
+    excepted: fieldsNamedBy(except, fields),
   });
 
 describe('the fields of a manifest', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { listedOf } from '../../../core/columns/column-changes.ts';
 import { chooseColumns, columnsFor, type PublishedColumns } from '../../../core/columns/columns.ts';
-import { meantBy, meantInRuns } from '../../../core/columns/left-out.ts';
+import { fieldsNamedBy, fieldsNamedInRuns } from '../../../core/columns/left-out.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
 import { planFor } from '../../../core/export/plan.ts';
@@ -31,13 +31,15 @@ describe('an entry of columns.except', () => {
     ['its label', 'מספר זהות'],
     ['its label with another separator', 'מספר-זהות'],
   ])('matches a column by %s', (_, entry) => {
-    expect(meantBy([entry], FIELDS)).toEqual([{ entry, name: 'IdNumber', label: 'מספר זהות' }]);
+    expect(fieldsNamedBy([entry], FIELDS)).toEqual([{ entry, name: 'IdNumber', label: 'מספר זהות' }]);
   });
 
   test.each(['IdNumber', 'id_number', '"idNumber "', 'ID NUMBER'])(
     'matches a column that the CRM lists as %s',
     (name) => {
-      expect(meantBy(['idNumber'], [field('id'), field(name)])).toEqual([{ entry: 'idNumber', name, label: null }]);
+      expect(fieldsNamedBy(['idNumber'], [field('id'), field(name)])).toEqual([
+        { entry: 'idNumber', name, label: null },
+      ]);
     },
   );
 
@@ -71,7 +73,7 @@ describe('an entry of columns.except', () => {
     );
     fc.assert(
       fc.property(written, ({ text, listed }) => {
-        expect(meantBy([text], [field('other1'), field(listed)])).toHaveLength(1);
+        expect(fieldsNamedBy([text], [field('other1'), field(listed)])).toHaveLength(1);
       }),
     );
   });
@@ -248,7 +250,7 @@ describe('a text that columns.labels maps to null', () => {
   });
 });
 
-test('meantInRuns finds an entry in the fields, left-out columns and file columns of earlier runs', () => {
+test('fieldsNamedInRuns finds an entry in the fields, left-out columns and file columns of earlier runs', () => {
   const request = { columns: ['id', 'phone'] };
   const run = {
     request,
@@ -256,7 +258,7 @@ test('meantInRuns finds an entry in the fields, left-out columns and file column
     excepted: [{ entry: 'x', name: 'IdNumber', label: null }],
   };
   const namesOf = (entry: string) =>
-    meantInRuns(entry, ['id', 'phone', 'e_mail', 'City'], [run]).map(({ name }) => name);
+    fieldsNamedInRuns(entry, ['id', 'phone', 'e_mail', 'City'], [run]).map(({ name }) => name);
 
   expect(['טלפון', 'idNumber', 'email', 'city', 'gone'].map(namesOf)).toEqual([
     ['phone'],

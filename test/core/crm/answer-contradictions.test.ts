@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { saidIn } from '../../../core/crm/answer-contradictions.ts';
+import { judgeBody } from '../../../core/crm/answer-contradictions.ts';
 import { customerFieldsSchema } from '../../../core/updates/customer-fields.ts';
 
 const ID = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const OTHER = '7c2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e99';
 
 const contradicts = (body: unknown, fields: Record<string, unknown> = {}) =>
-  saidIn(body, { id: ID, fields }).contradiction !== undefined;
+  judgeBody(body, { id: ID, fields }).contradiction !== undefined;
 const isOther = (field: string, sent: unknown, echoed: unknown) => contradicts({ [field]: echoed }, { [field]: sent });
 
 test.each<[string, unknown]>([
@@ -181,15 +181,15 @@ test('an answer that repeats the sent values does not contradict them, for any f
   );
 });
 
-test('saidIn accepts any JSON body, even one that is 3,000 levels deep or has 500,000 objects', () => {
+test('judgeBody accepts any JSON body, even one that is 3,000 levels deep or has 500,000 objects', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
-      expect(saidIn(body, { id: ID, fields: { city: 'Haifa' } })).toHaveProperty('isRefusal');
+      expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } })).toHaveProperty('isRefusal');
     }),
   );
   const deep = JSON.parse(`${'{"error":'.repeat(3000)}7${'}'.repeat(3000)}`);
-  expect(saidIn(deep)).toMatchObject({ isRefusal: true });
-  expect(saidIn(Array(500_000).fill({}))).toMatchObject({ isRefusal: false });
+  expect(judgeBody(deep)).toMatchObject({ isRefusal: true });
+  expect(judgeBody(Array(500_000).fill({}))).toMatchObject({ isRefusal: false });
 });
 
 test.each(['T', ' ', ',', '1', '-', '\u200e'])(

@@ -224,7 +224,7 @@ test('does not send a call if too little time is left for its whole answer', asy
 
   expect(error.transient).toBe(true);
   expect(error.message).toBe(
-    'What came before left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+    'The earlier work left too little time in this invocation for POST /leads/exports: it was not sent. The next invocation sends it.',
   );
   expect(server.seen).toEqual([]);
 });
@@ -239,7 +239,7 @@ test('does not send a call after a long wait for the token, and the message name
   );
 
   expect(error.message).toBe(
-    'The wait for a token left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+    'The wait for a token left too little time in this invocation for POST /leads/exports: it was not sent. The next invocation sends it.',
   );
   expect(server.seen).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { readHistory } from '../../../core/export/history.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -129,7 +129,7 @@ function stoppedBy(guard: string, file: object): ManifestChanges {
 }
 
 const RELEASED = { pointer: { released: true } };
-const CONTENT = { ...UNSEEN, firstRecord: 'f'.repeat(64), width: 2, ending: { cells: 1, lineBreak: false } };
+const CONTENT = { ...CONTENT_NOT_READ, firstRecord: 'f'.repeat(64), width: 2, ending: { cells: 1, lineBreak: false } };
 
 test('the release of a file adds what it accepts to what earlier manifests have accepted', async () => {
   const carried = [

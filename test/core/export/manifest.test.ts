@@ -8,7 +8,7 @@ import {
   readManifest,
   writeManifest,
 } from '../../../core/export/manifest.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { STARTED_AT } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
@@ -122,7 +122,7 @@ test('reads a manifest of the previous layout, with the columns that were left o
 
   expect(await read({ least: 7, most: 7 })).toEqual({
     ...manifest({ fields, excepted: leftOut, schemaVersion: LAYOUT - 1, request: run.request }),
-    file: { ...file, content: { ...UNSEEN, headed: true, width: 2 } },
+    file: { ...file, content: { ...CONTENT_NOT_READ, headed: true, width: 2 } },
   });
   expect((await read({ least: 7, most: 8 }))?.file.content).toMatchObject({ doubts: 1 });
   expect((await read(null))?.file.content).toMatchObject({ doubts: 0 });

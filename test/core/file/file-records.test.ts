@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
-import { fileRecords, type StoredForm, whyUnread } from '../../../core/file/file-records.ts';
+import { fileRecords, type StoredForm, unreadableReason } from '../../../core/file/file-records.ts';
 import { AMPLE, all, sourceOf, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
@@ -52,7 +52,7 @@ test.each<[string, Uint8Array, StoredForm, string]>([
 ])('reports that %s cannot be read', async (_, bytes, form, message) => {
   const error = await recordsOf(bytes, form).catch((thrown: unknown) => thrown);
 
-  expect(whyUnread(error)).toContain(message);
+  expect(unreadableReason(error)).toContain(message);
 });
 
 test('removes unpacked files after a complete, an interrupted and a failed read', async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import type { Marked, Night } from '../../../core/night/marker.ts';
+import type { EntityOfNight, Night } from '../../../core/night/night-record.ts';
 import { type NightStore, recordNight } from '../../../core/night/night-store.ts';
 import { runs } from '../../support/runs.ts';
 import { randomFrom } from '../../support/seeds.ts';
@@ -30,12 +30,12 @@ class Place {
   readonly pointers = new Map<Entity, number>();
   readonly tables = new Map<Entity, number>();
 
-  file(entity: Entity): Marked['file'] {
+  file(entity: Entity): EntityOfNight['file'] {
     const start = this.pointers.get(entity);
     return start === undefined ? null : { run: String(start), manifestKey: '', key: '', rows: 1, bytes: 1, crc32: '' };
   }
 
-  table(entity: Entity): Marked['table'] {
+  table(entity: Entity): EntityOfNight['table'] {
     const start = this.tables.get(entity);
     return start !== undefined && start === this.pointers.get(entity) ? { key: entity, etag: String(start) } : null;
   }
@@ -139,7 +139,7 @@ function storeOf(place: Place, turn: () => Promise<void>): NightStore {
       place.night = night;
       return true;
     },
-    tell: async (night) => {
+    announce: async (night) => {
       await turn();
       expectNotEarly(night, place);
       if (!place.told.has(night.revision)) place.told.set(night.revision, night);

@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import { manifestText } from '../../../core/export/manifest.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
-import { completeKey, lackingIn, nightKey, nightSchema } from '../../../core/night/marker.ts';
+import { completeKey, lackingIn, nightKey, nightSchema } from '../../../core/night/night-record.ts';
 import { nightStore, recordNight } from '../../../core/night/night-store.ts';
 import type { ObjectHead } from '../../../core/storage/bucket.ts';
 import { deployment } from '../../support/builders.ts';

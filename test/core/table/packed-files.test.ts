@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { CANARY } from '../../support/builders.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
@@ -88,7 +88,7 @@ test.each<[string, Published, RegExp]>([
       file: {
         format: 'xlsx',
         header: COLUMNS,
-        content: { ...UNSEEN, width: 5, place: { sheet: 1, row: 3, column: 1 } },
+        content: { ...CONTENT_NOT_READ, width: 5, place: { sheet: 1, row: 3, column: 1 } },
       },
     },
     /^The file /,

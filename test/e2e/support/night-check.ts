@@ -1,7 +1,7 @@
 import { InvokeCommand } from '@aws-sdk/client-lambda';
 import { expect } from 'vitest';
 import { deployedConfiguration } from '../../../cli/support/deployed-configuration.ts';
-import { timesOfNight } from '../../../core/night/expected.ts';
+import { timesOfNight } from '../../../core/night/night-schedule.ts';
 import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 import type { Deployed } from './deployed.ts';
 import { linesOf } from './everything.ts';

@@ -58,7 +58,7 @@ test('checks the status once more at the deadline before it ends in ExportDeadli
   const error = await failureOf(check(is('PROCESSING'), DEADLINE), 'ExportDeadlineExceeded');
 
   expect(error.message).toContain('was still PROCESSING at the deadline of the run');
-  expect(error.message).toContain('after 4 looks');
+  expect(error.message).toContain('after 4 status checks');
 });
 
 test('answers READY if the last check after the deadline finds PROCESSED', async () => {

@@ -189,7 +189,7 @@ test('requests again if a web page arrives, then ends in FileRejected and stores
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
 
   expect(error.message).toBe(
-    'What came is not the export: it looks like a web page (declared as text/html). Accepted is what files.formats names: csv, xlsx.',
+    'The received file is not the export: it looks like a web page (declared as text/html). files.formats accepts: csv, xlsx.',
   );
   expect(file.requests.length).toBe(5);
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);

@@ -5,7 +5,7 @@ import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { type Manifest, manifestSchema } from '../../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
-import { UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -45,7 +45,7 @@ test('PUBLISHED returns the manifest key, and the manifest has every field of th
       rows: 2,
       header: ['id', 'name'],
       content: {
-        ...UNSEEN,
+        ...CONTENT_NOT_READ,
         records: 3,
         width: 2,
         headed: true,

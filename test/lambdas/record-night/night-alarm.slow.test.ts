@@ -4,7 +4,7 @@ import { offsetsNow } from '../../../core/config/timing.ts';
 import { RunError } from '../../../core/errors.ts';
 import { manifestText } from '../../../core/export/manifest.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
-import { startsOfNight, timesOfNight } from '../../../core/night/expected.ts';
+import { startsOfNight, timesOfNight } from '../../../core/night/night-schedule.ts';
 import { SINCE_KEY } from '../../../core/night/watched-since.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
 import { checkNights } from '../../../lambdas/record-night/check-nights.ts';

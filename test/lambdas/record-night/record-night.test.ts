@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import { manifestText } from '../../../core/export/manifest.ts';
 import { datePointerKey } from '../../../core/export/pointer.ts';
-import { completeKey, nightKey, nightSchema } from '../../../core/night/marker.ts';
+import { completeKey, nightKey, nightSchema } from '../../../core/night/night-record.ts';
 import { checkNights } from '../../../lambdas/record-night/check-nights.ts';
 import { recordNight } from '../../../lambdas/record-night/record-night.ts';
 import { newState, run, runState } from '../../support/builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
-import { type Content, UNSEEN } from '../../../core/gate/facts.ts';
+import { CONTENT_NOT_READ, type Content } from '../../../core/gate/facts.ts';
 import { tableOfRun } from '../../../core/table/stored-table.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
@@ -90,13 +90,16 @@ test.each<[string, Older, object, RegExp]>([
   ],
   [
     'may be anywhere in the file, which has no header,',
-    { file: { header: null, content: { ...UNSEEN, headed: false, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
+    {
+      file: { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 3 } },
+      columns: ['id', 'idNumber', 'phone'],
+    },
     { tables: { except: ['phone'] } },
     /does not name its columns itself/,
   ],
   [
     'may be anywhere in the file, whose header was released,',
-    { file: { header: null, content: { ...UNSEEN, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
+    { file: { header: null, content: { ...CONTENT_NOT_READ, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
     { tables: { hash: ['phone'] } },
     /does not name its columns itself/,
   ],
@@ -105,7 +108,7 @@ test.each<[string, Older, object, RegExp]>([
     {
       file: {
         header: ['id', 'idNumber', 'phone'],
-        content: { ...UNSEEN, width: 3, headed: true, firstRecord: 'f'.repeat(64) },
+        content: { ...CONTENT_NOT_READ, width: 3, headed: true, firstRecord: 'f'.repeat(64) },
       },
     },
     { tables: { except: ['phone'] } },
@@ -171,17 +174,17 @@ describe('a file with an unknown header', () => {
   };
 
   test('has its first record as a row if the configuration says header: none', async () => {
-    const answer = await rowsOf({ ...UNSEEN, headed: false, width: 2 });
+    const answer = await rowsOf({ ...CONTENT_NOT_READ, headed: false, width: 2 });
     expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 2 } });
   });
 
   test('has its first record as the header if a person released it', async () => {
-    const answer = await rowsOf({ ...UNSEEN, width: 2 });
+    const answer = await rowsOf({ ...CONTENT_NOT_READ, width: 2 });
     expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 1 } });
   });
 
   test.each([
-    ['differs from the request', { ...UNSEEN, width: 3 }],
+    ['differs from the request', { ...CONTENT_NOT_READ, width: 3 }],
     ['is not recorded', null],
   ])('gets no table if its width %s', async (_, content) => {
     expect(await rowsOf(content)).toMatchObject({ error: { name: 'TableNotWritten' } });
@@ -189,7 +192,7 @@ describe('a file with an unknown header', () => {
 });
 
 test('leaves out values below an unnamed header cell, and warns with the count of such columns', async () => {
-  const content = { ...UNSEEN, headed: true, width: 2, unnamed: 1 };
+  const content = { ...CONTENT_NOT_READ, headed: true, width: 2, unnamed: 1 };
   const world = await worldOf({ csv: `id,\n1,\n2,${CANARY}\n`, file: { header: ['id', ''], content } });
   const { answer, said } = await write(world, { tables: {} });
 

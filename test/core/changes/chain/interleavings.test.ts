@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
-import { advance, type FeedStore, type NewestTable } from '../../../../core/changes/chain/advance.ts';
+import { advanceChain, type FeedStore, type NewestTable } from '../../../../core/changes/chain/advance-chain.ts';
 import type { FeedRecord } from '../../../../core/changes/chain/feed-record.ts';
 import type { FeedEnd, FeedHead, FeedPair } from '../../../../core/changes/chain/head.ts';
 import type { WrittenFeed } from '../../../../core/changes/write-feed.ts';
@@ -94,7 +94,7 @@ class World {
   }
 
   invoke(): Promise<void> {
-    return advance(storeOf(this, this.ignore), '', 0.2).then(
+    return advanceChain(storeOf(this, this.ignore), '', 0.2).then(
       () => undefined,
       (error: unknown) => {
         // The step is retried, as the next run does.

@@ -20,11 +20,11 @@ export function startsOfNight(deployment: Deployment, date: string): Map<Entity,
 }
 
 /** A few starts: on the date of a clock change, an entity may have a start more or less. */
-const STARTS_LOOKED_AT = 9;
+const STARTS_COMPARED = 9;
 
 /** Whether an entity belongs to nights: on most of its dates it has one start. */
 export function isOfNights(deployment: Deployment, entity: Entity, from: Date): boolean {
-  const starts = nextStarts(timingOf(deployment, entity), from, STARTS_LOOKED_AT);
+  const starts = nextStarts(timingOf(deployment, entity), from, STARTS_COMPARED);
   if (!starts) return false;
   const dates = starts.map(({ date }) => date);
   const alone = dates.filter((date, index) => date !== dates[index - 1] && date !== dates[index + 1]);
@@ -56,7 +56,7 @@ export function timesOfNight(deployment: Deployment, date: string): NightTimes |
 }
 
 /** Every weekday, in two weeks half a year apart: winter time and summer time. */
-const DAYS_LOOKED_AT = [0, 182].flatMap((week) => [0, 1, 2, 3, 4, 5, 6].map((day) => week + day));
+const DAYS_COMPARED = [0, 182].flatMap((week) => [0, 1, 2, 3, 4, 5, 6].map((day) => week + day));
 const DAY_MS = 86_400_000;
 
 /**
@@ -66,7 +66,7 @@ const DAY_MS = 86_400_000;
 export function spansMidnight(deployment: Deployment, from: Date): boolean {
   // Finding the offsets of the time zone takes longer than the rest of this function.
   const known = { ...deployment, zoneOffsets: deployment.zoneOffsets ?? offsetsNow(deployment.timeZone) };
-  return DAYS_LOOKED_AT.some((days) => {
+  return DAYS_COMPARED.some((days) => {
     const date = dateAfter(dateIn(deployment.timeZone, from), days);
     const midnight = instantOf(deployment.timeZone, date, '00:00').getTime();
     const times = [...startsOfNight(known, date).values()].map(({ at }) => at.getTime() - midnight);

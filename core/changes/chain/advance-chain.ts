@@ -63,7 +63,7 @@ const FEWEST_KEYS = 20;
  * @returns the record of the feed that ends at the table of the given run, if the chain ends there
  * @throws RunError `ChangesStopped`; TableError; errors of the store
  */
-export async function advance(store: FeedStore, run: string, maxRemoved: number): Promise<FeedRecord | undefined> {
+export async function advanceChain(store: FeedStore, run: string, maxRemoved: number): Promise<FeedRecord | undefined> {
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await store.readHead();
     const { pair, end } = standing.head;

@@ -6,7 +6,7 @@ import {
   spansMidnight,
   startsOfNight,
   timesOfNight,
-} from '../../../core/night/expected.ts';
+} from '../../../core/night/night-schedule.ts';
 import { deployment } from '../../support/builders.ts';
 
 const DATE = '2026-11-20';

@@ -17,7 +17,7 @@ interface Together {
  * Runs the work for each item of a list, until Ctrl-C. If one fails, the signal aborts the others too.
  * @throws CommandError: 130 after Ctrl-C; the first error of the work, completed by `after`
  */
-export function together<T, R>(
+export function runForEach<T, R>(
   list: readonly T[],
   work: (item: T, signal: AbortSignal) => Promise<R>,
   { stopped, after, atOnce = list.length, document }: Together,

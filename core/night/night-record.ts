@@ -13,7 +13,7 @@ const fileSchema = z.object({
   crc32: z.string().check(z.describe('CRC-32 of all bytes, as in the manifest.')),
 });
 
-const markedSchema = z.object({
+const entityOfNightSchema = z.object({
   file: z.nullable(fileSchema).check(z.describe('What readers of the date have; null = nothing yet.')),
   tableVersion: z
     .nullable(z.int().check(z.minimum(1)))
@@ -51,11 +51,11 @@ export const nightSchema = z.object({
     ),
   complete: z.boolean().check(z.describe('Every entity has its file, and its table where the night waits for one.')),
   entities: z
-    .record(z.string(), markedSchema)
+    .record(z.string(), entityOfNightSchema)
     .check(z.describe('The entities that the night is made of, as the first run of the date found them configured.')),
 });
 export type Night = z.infer<typeof nightSchema>;
-export type Marked = z.infer<typeof markedSchema>;
+export type EntityOfNight = z.infer<typeof entityOfNightSchema>;
 
 const writtenSchema = z.extend(nightSchema, { schemaVersion: z.literal(LAYOUT) });
 

@@ -3,7 +3,7 @@ import { placeOptions, quoted } from './command-options.ts';
 import type { TargetOptions } from './target.ts';
 
 /** Adds the options of the deployment to all commands in a text, so that they can be pasted. */
-export function completed(text: string, place: TargetOptions): string {
+export function withPlace(text: string, place: TargetOptions): string {
   return asTyped(text).replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;
     if (isCrmExport(command)) return `${command} ${placeOptions(place)}`;
@@ -28,11 +28,11 @@ export function adviceLines(advice: string): string[] {
   return prose.flatMap((text, index) => {
     const words = text.replace(/^[.,;)]+/, '').trim();
     const command = commands[index];
-    return [...(words ? [begun(words)] : []), ...(command ? [command] : [])];
+    return [...(words ? [capitalized(words)] : []), ...(command ? [command] : [])];
   });
 }
 
 /** Capitalizes a sentence, unless it begins with a name: `leads-verify-1 is published`. */
-export function begun(text: string): string {
+export function capitalized(text: string): string {
   return /^[a-z]+:? /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }

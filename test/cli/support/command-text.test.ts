@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { adviceLines, completed } from '../../../cli/support/completed.ts';
+import { adviceLines, withPlace } from '../../../cli/support/command-text.ts';
 import { ERRORS } from '../../../core/errors.ts';
 
 const PLACE = { deployment: 'prod', profile: 'exports', region: 'eu-central-1' };
@@ -29,12 +29,12 @@ test.each([
   ],
   ['Set the clock of this machine.', 'Set the clock of this machine.'],
 ])('completes the commands in "%s" with the options of the person', (text, whole) => {
-  expect(completed(text, PLACE)).toBe(whole);
+  expect(withPlace(text, PLACE)).toBe(whole);
 });
 
 test('adds no option that was not given, and quotes values', () => {
-  expect(completed('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
-  expect(completed('npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
+  expect(withPlace('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
+  expect(withPlace('npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
     "npx --no -- crm-export list --profile 'a b' --deployment prod",
   );
 });
@@ -42,12 +42,12 @@ test('adds no option that was not given, and quotes values', () => {
 test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
   'a value with any characters (%s) is added once, and its command stays in one piece',
   (profile) => {
-    const once = completed('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
+    const once = withPlace('Authorize again: npx --no -- crm-export authorize. Else: aws sns publish --topic-arn a.', {
       ...PLACE,
       profile,
     });
 
-    expect(completed(once, { ...PLACE, profile })).toBe(once);
+    expect(withPlace(once, { ...PLACE, profile })).toBe(once);
     const shell = (command: string) => execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' });
     const commands = adviceLines(once).filter((line) => /^(npx|aws) /.test(line));
     expect(commands.map((command) => shell(command).split('\n').at(6))).toEqual([profile, profile]);
@@ -59,11 +59,11 @@ test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
 test('a command for a local cloud gets its endpoint, so that it does not reach the account of the person', () => {
   const local = { deployment: 'test', endpointUrl: 'http://127.0.0.1:4566' };
 
-  expect(adviceLines(completed('Restore it: npx cdk deploy --revert-drift.', local))).toEqual([
+  expect(adviceLines(withPlace('Restore it: npx cdk deploy --revert-drift.', local))).toEqual([
     'Restore it:',
     'AWS_ENDPOINT_URL=http://127.0.0.1:4566 npx cdk deploy -c deployment=test --revert-drift',
   ]);
-  expect(completed('aws sns publish --topic-arn a.', local)).toBe(
+  expect(withPlace('aws sns publish --topic-arn a.', local)).toBe(
     'aws sns publish --topic-arn a --endpoint-url http://127.0.0.1:4566.',
   );
 });
