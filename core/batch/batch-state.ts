@@ -69,7 +69,7 @@ const positionSchema = z.looseObject({
   part: z.int(),
   /** Number of invocations so far. */
   rounds: z.int(),
-  /** Number of consecutive last lines that were answered 403. */
+  /** Number of consecutive last lines that were answered 403 or by a web page. */
   forbidden: z.int(),
 });
 export type ChunkPosition = z.infer<typeof positionSchema>;

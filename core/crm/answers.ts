@@ -232,6 +232,8 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
   update: [
     ...COMMON,
     UNCLEAR,
+    // A proxy or another service refused it, so the line may be right.
+    [(about) => isRefusal(about) && isOtherPage(about), 'refused', 'ConfigInvalid', elsewhereText],
     [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
     // A conflict (409) is about the values of the line; a lock passes.
     [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],

@@ -39,7 +39,7 @@ export const MOST_ROUNDS = 2000;
  */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
-/** Consecutive 403 answers in a chunk after which the batch stops. */
+/** Consecutive 403 answers or web pages in a chunk after which the batch stops. */
 const FORBIDDEN_IN_A_ROW = 5;
 /** The wait after a transient error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
@@ -151,17 +151,20 @@ async function applyRecord(
   if (!end.result) return end.waitSeconds;
   // Comes first, so that an answered line keeps its result even if flag or count fail.
   await results.add(end.result);
-  const stop = end.stop ?? forbiddenStop(results, deps.now());
+  const stop = end.stop ?? forbiddenStop(results, end.result);
   if (stop) await deps.stop.raise(stop);
   await count(end.result);
   return undefined;
 }
 
-/** A single 403 may concern one customer; many in a row concern our permissions. */
-function forbiddenStop({ forbidden }: ChunkResults, at: Date): Stop | undefined {
-  if (forbidden < FORBIDDEN_IN_A_ROW) return undefined;
-  const sentence = `${forbidden} lines in a row were answered 403: updates need "${UPDATE_SCOPE}", and a right to these customers.`;
-  return { reason: 'AuthRefused', sentence, at: at.toISOString() };
+/** A single 403 or web page may concern one customer; many in a row concern our permissions or the address. */
+function forbiddenStop({ forbidden }: ChunkResults, { error, at }: ResultLine): Stop | undefined {
+  if (forbidden < FORBIDDEN_IN_A_ROW || at === null) return undefined;
+  const sentence =
+    error === 'ConfigInvalid'
+      ? `${forbidden} lines in a row were refused, the last by a web page: check crm.baseUrl.`
+      : `${forbidden} lines in a row were answered 403: updates need "${UPDATE_SCOPE}", and a right to these customers.`;
+  return { reason: error ?? 'AuthRefused', sentence, at };
 }
 
 /** The wait after a transient error that followed progress. It does not count as a wait without progress. */

@@ -136,16 +136,17 @@ const attemptsFor = ({ outcome }: UpdateAnswer) => ATTEMPTS[outcome] ?? 1;
  * The outcome of a line, from its last answer.
  * @param inDoubt whether an attempt may have made the change: no later refusal excludes it, nor a 409 or 412
  */
-function outcomeOf({ status, outcome }: UpdateAnswer, inDoubt: boolean): LineOutcome {
+function outcomeOf({ outcome, error }: UpdateAnswer, inDoubt: boolean): LineOutcome {
   if (outcome === 'done') return 'APPLIED';
   if (inDoubt) return 'UNKNOWN';
-  // A 401 or 403 is about our permissions. Any other refusal is about the line, and would come again.
-  return outcome === 'notTaken' || status === 401 || status === 403 ? 'FAILED' : 'REJECTED';
+  // Other refusals are about our permissions or the address, and the line may be right.
+  return error?.name === 'CrmRejectedRequest' ? 'REJECTED' : 'FAILED';
 }
 
 /** Whether every further line would fail too: no token is accepted, or the grant is dead or lacks the scope. */
 function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolean {
-  return status === 401 || scopeMissing || error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
+  const hasNoToken = error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
+  return status === 401 || scopeMissing || (status === 403 && hasNoToken);
 }
 
 type Clock = Pick<Invocation, 'now' | 'random'> & { sleep: (milliseconds: number) => Promise<void> };

@@ -26,7 +26,7 @@ export class ChunkResults {
   lastLine: number;
   /** Number of lines that got a result in this invocation. */
   count = 0;
-  /** Number of consecutive last lines that were answered 403. */
+  /** Number of consecutive last lines that were answered 403 or by a web page. */
   forbidden: number;
   /** Whether another invocation closed the claim of this one, and handles its lines. */
   overtaken = false;
@@ -80,8 +80,8 @@ export class ChunkResults {
     this.#current = undefined;
     this.lastLine = result.line;
     this.count += 1;
-    // A 403 may also say that the CRM is busy.
-    const isForbidden = result.status === 403 && result.error === 'AuthRefused';
+    // A 403 may also say that the CRM is busy. A line that was not sent may have the error that stopped the batch.
+    const isForbidden = result.status !== null && (result.error === 'AuthRefused' || result.error === 'ConfigInvalid');
     this.forbidden = isForbidden ? this.forbidden + 1 : 0;
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
   }

@@ -42,17 +42,14 @@ function world(
 /** A refusal of some services in place of a 429. */
 const busy = () => Response.json({ error: { code: 'rateLimitExceeded' } }, { status: 403 });
 
+/** The page of a proxy that does not know the address. */
+const page = () => new Response('<html>', { status: 404 });
+
 const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
-test('stores a result for an answer with a status outside of the standard, such as 999', async () => {
-  const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 });
-  const { store, invoke } = world(1, odd);
-
-  await invoke();
-
-  expect(summary(store)).toEqual([['UNKNOWN', 999, 3, 'CrmUnavailable']]);
-});
+/** An answer with a status outside of the standard. */
+const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 });
 
 test('sends each line once, without its id, and stores its result', async () => {
   const bodies: unknown[] = [];
@@ -91,30 +88,19 @@ describe('the result of a line that is answered', () => {
     ['422 with a text about a value that sounds busy', [sounding], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
     ['500 each time', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
-    [
-      '502, then 404, which does not prove that the first one had no effect',
-      [502, 404],
-      ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
-    ],
+    ['404 after a 502, which may have had an effect', [502, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
     ['408 each time', [408, 408, 408], ['UNKNOWN', 408, 3, 'CrmUnavailable']],
     ['425 each time', [425, 425, 425], ['UNKNOWN', 425, 3, 'CrmUnavailable']],
+    ['999 each time', [odd, odd, odd], ['UNKNOWN', 999, 3, 'CrmUnavailable']],
     ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
     ['423, then applied', [423, 200], ['APPLIED', 200, 2, null]],
     ['423 each time', Array(8).fill(423), ['FAILED', 423, 8, 'CrmBusy']],
     ['429 each time', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
     ['nothing each time', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
     ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],
-    [
-      'nothing, then 409, which the first one may have caused',
-      ['lost', 409],
-      ['UNKNOWN', 409, 2, 'CrmRejectedRequest'],
-    ],
-    [
-      'nothing, then 404, which does not prove that the first one had no effect',
-      ['lost', 404],
-      ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
-    ],
+    ['404 after no answer', ['lost', 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
+    ['409 after no answer, which may have caused it', ['lost', 409], ['UNKNOWN', 409, 2, 'CrmRejectedRequest']],
     ['nothing, then 503 each time', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
     [
       '200 with errors and no customer',
@@ -130,6 +116,7 @@ describe('the result of a line that is answered', () => {
     ],
     ['401 to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
+    ['404 and a web page, which is not an answer about the customer', [page], ['FAILED', 404, 1, 'ConfigInvalid']],
     ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
     ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'RateLimited']],
   ])('%s', async (_, replies, expected) => {
@@ -197,6 +184,21 @@ describe('what stops or does not stop the whole batch', () => {
       expect(sentence).toMatch(/^5 lines in a row were answered 403: .*"customers:update"/);
     },
   );
+
+  test('five web pages in a row, but not a single one: the stop flag names crm.baseUrl', async () => {
+    const { store, sent, invoke } = world(9, (line) => (line === 2 || line > 3 ? page() : 200));
+
+    await invoke();
+
+    expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(summary(store).slice(7)).toEqual([
+      ['FAILED', 404, 1, 'ConfigInvalid'],
+      ['NOT_SENT', null, 0, 'ConfigInvalid'],
+    ]);
+    expect(store.text(KEYS.stop)).toMatch(
+      /5 lines in a row were refused, the last by a web page: check crm\.baseUrl\./,
+    );
+  });
 
   test.each(['openid', ''])('no 403 that says that the CRM is busy, with the scopes "%s"', async (scope) => {
     const { store, sent, invoke } = world(7, busy, { scope });
