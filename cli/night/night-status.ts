@@ -187,7 +187,12 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 function footLines(status: Status, place: TargetOptions, stream: Stream): string[] {
   const { alarms, grant, nextStart, madeAt, night, entities } = status;
   const bad = painterOf(stream)('bad');
-  const raised = alarms === null ? 'unknown' : alarms.length === 0 ? 'none is raised' : `raised: ${alarms.join(', ')}`;
+  const raised =
+    alarms === null
+      ? 'unknown'
+      : alarms.length === 0
+        ? 'none is raised'
+        : `raised: ${alarms.join(', ')}; see docs/runbook.md`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
   const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');

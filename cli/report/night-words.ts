@@ -16,9 +16,11 @@ interface Headline {
 export function headlineOf(data: Nights): Headline {
   const { tone, text } = answerOf(data);
   const failed = data.rows.filter(({ failedSince }) => failedSince).map(({ entity }) => entity);
-  if (failed.length > 0) return { tone: 'bad', text: `${text}; failed since: ${failed.join(', ')}` };
-  const isDead = tone !== 'bad' && data.grant?.trouble;
-  return isDead ? { tone: 'bad', text: `${text}; the grant cannot be used` } : { tone, text };
+  const more = [
+    ...(failed.length > 0 ? [`failed since: ${failed.join(', ')}`] : []),
+    ...(data.grant?.trouble ? ['the grant cannot be used'] : []),
+  ];
+  return { tone: more.length > 0 ? 'bad' : tone, text: [text, ...more].join('; ') };
 }
 
 /** Whether the asked date has not begun yet. */
@@ -39,7 +41,8 @@ function answerOf(data: Nights): Headline {
 
 function firstNight(rows: EntityNights[], exported: Entity[]): Headline {
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
-  const first = next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC`;
+  const first =
+    next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC on ${next.slice(0, 10)}`;
   const isAll = rows.every(({ entity, rule }) => rule === 'off' || exported.includes(entity));
   const tone = exported.length === 0 || rows.some(({ last }) => isOpen(last)) ? 'open' : 'good';
   const soFar = isAll ? 'all entities' : exported.join(', ') || 'nothing';

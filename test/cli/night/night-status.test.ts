@@ -236,6 +236,17 @@ describe('after a complete night', () => {
     );
   });
 
+  test('reports the grant in the headline even if a file is missing or a run has failed since', async () => {
+    const missing = await deployed({ ...whole, leads: '2026-11-19' }, grant(DEAD));
+    expect((await missing.cli('status')).stdout.split('\n')[0]).toBe(
+      '✕ Last night: 1 of 7 missing: leads; the grant cannot be used (test)',
+    );
+    const since = await deployed(whole, grant(DEAD), executions([failed('leads', 'CrmUnavailable')]));
+    expect((await since.cli('status')).stdout.split('\n')[0]).toBe(
+      '✕ Last night: 7 of 7 published; failed since: leads; the grant cannot be used (test)',
+    );
+  });
+
   test('names a stopped run as list does', async () => {
     const { error: _, cause: __, ...run } = failed('leads', '');
     const { cli } = await deployed({ ...whole, leads: '2026-11-19' }, executions([{ ...run, status: 'ABORTED' }]));
@@ -266,7 +277,7 @@ test('before the first night, does not count runs that a person started as a nig
   const { code, stdout } = await cli('status');
 
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^… First night at 01:00 UTC; exported so far: leads \(test\)\n/);
+  expect(stdout).toMatch(/^… First night at 01:00 UTC on 2026-11-01; exported so far: leads \(test\)\n/);
   expect(stdout).not.toContain('not complete');
 });
 

@@ -172,9 +172,9 @@ test('reports no incomplete night before the first night', () => {
   const facts = { ...month, published, newest: {}, recorded, attempts: [], deployedAt: new Date(`${NIGHT}T06:00:00Z`) };
   const young = { ...facts, now: new Date(`${NIGHT}T07:00:00Z`) };
 
-  expect(headline(young)).toBe('First night at 01:00 UTC; exported so far: leads');
+  expect(headline(young)).toBe('First night at 01:00 UTC on 2026-11-21; exported so far: leads');
   expect(headline({ ...young, published: month.published })).toBe(
-    'First night at 01:00 UTC; exported so far: all entities',
+    'First night at 01:00 UTC on 2026-11-21; exported so far: all entities',
   );
   expect(pageOf(young).querySelector('h1')?.className).toBe('good');
   expect(pageOf(young).querySelector('h2')?.textContent).toBe('So far');
