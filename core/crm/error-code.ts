@@ -69,16 +69,24 @@ const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
 export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
   const errors = { error: ownValue(body, 'error'), errors: ownValue(body, 'errors') };
   const found = codesIn(isGood ? errors : body).filter(isToken);
-  const words = [ownValue(body, 'error'), firstOf(ownValue(body, 'errors'))].filter(isListed);
+  const words = [errors.error, firstIn(errors.errors)].filter(isListed);
   return [...found, ...words].find((code) => !wasSent(code, sent));
 }
 
-/** The texts in the keys for codes: in the answer, in its `error`, and in the first of its `errors`. */
-export function codesIn(body: unknown): string[] {
-  const places = [ownValue(body, 'error'), body, firstOf(ownValue(body, 'errors'))];
-  return places
-    .flatMap((place) => CODE_KEYS.map((key) => ownValue(place, key)))
-    .filter((code) => typeof code === 'string');
+/** The places that may describe an error: `error`, the answer or its first element, and the first of the errors. */
+function errorsIn(body: unknown): unknown[] {
+  const answer = firstIn(body);
+  const error = firstIn(ownValue(answer, 'error'));
+  return [error, answer, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
+}
+
+/** The texts in the keys for codes. */
+function codesIn(body: unknown): string[] {
+  return textsIn(errorsIn(body), CODE_KEYS);
+}
+
+function textsIn(places: unknown[], keys: string[]): string[] {
+  return places.flatMap((place) => keys.map((key) => ownValue(place, key))).filter((text) => typeof text === 'string');
 }
 
 /** Keys in which services give the reason of an error. */
@@ -123,20 +131,24 @@ export function busyReason(
     if (typeof value === 'string') sent.add(lettersOf(value));
     return value;
   });
-  const reasons = (isAboutValues ? codesIn(firstIn(body)) : reasonsIn(body, isResult))
+  const reasons = (isAboutValues ? codesIn(body) : reasonsIn(body, isResult))
     .map(lettersOf)
     .filter((reason) => !sent.has(reason))
     .map((reason) => reason.replace(ADVICE, '') || (reason && 'tryagain'));
   return BUSY_REASONS.find(([, letters]) => reasons.some((reason) => letters.test(reason)))?.[0];
 }
 
+/** @param isResult only the errors in the body are read, not the body itself */
 function reasonsIn(body: unknown, isResult: boolean): string[] {
-  const answer = firstIn(body);
-  const error = firstIn(ownValue(answer, 'error'));
-  const errors = [error, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
-  return (isResult ? errors : [answer, ...errors])
-    .flatMap((place) => (typeof place === 'string' ? place : REASON_KEYS.map((key) => ownValue(place, key))))
-    .filter((reason) => typeof reason === 'string');
+  const places = errorsIn(body).filter((place) => !isResult || place !== firstIn(body));
+  return [...places.filter((place) => typeof place === 'string'), ...textsIn(places, REASON_KEYS)];
+}
+
+/** The texts in a refusal that may be an error code: in a key for codes or in `error`, or as one word in another key. */
+export function possibleCodes(body: unknown): string[] {
+  const words = reasonsIn(body, false).filter((text) => /^[\w.-]+$/.test(text));
+  const [error, , first] = errorsIn(body);
+  return [error, first, ...words, ...codesIn(body)].filter((text) => typeof text === 'string');
 }
 
 function lettersOf(text: string): string {
@@ -150,10 +162,6 @@ function firstIn(value: unknown): unknown {
 /** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */
 export function ownValue(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
-}
-
-function firstOf(value: unknown): unknown {
-  return Array.isArray(value) ? value[0] : undefined;
 }
 
 function isToken(text: string): boolean {

@@ -1,5 +1,5 @@
 import { isEmpty, judgeBody } from '../crm/answer-contradictions.ts';
-import { busyReason, codesIn, ownValue, RFC_6749_WORDS } from '../crm/error-code.ts';
+import { busyReason, ownValue, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
 
 /**
  * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first
@@ -28,7 +28,7 @@ interface Answer {
   isGood: boolean;
   /** The token endpoint answered: 403, 404, 5xx and web pages come from a proxy or another service. */
   isFromEndpoint: boolean;
-  /** The texts in every key that may hold an error code, and the one of them that RFC 6749 lists. */
+  /** The texts that may be an error code, in lower case, and the one of them that RFC 6749 lists. */
   codes: string[];
   code: string | undefined;
 }
@@ -75,22 +75,12 @@ const ELSEWHERE: Row = [
 export function meaningOfToken(status: number, body: unknown): { means: TokenMeaning; message: string } {
   const isGood = status >= 200 && status < 300;
   const isRefusal = status >= 400 && status < 500 && status !== 403 && status !== 404;
-  const codes = codesOf(body);
+  const codes = possibleCodes(body).map((text) => text.trim().toLowerCase());
   const code = codes.find((each) => RFC_6749_WORDS.includes(each));
   const answer = { status, body, isGood, codes, code, isFromEndpoint: body !== undefined && (isGood || isRefusal) };
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
   const [means, , says = word === undefined ? '.' : `: ${word}.`] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
   return { means, message: `The token endpoint answered ${status}${says}` };
-}
-
-/** The texts that may be an error code, in lower case. Vendors also use `error.type`, `errors[0].errorType`, `status`. */
-function codesOf(body: unknown): string[] {
-  const errors = ownValue(body, 'errors');
-  const [error, first] = [ownValue(body, 'error'), Array.isArray(errors) ? errors[0] : undefined];
-  const objects = [error, first].filter((place) => typeof place === 'object' && place !== null);
-  // Sentences in other keys are not codes.
-  const inside = [...objects.flatMap(Object.values), ownValue(body, 'status')].filter((text) => /^[\w.-]+$/.test(text));
-  return [error, first, ...inside, ...codesIn(body)].filter(isText).map((text) => text.trim().toLowerCase());
 }
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */

@@ -19,6 +19,8 @@ test.each([
   ['at the top level', { code: 'unknown_field' }],
   ['as the error itself', { error: 'unknown_field', error_description: 'No such field: x.' }],
   ['first in a list', { errors: [{ code: 'unknown_field' }, { code: 'other' }] }],
+  ['in an answer that is a list', [{ errorCode: 'unknown_field', message: 'No such field: x.' }]],
+  ['in the errors of an error', { error: { code: 400, errors: [{ code: 'unknown_field' }] } }],
   ['after a number', { code: 400, error: { code: 400 }, errors: ['unknown_field'] }],
 ])('the code of an error is found %s', async (_, body) => {
   expect(await codeIn(body)).toBe('unknown_field');
