@@ -158,6 +158,16 @@ const doubtSchema = z.object({
 /** Consecutive records without a result that may have been sent. */
 export type Doubt = z.infer<typeof doubtSchema>;
 
+/**
+ * The attempts of the next record without a result, which is counted off the doubt: `NEVER_TRIED` if it was not sent,
+ * `IN_DOUBT` if its function died.
+ */
+export function triesOf(line: number, doubt: Doubt | undefined): Readonly<Tries> {
+  if (!doubt || line < doubt.firstLine || doubt.records === 0) return NEVER_TRIED;
+  doubt.records -= 1;
+  return (line === doubt.firstLine && doubt.tries) || IN_DOUBT;
+}
+
 /** The text of a part: results, and the doubt about lines without a result. */
 export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
   return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');

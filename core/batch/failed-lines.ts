@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RunError } from '../errors.ts';
+import { RunError, type RunErrorName } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
 import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema, resultLineText } from './batch-results.ts';
@@ -52,7 +52,7 @@ async function* linesWith(
 ): AsyncGenerator<{ line: number; text: string }> {
   try {
     let next = await results.next();
-    for await (const { line, text } of numberedLines(input)) {
+    for await (const { line, text } of numberedLines(input, 'FileRejected')) {
       const id = idOf(text, line);
       if (id === undefined) continue;
       const result = resultOf(line, id, next);
@@ -71,9 +71,9 @@ function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine
   return value;
 }
 
-/** The results in the bytes of one or more result files, in order. */
+/** The results in the bytes of one or more result files, in order. @throws RunError `StorageConflict` */
 export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
-  for await (const { line, text } of numberedLines(bytes)) {
+  for await (const { line, text } of numberedLines(bytes, 'StorageConflict')) {
     // Lines in doubt have no result here. A later part may have it.
     if (text.startsWith(DOUBT)) continue;
     const result = parseJson(resultLineSchema, text);
@@ -97,10 +97,13 @@ function mismatch({ line }: ResultLine): RunError {
   return new RunError('StorageConflict', `The result for line ${line} does not belong to this input.`);
 }
 
-async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }> {
+async function* numberedLines(
+  bytes: AsyncIterable<Uint8Array>,
+  ifTooLong: RunErrorName,
+): AsyncGenerator<{ line: number; text: string }> {
   let line = 0;
   for await (const block of lineBlocks(bytes)) {
-    if (block.tooLong) throw new RunError('FileRejected', `Line ${line + 1} is longer than any valid line.`);
+    if (block.tooLong) throw new RunError(ifTooLong, `Line ${line + 1} is longer than any valid line.`);
     for (const text of linesIn(block)) {
       line += 1;
       yield { line, text };

@@ -1,14 +1,13 @@
 import {
   type Doubt,
   doubtIn,
-  IN_DOUBT,
-  NEVER_TRIED,
   parseDoubt,
   parseResults,
   partText,
   RESULTS_PER_PART,
   type ResultLine,
   type Tries,
+  triesOf,
 } from '../../core/batch/batch-results.ts';
 import type { ChunkPosition } from '../../core/batch/batch-state.ts';
 import type { BatchKeys } from '../../core/batch/batch-store.ts';
@@ -70,7 +69,7 @@ export class ChunkResults {
     if (!this.#open) await this.#claim(line);
     if (line <= this.lastLine) return undefined;
     this.#open ??= [];
-    const tries = this.#triesOf(line);
+    const tries = { ...triesOf(line, this.#doubt) };
     this.#current = { line, tries };
     return tries;
   }
@@ -108,13 +107,6 @@ export class ChunkResults {
       await this.#putPart([], parseDoubt(existing));
       await this.skipStored();
     }
-  }
-
-  #triesOf(line: number): Tries {
-    const { firstLine, records, tries } = this.#doubt ?? { firstLine: line, records: 0 };
-    if (line < firstLine || records === 0) return { ...NEVER_TRIED };
-    this.#doubt = { firstLine, records: records - 1, tries: null };
-    return { ...((line === firstLine && tries) || IN_DOUBT) };
   }
 
   /** The lines without a result that were, or may have been, sent. */

@@ -9,10 +9,10 @@ import {
   NEVER_TRIED,
   noCounts,
   openClaims,
-  parseResults,
   type ResultLine,
   readParts,
   resultLineText,
+  triesOf,
   unfinishedLine,
 } from '../../core/batch/batch-results.ts';
 import {
@@ -27,13 +27,14 @@ import {
   type Stop,
 } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
+import { resultsIn } from '../../core/batch/failed-lines.ts';
 import { readRecords } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
-import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
+import { measured } from '../../core/updates/line-blocks.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
@@ -115,9 +116,7 @@ async function readExisting(store: Bucket, { records }: Batch, { result: key }: 
   const result = { bytes: 0, crc32: 0 };
   const tally = newTally();
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
-  for await (const { bytes } of lineBlocks(measured(body, result))) {
-    for (const line of parseResults(bytes.toString('utf8'))) count(line, tally);
-  }
+  for await (const line of resultsIn(measured(body, result))) count(line, tally);
   if (tally.records !== records) throw conflict(key);
   return { result, tally };
 }
@@ -230,12 +229,9 @@ async function* joinResults(
 
 /** The result of a line that was not reached, or whose function ended before it stored a result. */
 function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop | undefined): ResultLine {
-  if (!doubt || record.line < doubt.firstLine || doubt.records === 0) {
-    return unfinishedLine(record, NEVER_TRIED, stop?.reason ?? 'UpdateStopped', null);
-  }
-  doubt.records -= 1;
-  const tries = record.line === doubt.firstLine ? doubt.tries : null;
-  return unfinishedLine(record, tries ?? IN_DOUBT, tries ? (stop?.reason ?? 'StepCrashed') : 'StepCrashed', null);
+  const tries = triesOf(record.line, doubt);
+  const stopped = stop?.reason ?? (tries === NEVER_TRIED ? 'UpdateStopped' : 'StepCrashed');
+  return unfinishedLine(record, tries, tries === IN_DOUBT ? 'StepCrashed' : stopped, null);
 }
 
 function count({ outcome, at }: ResultLine, tally: Tally): void {

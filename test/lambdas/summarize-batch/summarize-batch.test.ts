@@ -295,6 +295,7 @@ test.each<[what: string, change: Record<string, string>]>([
   ['a result of another customer', { [KEYS.part(1, 2)]: applied(3, { id: idOf(9) }) }],
   ['a part that is not valid results', { [KEYS.part(1, 2)]: `{"x":"${CANARY}"}\n` }],
   ['another result in its place', { [KEYS.result]: 'other' }],
+  ['a text of one long line in its place', { [KEYS.result]: 'x'.repeat(2_000_000) }],
   ['a result of fewer lines in its place', { [KEYS.result]: applied(1) }],
   ['another manifest in its place', { [KEYS.manifest]: 'other' }],
 ])('%s ends in StorageConflict', async (_, change) => {
