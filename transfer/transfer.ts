@@ -27,7 +27,7 @@ import { fetchFile } from './strategies/fetch-file.ts';
  *  begun ──▶ moving ──▶ all parts stored ──▶ checked ──▶ Complete ──▶ Stored
  *              │                                            │
  *              ├─ time is up ──────▶ null: call again       └─ response lost: does it exist with our size and checksum?
- *              └─ TransferError: `changed` if the file or the upload is another than before, so that it must begin again
+ *              └─ TransferError: `changed` if the file has changed or the upload is gone, so that it must begin again
  * ```
  *
  * Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`). No value import of `node:http`, no

@@ -68,11 +68,11 @@ output is written to. With --columns no row is read. The file is read as far as 
         .option('--json', 'one JSON document'),
     examples: {
       'diff leads --deployment prod':
-        'the newest against the one before: columns, rows, and how many came, went and changed',
+        'the newest against the one before: columns, and how many rows were added, removed and changed',
       'diff leads --run leads-20261121T020000Z-1a2b3c --deployment prod':
         'a quarantined file against what readers have instead',
       'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
-        'two dates, by another column, with its values',
+        'compare two dates by the column email, and print its values',
     },
     note: `The published tables of both dates are compared, if both were made alike and lack no value; else both files are read whole, and proven by size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.

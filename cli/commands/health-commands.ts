@@ -17,12 +17,13 @@ export const HEALTH_COMMANDS = {
         .option('--nights <number>', 'how many nights', numberArgument(1, 400), 30)
         .option(
           '-o, --output <file>',
-          'where it is written, over what is there; - is standard output; default: report.html',
+          'the file to write, replaced if it exists; - is standard output; default: report.html',
           outputArgument,
         ),
     examples: {
       'report --deployment prod': 'the last 30 nights into report.html',
-      'report --nights 90 -o /srv/www/exports.html --deployment prod': 'a quarter, to where others see it',
+      'report --nights 90 -o /srv/www/exports.html --deployment prod':
+        'the last 90 nights, into a folder that others can read',
     },
     action: async () => (await import('../report/night-report.ts')).report,
   },

@@ -145,7 +145,7 @@ function foreignFinding(error: unknown): Finding {
 }
 
 const checkedSchema = z.strictObject({
-  id: z.string().check(z.describe('Of the check; columns.leads: of what it found about leads.')),
+  id: z.string().check(z.describe('Id of the check; `columns.leads` is what it found about leads.')),
   question: z.string(),
   verdict: z
     .enum(['holds', 'warning', 'broken', 'unknown'])

@@ -112,7 +112,9 @@ export type Waiting = z.infer<typeof waitingSchema>;
 /** A run as every command uses it and as `--json` prints it. Unknown values are null. */
 export const runSchema = z.object({
   run: z.string().check(z.describe('Name of the execution.')),
-  executionArn: z.nullable(z.string()).check(z.describe('null = of a batch that Step Functions has deleted.')),
+  executionArn: z
+    .nullable(z.string())
+    .check(z.describe('null for a batch whose execution Step Functions has deleted.')),
   what: z
     .enum(['export', 'release', 'table', 'update'])
     .check(z.describe('release and table: about the file of another run. update: a batch of customer updates.')),
@@ -122,7 +124,9 @@ export const runSchema = z.object({
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
   outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),
   needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
-  status: z.nullable(z.string()).check(z.describe('By Step Functions; null = of a batch that it has deleted.')),
+  status: z
+    .nullable(z.string())
+    .check(z.describe('The status of the execution; null if Step Functions has deleted it.')),
   error: z.nullable(z.string()),
   cause: z.nullable(z.string()),
   startedAt: z.iso.datetime(),
@@ -131,11 +135,13 @@ export const runSchema = z.object({
   waiting: z.nullable(waitingSchema).check(z.describe('Why it waits, and until when.')),
   startedBy: z
     .nullable(z.string())
-    .check(z.describe('Where it was already started: the execution that has the start.')),
+    .check(z.describe('The execution that already handles the same start of the rule; null for any other run.')),
   standing: standingSchema.check(
-    z.describe('By the pointers: of the newest date, of its own date, or replaced by a later run; null = no pointer.'),
+    z.describe(
+      'Whether the pointer of the newest date names it, or only that of its own date, or a later run replaced it; null = no pointer has named it.',
+    ),
   ),
-  readers: z.nullable(readersSchema).check(z.describe('What readers have where it failed.')),
+  readers: z.nullable(readersSchema).check(z.describe('What readers have if the run failed.')),
   kind: z.nullable(kindSchema).check(z.describe('As in the manifest.')),
   differs: z.array(z.string()).check(z.describe('Keys by which its plan differs from the configured one.')),
   exportId: z.nullable(z.string()),
@@ -148,7 +154,7 @@ export const runSchema = z.object({
   warningCount: z.nullable(z.int()).check(z.describe('Warnings in the manifest.')),
   changedColumns: z
     .nullable(z.int())
-    .check(z.describe('Columns that came, went or have another type since the export before.')),
+    .check(z.describe('Columns that were added, removed or changed their type since the export before.')),
   unjudged: z
     .boolean()
     .check(z.describe('The file was published without being checked: its columns and rows are unknown.')),

@@ -50,7 +50,7 @@ export async function createExport(
   const answer = await crm.call(call, z.unknown());
   const id = exportIdIn(answer);
   if (id !== undefined) return id;
-  throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
+  throw new RunError('CrmContractError', `POST ${template} returned no UUID of an export: ${shapeOf(answer)}.`);
 }
 
 /** Stage 2. @throws RunError `CrmContractError` for an unlisted status and for the record of another export */
@@ -66,13 +66,13 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
   );
   const ids = idsOf(record);
   if (ids.length > 0 && !ids.some((id) => isSameId(id, exportId))) {
-    throw new RunError('CrmContractError', `GET ${template} answered the record of another export than ${exportId}.`);
+    throw new RunError('CrmContractError', `GET ${template} returned the record of another export than ${exportId}.`);
   }
   const status = statusOf(record.status);
   if (status) return { status, retryAfterSeconds };
   const word = record.status.trim().toUpperCase();
   const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
-  const what = `The status of export ${exportId} is ${quoted}; known are ${STATUSES.join(', ')}.`;
+  const what = `The status of export ${exportId} is ${quoted}, not one of ${STATUSES.join(', ')}.`;
   throw new RunError('CrmContractError', what);
 }
 

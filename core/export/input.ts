@@ -80,6 +80,6 @@ function entityText(input: unknown): string {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   if (entity === undefined) return 'the input lacks "entity"';
   // The text may be a pasted token.
-  if (typeof entity !== 'string' || !isSafeName(entity)) return '"entity" is not one of the known';
+  if (typeof entity !== 'string' || !isSafeName(entity)) return '"entity" is not the name of an entity';
   return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
 }

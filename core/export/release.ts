@@ -87,7 +87,7 @@ export function whyPublished(
 ): string | undefined {
   if (isOvertaken(manifest, ofDate)) return overtakenText(manifest);
   if ([ofDate, ...others].some((run) => aheadOf(manifest, run) > 0)) return undefined;
-  return `The run ${manifest.execution} is published already: its date names it.`;
+  return `The run ${manifest.execution} is published already: the pointer of its date names it.`;
 }
 
 /** Whether the pointer of the date names a later run, which a release does not replace. */

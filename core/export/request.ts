@@ -44,7 +44,7 @@ export function buildRequest(
   };
   const size = bytesOf(request);
   if (size <= LARGEST_CARRIED) return request;
-  const what = `The request for this export has ${size} bytes; at most ${LARGEST_CARRIED} can be carried.`;
+  const what = `The request for this export has ${size} bytes; at most ${LARGEST_CARRIED} are allowed.`;
   throw new RunError('ConfigInvalid', what);
 }
 

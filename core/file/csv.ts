@@ -124,7 +124,7 @@ function headerRemarks({ header: { names, counts }, seemsHeaded }: Csv, headerle
   if (named && new Set(named).size < named.length) return ['The header names a column twice.'];
   if (named) return [];
   if (counts.headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
-  return counts.headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
+  return counts.headed ? ['The first line has a text that names no column of the CRM, or several.'] : [];
 }
 
 const QUOTE = 0x22;

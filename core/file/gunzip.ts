@@ -5,7 +5,7 @@ import { UnreadableFile } from './unreadable-file.ts';
 const PIECE_BYTES = 128 * 1024;
 
 const CUT = 'is gzip that is cut off';
-const DAMAGED = 'is gzip that is damaged, or has other bytes behind its end';
+const DAMAGED = 'is gzip that is damaged, or has other bytes after its end';
 
 /** The texts in the header of a gzip member. */
 export interface GzipTexts {
@@ -138,7 +138,7 @@ export class Pieces {
 }
 
 /**
- * Unpacks one deflated stream. The bytes behind its end stay in `input`.
+ * Unpacks one deflated stream. The bytes after its end stay in `input`.
  * @param words for an error of zlib, by its code
  * @throws UnreadableFile; any error from reading the bytes
  */

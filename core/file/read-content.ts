@@ -187,13 +187,13 @@ async function withArchive(
 ): Promise<Content> {
   await archive.verify();
   // Programs that read an archive from its beginning would find more files.
-  if (archive.unlisted() > 0) throw new UnreadableFile('has a directory that does not tell all that is in it');
+  if (archive.unlisted() > 0) throw new UnreadableFile('has content that its directory does not list');
   const elsewhere = [
     ...new Array<string>(besides).fill('other files in the archive'),
     ...containerTexts({ name: entry.name, others: archive.texts() > 0 }),
   ];
   const entries = countText(passedOver, 'other entry', 'other entries');
-  const remark = `The archive holds ${entries} beside the file, notes of an operating system: passed over.`;
+  const remark = `The archive holds ${entries} beside the file, which an operating system added. They are ignored.`;
   return {
     ...others,
     compression: 'zip',

@@ -107,7 +107,7 @@ async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise
     const header = await zip.readLocalFileHeaderPromise(entry);
     if (!header.fileName.equals(entry.fileNameRaw))
       throw new UnreadableFile('has a directory that names other entries');
-    if (!isSame(header, entry)) throw new UnreadableFile('has an entry of which its directory says something else');
+    if (!isSame(header, entry)) throw new UnreadableFile('has an entry that its directory describes differently');
     return header;
   } catch (error) {
     throw reasonOf(error, bytes, 'has an entry that is not where its directory says');
@@ -134,7 +134,7 @@ async function descriptorBytes(entry: Entry, from: number, size: number, bytes: 
   const found = await bytes.piece(from, Math.min(size - from, 24));
   const forms = [4, 0].flatMap((signature) => [8, 4].map((width) => descriptorOf(entry, signature, width)));
   const same = forms.find((form) => form.equals(found.subarray(0, form.length)));
-  if (!same) throw new UnreadableFile('has an entry of which its directory says something else');
+  if (!same) throw new UnreadableFile('has an entry that its directory describes differently');
   return same.length;
 }
 
@@ -168,9 +168,10 @@ async function* contentOf(
       checksum = crc32(chunk, checksum);
       yield chunk;
     }
-    if (size !== uncompressedSize) throw new UnreadableFile('has an entry of another size than its directory says');
-    if (checksum !== expected) throw new UnreadableFile('is damaged: the checksum of an entry is another');
-    if (!stored && (await input.next())) throw new UnreadableFile('has an entry with bytes behind its content');
+    if (size !== uncompressedSize) throw new UnreadableFile('has an entry whose size differs from its directory');
+    if (checksum !== expected)
+      throw new UnreadableFile('is damaged: an entry has another checksum than its directory says');
+    if (!stored && (await input.next())) throw new UnreadableFile('has an entry with bytes after its content');
   } finally {
     await input.close();
   }
@@ -286,7 +287,7 @@ class ZipBytes extends RandomAccessReader {
   /** @throws RangeError beyond the end of the file; any error from reading the source */
   async piece(position: number, length: number): Promise<Uint8Array> {
     const end = position + length;
-    if (position < 0 || end > this.source.size) throw new RangeError('behind the end of the file');
+    if (position < 0 || end > this.source.size) throw new RangeError('after the end of the file');
     const known = this.blocks.find(({ from, bytes }) => from <= position && end <= from + bytes.length);
     const block = known ?? (await this.load(position, length));
     return block.bytes.subarray(position - block.from, end - block.from);

@@ -85,7 +85,9 @@ export function meaningOfToken(status: number, body: unknown): { means: TokenMea
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
 export function errorWord(error: unknown): string {
-  return typeof error === 'string' && RFC_6749_WORDS.includes(error) ? error : 'another word than those of RFC 6749';
+  return typeof error === 'string' && RFC_6749_WORDS.includes(error)
+    ? error
+    : 'an error code that RFC 6749 does not list';
 }
 
 /** Whether a good answer without a token says in any usual way that the request failed. */

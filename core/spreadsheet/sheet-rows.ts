@@ -121,7 +121,7 @@ class SheetReader implements XmlHandler {
 
   open(name: string, depth: number, attributes: Attributes): void {
     this.collects = false;
-    if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet that is something else');
+    if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet whose part is not a worksheet');
     if (depth === 2) this.inData = name === 'sheetData';
     if (depth === 3) this.inRow = this.inData && name === 'row';
     if (!this.inData) return;
@@ -227,6 +227,6 @@ function columnOf(place: string, row: number): number {
     column = column * 26 + letter - 64;
   }
   for (; at < place.length; at += 1) digits = digits * 10 + place.charCodeAt(at) - 48;
-  if (digits !== row) throw new UnreadableFile('has a cell that is named for another row');
+  if (digits !== row) throw new UnreadableFile('has a cell whose reference names another row');
   return column - 1;
 }

@@ -212,7 +212,7 @@ export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerato
       if (isProblem(entry)) {
         throw new RunError(
           'FileRejected',
-          `Line ${entry.line} of the CSV file is not valid; it was when the file was checked.`,
+          `Line ${entry.line} of the CSV file is not valid any more: the file has changed since it was checked.`,
         );
       }
       text += `${'\n'.repeat(entry.line - line)}${JSON.stringify(entry.record)}\n`;

@@ -77,7 +77,7 @@ export function unknownField(name: string): string {
 }
 
 /** The interface document does not define the effect of `null`. */
-const IS_NULL = 'is null: leave the field out, or set updates.allowNull where null is to empty it';
+const IS_NULL = 'is null: leave the field out, or set updates.allowNull if null is to empty it';
 
 const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
   text: 'must be text',

@@ -86,7 +86,8 @@ export class Grants {
       return { refused: 'The code was used before; its tokens are revoked.', reuse: true };
     }
     if (known.expiresAt <= this.#clock.now()) return { refused: 'The code has expired.', reuse: false };
-    if (known.redirectUri !== redirectUri) return { refused: 'The redirect_uri is another one.', reuse: false };
+    if (known.redirectUri !== redirectUri)
+      return { refused: 'The redirect_uri differs from that of the authorization.', reuse: false };
     if (createHash('sha256').update(verifier).digest('base64url') !== known.challenge) {
       return { refused: 'The code_verifier does not match.', reuse: false };
     }

@@ -10,7 +10,7 @@ import { checkAddress, guardedLookup } from './guard.ts';
 
 const REDIRECTS = 3;
 const ORIGIN = 'The file server of the CRM';
-const CHANGED = 'The file at the origin is another than before.';
+const CHANGED = 'The file at the origin has changed.';
 
 /** The origin of the file. */
 export interface Source extends RequestContext {

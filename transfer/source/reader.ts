@@ -142,7 +142,7 @@ export function wholeReader(
   const open = async (known: number) => {
     const next = await openSized(source, undefined, null, size);
     const checksum = await skip(next, known, source.blocks);
-    if (checksum !== crc32Before()) throw new StartOver('The file at the origin is another than before.');
+    if (checksum !== crc32Before()) throw new StartOver('The file at the origin has changed.');
     return next;
   };
   return new Reader(source, offset, { open, end: size, readsEnd: true }, first);

@@ -244,7 +244,7 @@ async function commit(
       if (!isUnclear(error)) throw error;
       if (isDeepStrictEqual(await store.measure(key), measured)) return 'found';
       if (error instanceof KeyExists) {
-        throw new TransferError('conflict', `The object at ${key} is another file than the origin gives out now.`);
+        throw new TransferError('conflict', `The object at ${key} differs from the file that the origin serves now.`);
       }
       if (error instanceof StartOver) throw error;
       await budget.waitAfter(error);

@@ -98,7 +98,7 @@ describe('the callback in the browser', () => {
 
   test.each([
     ['access_denied', 'access_denied'],
-    ['x'.repeat(5000), 'another word than those of RFC 6749'],
+    ['x'.repeat(5000), 'an error code that RFC 6749 does not list'],
   ])('ends with the error code of a refusal, and shows no text of the CRM', async (error, shown) => {
     const { come, code } = await waitingConsent();
     const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');

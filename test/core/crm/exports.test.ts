@@ -45,7 +45,7 @@ test.each<[string, unknown, string]>([
   ['a string that is not a UUID', CANARY, 'a string'],
 ])('%s in the answer to create (stage 1) is CrmContractError with the keys of the answer', async (_, answer, shape) => {
   expect((await failureOf(created(answer), 'CrmContractError')).message).toBe(
-    `POST /leads/exports answered no UUID of an export: ${shape}.`,
+    `POST /leads/exports returned no UUID of an export: ${shape}.`,
   );
 });
 
@@ -98,19 +98,19 @@ test.each<[string, object]>([
 });
 
 test.each<[string, unknown, string]>([
-  ['an unknown word', { status: 'queued' }, '"QUEUED"; known are INITIATED, PROCESSING, PROCESSED, FAILED'],
+  ['an unknown word', { status: 'queued' }, '"QUEUED", not one of INITIATED, PROCESSING, PROCESSED, FAILED'],
   ['data in place of a word', { status: `${CANARY}7` }, 'a word of 14 characters'],
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
   [
     'an unknown word next to data',
     { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
-    '"QUEUED"; known',
+    '"QUEUED", not one of',
   ],
   [
     'an unknown word in an envelope with an id and a status of its own',
     { id: OTHER, status: 'success', data: { id: EXPORT_ID, status: 'queued' } },
-    '"QUEUED"; known',
+    '"QUEUED", not one of',
   ],
   [
     'another export in an envelope with a third id',

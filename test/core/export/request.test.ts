@@ -71,7 +71,7 @@ test('limits a request to 64,000 bytes, not characters', () => {
   expect(thrownBy(build('ש', 31_900))).toHaveProperty('nothingThrown');
   expect(thrownBy(build('ש', 32_000))).toMatchObject({
     name: 'ConfigInvalid',
-    message: expect.stringContaining('at most 64000 can be carried'),
+    message: expect.stringContaining('at most 64000 are allowed'),
   });
 });
 

@@ -165,7 +165,7 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, { error: 'invalid_scope' }, 'refused', '400: invalid_scope.'],
   [400, { error: 'unauthorized_client' }, 'refused', '400: unauthorized_client.'],
   [200, { error: 'unsupported_grant_type' }, 'refused', '200: unsupported_grant_type.'],
-  [400, { error: CANARY }, 'unclear', 'answered 400: another word than those of RFC 6749.'],
+  [400, { error: CANARY }, 'unclear', 'answered 400: an error code that RFC 6749 does not list.'],
   [400, { error: 'unknown_error: retry your request' }, 'unclear', 'answered 400: another word than those of RFC'],
   [400, { error: 'unknown_error: refresh_token: retry' }, 'unclear', 'answered 400: another word'],
   [400, { error: 'Invalid request: refresh_token is required' }, 'unclear', 'answered 400: another word'],
@@ -200,7 +200,7 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [429, {}, 'busy', 'answered 429.'],
   [500, {}, 'lost', 'answered 500.'],
   [502, {}, 'lost', 'answered 502.'],
-  [503, { error: CANARY }, 'busy', 'answered 503: another word than those of RFC 6749.'],
+  [503, { error: CANARY }, 'busy', 'answered 503: an error code that RFC 6749 does not list.'],
   [504, {}, 'lost', 'answered 504.'],
 ])('the answer %i %j is %s', async (status, json, kind, message) => {
   const { answer } = await answerTo({ status, json });

@@ -114,7 +114,7 @@ describe('an invalid workbook is refused', () => {
     [
       'a sheet with another root element',
       (content) => content.replaceAll('worksheet>', 'sheet>').replace('<worksheet', '<sheet'),
-      'has a sheet that is something else',
+      'has a sheet whose part is not a worksheet',
     ],
     [
       'XML that breaks off',
@@ -130,7 +130,7 @@ describe('an invalid workbook is refused', () => {
           : content,
       'document type',
     ],
-    ['a cell of another row', (content) => content.replace('"B2"', '"B3"'), 'named for another row'],
+    ['a cell of another row', (content) => content.replace('"B2"', '"B3"'), 'reference names another row'],
     ['cells that are out of order', (content) => content.replace('"B2"', '"A2"'), 'cells that are out of order'],
     ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
   ])('%s', async (_, change, message) => {

@@ -208,7 +208,7 @@ test.each<[string, Published, RegExp]>([
   [
     'a file that is not gzip',
     { content: 'id,name\n1,Ann\n', file: gzip },
-    /^The file is gzip that is damaged, or has other bytes behind its end\.$/,
+    /^The file is gzip that is damaged, or has other bytes after its end\.$/,
   ],
   [
     'another checksum than in the manifest',

@@ -34,5 +34,7 @@ test('JSON Lines made from a CSV have the same entries and line numbers as the C
 test('refuses an invalid CSV with its line number, without quoting values', async () => {
   const failure = await failureOf(textOf(csvToJsonl(bytesOf(`id,gender\n${idOf(1)},Canary\n`))), 'FileRejected');
 
-  expect(failure.message).toBe('Line 2 of the CSV file is not valid; it was when the file was checked.');
+  expect(failure.message).toBe(
+    'Line 2 of the CSV file is not valid any more: the file has changed since it was checked.',
+  );
 });

@@ -19,7 +19,7 @@ test.each<[Record<string, unknown>, string | null, string]>([
   [{ id }, null, 'has no field to change'],
   [{ id, notes: 5 }, 'notes', 'must be text'],
   [{ id, birthDate: '2023-02-29' }, 'birthDate', 'must be a date that exists, written YYYY-MM-DD'],
-  [{ id, email: null }, 'email', 'is null: leave the field out, or set updates.allowNull where null is to empty it'],
+  [{ id, email: null }, 'email', 'is null: leave the field out, or set updates.allowNull if null is to empty it'],
   [{ id, updateRelated: null }, 'updateRelated', 'must be true or false'],
 ])('refuses %j with one sentence', (record, field, sentence) => {
   expect(problemsOf(3, record)).toEqual([{ line: 3, field, sentence }]);
