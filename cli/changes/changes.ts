@@ -34,7 +34,10 @@ interface ChangesOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** `changes`. */
+/**
+ * `changes`: prints the feeds of an entity and why the chain is stopped, or releases the next feed.
+ * @throws CommandError (exit code 2) for `--release` without `--reason`, and the errors of `release`
+ */
 export async function changes(entity: Entity, options: ChangesOptions): Promise<void> {
   if ((options.release ?? false) !== (options.reason !== undefined))
     throw new CommandError('--release and --reason go together.', USAGE);

@@ -29,7 +29,10 @@ interface ReadersOptions extends TargetOptions {
   tag?: boolean;
 }
 
-/** `readers`. */
+/**
+ * `readers`: prints the policy that the account of a reader needs, or sets the tags of all published objects.
+ * @throws CommandError (exit code 2) for a reader that the configuration does not name
+ */
 export async function readers(principal: string | undefined, options: ReadersOptions): Promise<void> {
   if (options.tag && principal !== undefined) {
     throw new CommandError('--tag is for all readers: leave out the principal.', USAGE);

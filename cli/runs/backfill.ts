@@ -25,7 +25,10 @@ interface BackfillOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** `backfill`. */
+/**
+ * `backfill`: starts one run for each date of a range that is not published, and follows the runs.
+ * @throws CommandError: 1 if a date failed, 2 for a range or a plan that cannot be filled, 130 after Ctrl-C
+ */
 export async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
   const { from, to, concurrency, sameData } = options;
   const wanted = datesBetween(from, to);

@@ -22,7 +22,10 @@ interface ReleaseOptions extends TargetOptions {
   yes?: boolean;
 }
 
-/** `release`. */
+/**
+ * `release`: shows how a quarantined file differs from the published one, then starts the execution that publishes it.
+ * @throws CommandError (exit code 2) if the file cannot be released, or the answer is no
+ */
 export async function release(named: string, options: ReleaseOptions): Promise<void> {
   const { reason, newNormal = false } = options;
   if (reason.trim() === '' || reason.length > 500)

@@ -18,7 +18,10 @@ interface RetryOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-/** `retry`. */
+/**
+ * `retry`: starts a run with the input and date of an earlier run, whether that run failed or not.
+ * @throws CommandError (exit code 2) if the earlier run is under way, or requested no export
+ */
 export async function retry(run: string, options: RetryOptions): Promise<void> {
   const target = await connect(options);
   const { entity, found } = await findRunOfEntity(target, run, options.date, 'to repeat');

@@ -22,7 +22,10 @@ interface StartOptions extends FollowCommandOptions {
   wait?: boolean;
 }
 
-/** `start`. */
+/**
+ * `start`: starts one run for each entity, and follows the runs with `--wait`.
+ * @throws CommandError: 1 if a followed run is not published, 2 for a date that no run can have
+ */
 export async function start(named: Entity[], options: StartOptions): Promise<void> {
   const asked = entitiesOrAll(named, options.all);
   const target = await connect(options);

@@ -15,7 +15,10 @@ interface StopOptions extends TargetOptions {
   yes?: boolean;
 }
 
-/** `stop`. */
+/**
+ * `stop`: prints what stays of a run that is under way, asks for a confirmation and stops the run.
+ * @throws CommandError: 1 if the run has ended meanwhile, 2 if it had ended before or the answer is no
+ */
 export async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);

@@ -25,7 +25,10 @@ interface TableOptions extends TargetOptions {
   dryRun?: boolean;
 }
 
-/** `table`. @throws CommandError (exit code 2) if WriteTable would refuse the run */
+/**
+ * `table`: starts a run that writes the table of a published file, without a new export.
+ * @throws CommandError (exit code 2) if WriteTable would refuse the run
+ */
 export async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
   if (options.dryRun) throw new CommandError('--dry-run goes with --outdated.', USAGE);

@@ -2,7 +2,7 @@
 export const AWS_LIMITS = { requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 } };
 
 /**
- * Timeouts of calls under a claim of the ledger: a hung call must end before the claim. The SDK retries a call twice.
+ * Timeouts of calls under a claim of the ledger: a hung call must end before the claim expires. The SDK retries a call twice.
  */
 export const LEASE_LIMITS = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true },

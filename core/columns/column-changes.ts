@@ -66,7 +66,7 @@ export function fieldsOf({ request, listed, excepted }: Pick<Run, 'request' | 'l
  */
 export const LARGEST_CARRIED = 64_000;
 
-/** No field is known but the requested columns. */
+/** The list of fields is not known, only the requested columns are. */
 export const NOT_LISTED: Run['listed'] = { others: [], labels: null, types: null, complete: false };
 
 /** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */

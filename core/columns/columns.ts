@@ -53,7 +53,7 @@ export interface PublishedColumns {
 export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
-  // Warnings quote types. Another program can have written a text that is none.
+  // Warnings quote types, and another program may have written any text into the manifest.
   const safeType = (type: string | null) => (type !== null && isSafeName(type) ? type : null);
   const fields = fieldsOf(run)?.map((field) => ({ ...field, type: safeType(field.type) }));
   return fields ? { since: { date: run.date, execution }, fields, leftOut: run.excepted } : 'unknown';

@@ -24,7 +24,7 @@ export interface CrmClient {
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** What became of a call that was sent. */
+/** How a call that was sent ended. */
 interface Exchange {
   /** `undefined` if no answer came. */
   answer: CrmAnswer | undefined;
@@ -38,7 +38,7 @@ interface Exchange {
 /** Makes calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
-   * Makes one call like `CrmClient.call`, and returns what became of it.
+   * Makes one call like `CrmClient.call`, and returns how it ended.
    * @throws RunError if no request was sent: `CrmUnavailable`, and those of `GetAccessToken`; `CrmContractError` for a
    *  token that no header can hold; `TokenRefreshInProgress` if the wait for a token left no time
    */

@@ -18,7 +18,7 @@ import {
 
 /** The three stages of an export (`docs/interface/reference.md`). */
 
-/** How long servers of the CRM may not know an export, at first or during an outage. */
+/** How long the CRM may answer that it does not know an export: soon after its creation, or during an outage. */
 const UNKNOWN_SECONDS = 1800;
 
 /** @param since when the CRM first answered that it does not know the export */

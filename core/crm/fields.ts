@@ -7,9 +7,9 @@ import { FIELD_LISTS, unwrapped } from './read-body.ts';
 /** A column that an export can have. */
 export interface Field {
   name: string;
-  /** `null` where the CRM has none, or not a plain one. */
+  /** `null` if the CRM has none, or one that is not a few words on one line. */
   label: string | null;
-  /** `null` where the CRM has none, or not a plain one. */
+  /** `null` if the CRM has none, or one that is not a name. */
   type: string | null;
 }
 
@@ -29,7 +29,10 @@ const fieldsSchema = unwrapped(
   ...FIELD_LISTS,
 );
 
-/** The fields of an entity, in the order of the CRM. */
+/**
+ * The fields of an entity, in the order of the CRM.
+ * @throws RunError the errors of `CrmClient.call`
+ */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
   const fields = await crm.call(call, fieldsSchema);

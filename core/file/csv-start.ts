@@ -29,7 +29,7 @@ export interface Csv {
   seemsHeaded: boolean;
 }
 
-/** A text that is not the requested CSV. `open`: more of it may show that it is. */
+/** A text that is not the requested CSV file. `open`: with more bytes it may prove to be one. */
 interface OtherText {
   description: string;
   open: boolean;

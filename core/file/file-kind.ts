@@ -16,7 +16,7 @@ export type Judgement =
   | { result: 'zip'; sheet: boolean }
   /** The file has no bytes. */
   | { result: 'empty' }
-  /** More of the file may show that it is acceptable. `description` names the content in words, without quoting it. */
+  /** With more bytes the file may prove acceptable. `description` names the content in words, without quoting it. */
   | { result: 'open'; description: string }
   | { result: 'refused'; description: string };
 

@@ -1,7 +1,7 @@
 import { folded } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 
-/** The cells of a record that `NameFilter` has looked at. */
+/** The cells of a record that `NameFilter` has judged. */
 export interface CellCounts {
   cells: number;
   /** Cells that may name a column, and cells without a letter or digit. */

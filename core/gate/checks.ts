@@ -43,7 +43,7 @@ const LEAST_USUAL_ROWS = 20;
 /** A longer run of characters with the code 0 is a block of the disk that was never written. */
 const LONGEST_NUL_RUN = 7;
 
-/** The release of a file that this check has stopped also tells what its header means. */
+/** A release of a file that this check stopped also confirms that its header names the requested columns. */
 export const UNKNOWN_HEADER = 'unknownHeader';
 
 /** All checks that a file must pass before readers get it, in the order of the report. */

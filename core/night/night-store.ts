@@ -113,7 +113,7 @@ async function feedOf(
 /** The entities of a night, each with the table version that the night waits for; `null`: it waits for no table. */
 type Waited = ReadonlyMap<Entity, number | null>;
 
-/** What the bucket holds for an entity and a date. */
+/** The objects in the bucket for an entity and a date. */
 type Found = Pick<EntityOfNight, 'file' | 'table' | 'feed'>;
 
 /** A run that ended in an error. */

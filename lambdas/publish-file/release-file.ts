@@ -63,7 +63,7 @@ export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'
 }
 
 /**
- * The run of a file as if today's settings had begun it for readers.
+ * The run that stored the file, with the columns that today's settings leave out, and to be published.
  * @throws RunError `InvalidInput` if it is unclear which columns today's settings leave out
  */
 async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promise<Manifest['run'] & Judged> {

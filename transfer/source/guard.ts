@@ -28,7 +28,7 @@ const LONGEST_HOST = 253;
 const LONGEST_PRINTED_LABEL = 40;
 
 /**
- * Parses and checks the address of a file once and checks it. Request the returned URL, which has no fragment.
+ * Parses and checks the address of a file. Request the returned URL, not the text; it has no fragment.
  * @param base the checked URL that redirected to this address
  * @param hop number of this redirect, for the message
  * @throws TransferError `address-rejected`
