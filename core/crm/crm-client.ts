@@ -147,8 +147,8 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
     const what = code?.includes('CERT')
-      ? `the certificate of the CRM is not trusted (${code})`
-      : `no connection to the CRM (${code})`;
+      ? `the certificate of the CRM at crm.baseUrl is not trusted (${code})`
+      : `no connection to the CRM at crm.baseUrl (${code})`;
     return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
   }
   const reason = code ?? (error instanceof Error ? error.name : 'unknown');

@@ -18,12 +18,12 @@ const fetchFailed = (code: string) =>
   });
 
 test.each([
-  ['ECONNREFUSED', 'no connection to the CRM'],
-  ['ENOTFOUND', 'no connection to the CRM'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the CRM'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the CRM'],
-  ['CERT_HAS_EXPIRED', 'the certificate of the CRM is not trusted'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM is not trusted'],
+  ['ECONNREFUSED', 'no connection to the CRM at crm.baseUrl'],
+  ['ENOTFOUND', 'no connection to the CRM at crm.baseUrl'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the CRM at crm.baseUrl'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the CRM at crm.baseUrl'],
+  ['CERT_HAS_EXPIRED', 'the certificate of the CRM at crm.baseUrl is not trusted'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM at crm.baseUrl is not trusted'],
 ])('after %s a POST is CrmUnavailable, because it cannot have arrived', (code, what) => {
   expect(notReached(fetchFailed(code), create)).toMatchObject({
     name: 'CrmUnavailable',
@@ -37,7 +37,7 @@ test('a POST is CrmUnavailable if no address of the host can be reached', () => 
 
   expect(notReached(new TypeError('fetch failed', { cause }), create)).toMatchObject({
     name: 'CrmUnavailable',
-    message: 'POST /leads/exports: no connection to the CRM (ETIMEDOUT).',
+    message: 'POST /leads/exports: no connection to the CRM at crm.baseUrl (ETIMEDOUT).',
   });
 });
 

@@ -167,7 +167,7 @@ test('a POST without a connection is CrmUnavailable, because nothing can have ar
 
   const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
 
-  expect(error.message).toBe('POST /leads/exports: no connection to the CRM (ECONNREFUSED).');
+  expect(error.message).toBe('POST /leads/exports: no connection to the CRM at crm.baseUrl (ECONNREFUSED).');
 });
 
 test('a POST whose connection closes without an answer is CreateUnanswered, and is sent only once', async () => {
