@@ -26,8 +26,8 @@ interface Answer {
   /** The value of the JSON in its body; `undefined` if the body holds none. */
   body: unknown;
   isGood: boolean;
-  /** The token endpoint answered: 403, 404, 5xx and web pages come from a proxy or another service. */
-  isFromEndpoint: boolean;
+  /** The token endpoint refuses in JSON: 403, 404, 5xx and web pages come from a proxy or another service. */
+  isRefusal: boolean;
   /** The texts that may be an error code, in lower case, and the one of them that RFC 6749 lists. */
   codes: string[];
   code: string | undefined;
@@ -41,24 +41,24 @@ type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: strin
 
 const ROWS: Row[] = [
   ['granted', ({ isGood, body }) => isGood && isText(ownValue(body, 'access_token'))],
-  ['invalidGrant', ({ isFromEndpoint, code }) => isFromEndpoint && code === 'invalid_grant'],
+  ['invalidGrant', ({ code }) => code === 'invalid_grant'],
   [
     'invalidGrant',
-    ({ isFromEndpoint, codes }) => isFromEndpoint && codes.some(callsTokenWorthless),
+    ({ codes }) => codes.some(callsTokenWorthless),
     ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
   ],
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
-  ['refused', ({ isFromEndpoint, code = '' }) => isFromEndpoint && FINAL.includes(code)],
-  ['unclear', ({ isFromEndpoint, isGood, body }) => isFromEndpoint && isGood && hasError(body)],
+  ['refused', ({ code = '' }) => FINAL.includes(code)],
+  ['unclear', ({ isGood, body }) => isGood && hasError(body)],
   // The words of a 400 or 401 do not show whether it is temporary, so their repetitions have a limit.
-  ['unclear', ({ isFromEndpoint, status }) => isFromEndpoint && [400, 401].includes(status)],
+  ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   [
     'locked',
-    ({ isFromEndpoint, isGood, body }) => isFromEndpoint && !isGood && busyReason(body) !== undefined,
+    ({ isRefusal, body }) => isRefusal && busyReason(body) !== undefined,
     ': its body says that the CRM is busy.',
   ],
-  ['unclear', ({ isFromEndpoint, status }) => isFromEndpoint && [409, 422, 423].includes(status)],
+  ['unclear', ({ isRefusal, status }) => isRefusal && [409, 422, 423].includes(status)],
   [
     'lost',
     ({ isGood, body }) => isGood && body === undefined,
@@ -74,13 +74,14 @@ const ELSEWHERE: Row = [
 
 export function meaningOfToken(status: number, body: unknown): { means: TokenMeaning; message: string } {
   const isGood = status >= 200 && status < 300;
-  const isRefusal = status >= 400 && status < 500 && status !== 403 && status !== 404;
+  const isRefusal = body !== undefined && status >= 400 && status < 500 && status !== 403 && status !== 404;
   const codes = possibleCodes(body).map((text) => text.trim().toLowerCase());
   const code = codes.find((each) => RFC_6749_WORDS.includes(each));
-  const answer = { status, body, isGood, codes, code, isFromEndpoint: body !== undefined && (isGood || isRefusal) };
+  const words = isGood || isRefusal ? { codes, code } : { codes: [], code: undefined };
+  const [means, , says] = ROWS.find(([, when]) => when({ status, body, isGood, isRefusal, ...words })) ?? ELSEWHERE;
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
-  const [means, , says = word === undefined ? '.' : `: ${word}.`] = ROWS.find(([, when]) => when(answer)) ?? ELSEWHERE;
-  return { means, message: `The token endpoint answered ${status}${says}` };
+  const end = says ?? (word === undefined ? '.' : `: ${word}.`);
+  return { means, message: `The token endpoint answered ${status}${end}` };
 }
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
