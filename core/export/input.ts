@@ -8,7 +8,7 @@ import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));
 
-/** Keys that every input of ExportRun may have and no step reads. The console adds the second to a "new execution". */
+/** Keys that every input of a machine may have and no step reads. The console adds the second to a "new execution". */
 export const ignoredKeys = { Comment: ignored, AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: ignored };
 
 /** The input from a rule or a person. All keys except `entity` have defaults in the configuration. */
@@ -49,8 +49,12 @@ export function parseInput(input: unknown): ExportInput {
   return inputOf(inputSchema, input);
 }
 
-/** @throws RunError `InvalidInput` */
-export function inputOf<T extends z.core.$ZodShape>(schema: z.ZodMiniObject<T>, input: unknown) {
+/** @param hint a sentence after the problems. @throws RunError `InvalidInput` */
+export function inputOf<T extends z.core.$ZodShape>(
+  schema: z.ZodMiniObject<T>,
+  input: unknown,
+  hint = ` Known entities: ${ENTITIES.join(', ')}.`,
+) {
   const parsed = schema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
   const problem = parsed.error.issues
@@ -58,7 +62,7 @@ export function inputOf<T extends z.core.$ZodShape>(schema: z.ZodMiniObject<T>, 
     .map((issue) => issueText(issue, input, Object.keys(schema.shape)))
     .join('; ');
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`;
-  throw new RunError('InvalidInput', `${sentence}. Known entities: ${ENTITIES.join(', ')}.`);
+  throw new RunError('InvalidInput', `${sentence}.${hint}`);
 }
 
 function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): string {

@@ -1,13 +1,13 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
+import { ignoredKeys, inputOf } from '../../core/export/input.ts';
 import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket, ObjectStream } from '../../core/storage/bucket.ts';
-import { quotedNames } from '../../core/suggestion.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
 import { JSONL } from '../../core/updates/read-updates.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
@@ -120,26 +120,18 @@ async function writeIndex(store: Bucket, { chunks }: BatchKeys, text: string): P
   );
 }
 
+const FILE =
+  'must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)';
+
 /** The input that a person or the command may give to the machine. */
 const inputSchema = z.strictObject({
-  file: z.string().refine((file) => batchOfInput(file) !== undefined),
+  file: z.string(FILE).check(z.refine((file) => batchOfInput(file) !== undefined, FILE)),
   /** Changes per second. The configured rate is the default and the maximum. */
-  maxRate: z.number().min(0.1).optional(),
+  maxRate: z.optional(z.number().check(z.minimum(0.1))),
   /** The maximum is the number of objects that S3 lists at a time. */
-  stopAfterFailures: z.int().min(1).max(1000).optional(),
-  Comment: z.string().max(1000).optional(),
-  /** The console adds this key when it starts an execution from another one. */
-  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID: z.string().max(1000).optional(),
+  stopAfterFailures: z.optional(z.int().check(z.minimum(1), z.maximum(1000))),
+  ...ignoredKeys,
 });
-
-const RULES: Record<string, string> = {
-  file: '"file" must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)',
-  maxRate: '"maxRate" must be a number of changes per second, at least 0.1',
-  stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
-  Comment: '"Comment" must be a text of at most 1000 characters',
-  AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID:
-    '"AWS_STEP_FUNCTIONS_STARTED_BY_EXECUTION_ID" must be a text of at most 1000 characters',
-};
 
 interface BatchInput {
   batch: string;
@@ -153,21 +145,11 @@ interface BatchInput {
  * @throws RunError `InvalidInput` with the problems and (as its advice) an example to paste. It quotes no values.
  */
 function parseInput(input: unknown, largestRate: number): BatchInput {
-  const parsed = inputSchema.safeParse(input);
-  if (!parsed.success) throw new RunError('InvalidInput', `${problemsOf(parsed.error, input).join('; ')}.`);
-  const { file, maxRate = largestRate, stopAfterFailures = null } = parsed.data;
+  const { file, maxRate = largestRate, stopAfterFailures = null } = inputOf(inputSchema, input, '');
   if (maxRate > largestRate) {
     throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
   }
   return { batch: batchOfInput(file) ?? '', maxRate, stopAfterFailures };
-}
-
-function problemsOf(error: z.ZodError, input: unknown): string[] {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['The input is not an object'];
-  return error.issues.map((issue) => {
-    if (issue.code !== 'unrecognized_keys') return RULES[String(issue.path[0])] ?? 'The input is not an object';
-    return `Unknown: ${quotedNames(issue.keys, Object.keys(RULES))}`;
-  });
 }
 
 const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
