@@ -16,6 +16,16 @@ export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefine
   return parsed.success ? parsed.data : undefined;
 }
 
+/** Whether a value is an object with keys, and not an array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */
+export function ownValue(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
+}
+
 /** A JSON text that does not depend on the order of keys. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(sorted(value));

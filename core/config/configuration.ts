@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
+import { isRecord } from '../json.ts';
 import { suggestion } from '../suggestion.ts';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
@@ -87,7 +88,7 @@ function readJson(path: string): unknown {
 function repeatedKey(text: string, value: unknown): string | undefined {
   const kept: string[] = [];
   JSON.stringify(value, (_, inner) => {
-    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner)) kept.push(...Object.keys(inner));
+    if (isRecord(inner)) kept.push(...Object.keys(inner));
     return inner;
   });
   const written = [...text.matchAll(/("(?:[^"\\]|\\.)*")\s*(:?)/g)].flatMap(([, key = '', colon]) =>

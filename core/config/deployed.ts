@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { canonicalText, jsonOrUndefined } from '../json.ts';
+import { canonicalText, isRecord, jsonOrUndefined } from '../json.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import type { EntityPlan } from './entity-settings.ts';
@@ -96,8 +96,7 @@ function differences(path: string, deployed: unknown, file: unknown): Difference
 
 /** The named parts of a value: empty for a missing value, `undefined` for a value without named parts. */
 function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
-  const named = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return named ? { ...value } : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 /** Short, because people see it. The order of keys does not matter. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { ownValue } from '../json.ts';
 
 /** A date in a filter, relative to the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
 const relativeDateSchema = z.strictObject({
@@ -55,5 +56,5 @@ function datesIn(value: unknown, path: Problem['path'] = []): { path: Problem['p
 }
 
 function claimsToBeOne(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, '$date');
+  return ownValue(value, '$date') !== undefined;
 }

@@ -1,4 +1,4 @@
-import { ownValue } from './error-code.ts';
+import { isRecord, ownValue } from '../json.ts';
 
 /**
  * Whether the body of a good answer contradicts the request. The record may be the answer itself or inside up to three
@@ -45,7 +45,7 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   // A wrapper may have its own id, and so may related records.
   const levels = hasOurs ? all.filter((level) => !foreign.includes(level)) : all;
   const hasError = levels.some((level) => level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value)));
-  const isRecord = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
+  const isCustomer = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
   const other = otherValue(levels, sent);
   const reasons = [
     levels.some((level) => level.some(([key, value]) => key === 'success' && isFalse(value))) &&
@@ -55,7 +55,7 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
     other !== undefined && `it holds another value of ${other} than was sent`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
-  return { contradiction, isRefusal: hasError && !levels.some(isRecord) && !hasWrappedRecord(all) };
+  return { contradiction, isRefusal: hasError && !levels.some(isCustomer) && !hasWrappedRecord(all) };
 }
 
 /** The objects that may be the record: the answer itself and the contents of its wrappers. */
@@ -77,8 +77,8 @@ function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
   if (known.length > 0) return known;
   const all = inner.filter(([, objects]) => objects.length > 0);
   const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
-  const isRecord = level.some(([key]) => key === 'id' || sent.has(key));
-  return holding.length === 1 && !isRecord ? holding.flatMap(([, objects]) => objects) : [];
+  const isCustomer = level.some(([key]) => key === 'id' || sent.has(key));
+  return holding.length === 1 && !isCustomer ? holding.flatMap(([, objects]) => objects) : [];
 }
 
 function hasWrappedRecord(levels: readonly Level[]): boolean {
@@ -91,9 +91,7 @@ function hasWrappedRecord(levels: readonly Level[]): boolean {
 
 function objectsIn(value: unknown): Level[] {
   const values = Array.isArray(value) ? value : [value];
-  return values
-    .filter((one) => typeof one === 'object' && one !== null && !Array.isArray(one))
-    .map((one) => Object.keys(one).map((key) => [folded(key), ownValue(one, key)]));
+  return values.filter(isRecord).map((one) => Object.keys(one).map((key) => [folded(key), ownValue(one, key)]));
 }
 
 /** Services differ in the spelling of keys: `firstName`, `FirstName`, `first_name`. */

@@ -3,7 +3,7 @@ import { retryAfterSeconds } from '../../transfer/base/retry.ts';
 import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
-import { jsonOrUndefined } from '../json.ts';
+import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
 import { busyReason, errorCode } from './error-code.ts';
@@ -239,7 +239,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
     [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],
     ...REFUSED,
     [
-      (about) => about.answer.status !== 200 || !isObject(about.answer.body),
+      (about) => about.answer.status !== 200 || !isRecord(about.answer.body),
       'unknown',
       'CrmContractError',
       ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
@@ -359,10 +359,6 @@ function scopesOf({ call, scope }: About): string {
 
 function bodyText({ unread, characters }: CrmAnswer): string {
   return unread ? 'a body that broke off or is too long' : `${characters} characters`;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const updateSchema = z.record(z.string(), z.unknown());

@@ -1,4 +1,5 @@
 import type { RunErrorName } from '../errors.ts';
+import { ownValue } from '../json.ts';
 import type { CrmCall } from './call.ts';
 
 interface Sent {
@@ -157,11 +158,6 @@ function lettersOf(text: string): string {
 
 function firstIn(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
-}
-
-/** An own property of an object or array. Inherited ones, such as `constructor`, are ignored. */
-export function ownValue(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
 function isToken(text: string): boolean {

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
+import { ownValue } from '../json.ts';
 import { isSafeName } from '../suggestion.ts';
-import { ownValue } from './error-code.ts';
 
 /** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
 
@@ -120,8 +120,7 @@ export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: str
 }
 
 function unwrap(value: unknown, ...wrappers: string[]): unknown {
-  const isObject = typeof value === 'object' && value !== null;
-  const wrapper = isObject ? wrappers.find((key) => Object.hasOwn(value, key)) : undefined;
+  const wrapper = wrappers.find((key) => ownValue(value, key) !== undefined);
   return wrapper === undefined ? value : ownValue(value, wrapper);
 }
 

@@ -4,6 +4,7 @@ import { ENTITIES } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
 import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
+import { ownValue } from '../json.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));
@@ -81,7 +82,7 @@ function shownKey(key: PropertyKey, known: string[]): string {
 }
 
 function entityText(input: unknown): string {
-  const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
+  const entity = ownValue(input, 'entity');
   if (entity === undefined) return 'the input lacks "entity"';
   // The text may be a pasted token.
   if (typeof entity !== 'string' || !isSafeName(entity)) return '"entity" is not the name of an entity';

@@ -3,7 +3,7 @@ import { CRM_EXPORT } from '../commands.ts';
 import { entitySchema } from '../config/entity-schema.ts';
 import { RunError } from '../errors.ts';
 import { isReleasable } from '../gate/gate.ts';
-import { parseJson, strictText } from '../json.ts';
+import { ownValue, parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { ignoredKeys, inputOf } from './input.ts';
 import { layoutVersion } from './layout.ts';
@@ -30,7 +30,7 @@ export function parseReleaseInput(input: unknown): ReleaseInput {
 
 /** Whether an input asks for a release, valid or not. */
 export function isReleaseInput(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && 'release' in input;
+  return ownValue(input, 'release') !== undefined;
 }
 
 /** `_release.json` beside the manifest. Parsed loosely, like manifests. */

@@ -1,5 +1,6 @@
 import { isEmpty, judgeBody } from '../crm/answer-contradictions.ts';
-import { busyReason, ownValue, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
+import { busyReason, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
+import { isRecord, ownValue } from '../json.ts';
 
 /**
  * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first
@@ -93,7 +94,7 @@ export function errorWord(error: unknown): string {
 
 /** Whether a good answer without a token says in any usual way that the request failed. */
 function hasError(body: unknown): boolean {
-  const entries = typeof body === 'object' && body !== null ? Object.entries(body) : [];
+  const entries = isRecord(body) ? Object.entries(body) : [];
   const isFailure = ([key, value]: [string, unknown]) =>
     (/^(?:err|fault)/i.test(key) && !isEmpty(value)) ||
     (key === 'ok' && value === false) ||

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
+import { ownValue } from '../json.ts';
 import type { RunFields } from '../log/log-fields.ts';
 import { PLAN_PARTS } from '../plan-parts.ts';
 import type { RunState } from './states.ts';
@@ -25,7 +26,7 @@ export function nightInput(input: unknown): NightInput | null {
 }
 
 function hasPlan(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && PLAN_PARTS.some((key) => key in input);
+  return PLAN_PARTS.some((key) => ownValue(input, key) !== undefined);
 }
 
 /** The fields that name the run in every log line. */
@@ -35,8 +36,7 @@ export function aboutRun({ run, input, execution }: RunState): RunFields {
 
 /** The entity of an input, even if other parts of the input are wrong. */
 export function requestedEntity(input: unknown): Entity | undefined {
-  const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
-  return entitySchema.safeParse(entity).data;
+  return entitySchema.safeParse(ownValue(input, 'entity')).data;
 }
 
 /** The execution name of the export of `verify`, such as `leads-verify-20261122T020000Z-1a2b3c-0`. */
@@ -53,5 +53,5 @@ export function failedOnPurpose(input: unknown, error: string | null | undefined
 }
 
 function isOfItsRule(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && 'verify' in input;
+  return ownValue(input, 'verify') !== undefined;
 }

@@ -1,5 +1,6 @@
 import { refusedBy } from '../../transfer/store/store-errors.ts';
 import { RunError } from '../errors.ts';
+import { ownValue } from '../json.ts';
 
 /** 412: the condition of a conditional write does not hold. AWS sends it for Put and Complete (docs/adr/0006). */
 export function refusedCondition(error: unknown): boolean {
@@ -32,10 +33,6 @@ function nameOf(error: unknown): string {
   return error.name === 'Error' && 'code' in error ? String(error.code) : error.name;
 }
 
-function statusOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('$metadata' in error)) return undefined;
-  const metadata = error.$metadata;
-  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata
-    ? Number(metadata.httpStatusCode)
-    : undefined;
+function statusOf(error: unknown): unknown {
+  return ownValue(ownValue(error, '$metadata'), 'httpStatusCode');
 }

@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { RunError } from '../errors.ts';
+import { ownValue } from '../json.ts';
 import { type Bucket, createBucket, taggedWith } from './bucket.ts';
 import { isObjectGone, refusedCondition, storageError } from './storage-errors.ts';
 
@@ -75,8 +76,7 @@ function watched(client: S3Client, key: string, count: () => void): S3Client {
   const send = async (...args: Parameters<S3Client['send']>) => {
     count();
     const answer: unknown = await client.send(...args);
-    const hasId = typeof answer === 'object' && answer !== null && 'UploadId' in answer && answer.UploadId;
-    if (args[0] instanceof CreateMultipartUploadCommand && !hasId)
+    if (args[0] instanceof CreateMultipartUploadCommand && !ownValue(answer, 'UploadId'))
       throw new RunError('StorageUnavailable', `S3 returned no upload id for ${key}.`);
     return answer;
   };

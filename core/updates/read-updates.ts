@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { jsonOrUndefined } from '../json.ts';
+import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks, lineCount, textStart } from './line-blocks.ts';
 import {
   hasId,
@@ -128,13 +128,9 @@ function readLine(text: string, line: number, from: number, check: RecordCheck):
   // Blank lines are common in a file made from a CSV or from failed lines.
   if (text.trim() === '') return [];
   const record = jsonOrUndefined(text);
-  return isObject(record)
+  return isRecord(record)
     ? check({ line, from, record, text })
     : [{ line, field: null, sentence: notARecord(text, record) }];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function notARecord(text: string, value: unknown): string {
