@@ -285,11 +285,13 @@ async function exchangeCode(
     const usual = 'many services give one for the scope "offline_access" only';
     throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
-  const error = /: (invalid_client|invalid_scope)/.exec(answer.message)?.[1];
-  if (!error) throw new CommandError(answer.message, RUN_FAILED);
-  if (error === 'invalid_scope') {
+  if (answer.message.includes(': invalid_scope')) {
     throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
   }
+  // Whatever its code, a 401 of the token endpoint is about the client.
+  const isAboutClient = answer.status === 401 && answer.kind !== 'elsewhere';
+  if (!isAboutClient && !answer.message.includes(': invalid_client'))
+    throw new CommandError(answer.message, RUN_FAILED);
   // The command does not try another way by itself: a service may lock the client.
   const how = crm.clientAuthentication;
   const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);

@@ -145,6 +145,16 @@ describe('the client', () => {
     expect(tokenCalls()).toHaveLength(1);
   });
 
+  test('that the CRM refuses with 401 and a code of its own ends with the same advice', async () => {
+    const { go, nothingStored, sandbox } = await setting();
+    sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 401, body: { error: 'Bad credentials' } } });
+    await expect(go()).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/answered 401: .*The secret of the client .*CRM_CLIENT_SECRET/),
+    });
+    await nothingStored();
+  });
+
   test('with an unreadable stored value ends with advice, without the value', async () => {
     const { go, places } = await setting();
     const value = { SecretId: places.ClientSecretId, SecretString: 'hunter2' };
