@@ -1,9 +1,9 @@
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
-import { decoded, isWide, TextCheck, Utf16Reader } from './encoding.ts';
+import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
 import { ERROR_TEXT_BYTES, isErrorText, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
-import { LaterHeaders, type Verdict } from './later-headers.ts';
+import { LaterHeaders } from './later-headers.ts';
 import { LINE_BREAKS, RegularRecords } from './regular-records.ts';
 import { cellsOf, Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
@@ -129,12 +129,8 @@ function headerRemarks({ header: { names, counts }, seemsHeaded }: Csv, headerle
 
 const QUOTE = 0x22;
 const BLANK = 0x20;
-/** A longer record of one cell is not searched for a header. The first header of a file has at most 1 MiB. */
-const LONGEST_HEADER = 64 * 1024;
 /** Separators that may split the rows of a file of one column. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
-/** Separators of a joined page. */
-const PAGE_SEPARATORS = [...OTHER_SEPARATORS, ':', '^', '~', '  '];
 
 /** Counts the records of a CSV file, chunk by chunk. */
 class CsvCount {
@@ -274,33 +270,23 @@ class CsvCount {
   /** Looks at a record below the first one. */
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
+    const bytes = () => block.toString('latin1', from, to);
     const read = () => ({ record: this.#textsOf(record), column: 0 });
-    const verdict = this.#headers.mayBe(record)
-      ? this.#headers.judge(record, block.toString('latin1', from, to), read, afterEmptyLine)
-      : 'none';
-    if (cells < this.#named || cells === 1) this.#judgeParts(record, verdict);
+    const verdict = this.#headers.mayBe(record) ? this.#headers.judge(record, bytes(), read, afterEmptyLine) : 'none';
+    if (this.#headers.covers && (cells < this.#named || cells === 1 || record.hasStrayBreak)) {
+      // A record in quotation marks is a single cell.
+      const [text = ''] = cells === 1 ? this.#textsOf(record) : [decodedBelow(bytes(), this.#csv.decoder)];
+      this.#headers.judgeText(text, afterEmptyLine, verdict);
+    }
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
   #textsOf({ block, from, to, quoted }: Scanner): string[] {
-    return cellsOf(decoded(block.subarray(from, to), this.#csv.decoder), this.#csv.separator, quoted > 0);
-  }
-
-  #judgeParts(record: Scanner, verdict: Verdict): void {
-    const { from, to, cells, block, afterEmptyLine } = record;
-    if (to - from > LONGEST_HEADER || !this.#headers.covers) return;
-    // A record in quotation marks is a single cell.
-    const whole = cells > 1 ? decoded(block.subarray(from, to), this.#csv.decoder) : this.#textsOf(record)[0];
-    const text = whole ?? '';
-    const others = PAGE_SEPARATORS.filter((separator) => cells === 1 || separator !== this.#csv.separator);
-    const splits = others.filter((separator) => text.includes(separator));
-    this.#headers.judgeParts(
-      splits.map((separator) => cellsOf(text, separator, true)),
-      afterEmptyLine,
-      verdict,
-    );
+    const { separator, decoder } = this.#csv;
+    const cells = cellsOf(block.toString('latin1', from, to), separator, quoted > 0);
+    return cells.map((cell) => decodedBelow(cell, decoder));
   }
 
   /** @returns the width that the record is counted with */

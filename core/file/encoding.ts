@@ -57,6 +57,19 @@ export function decoded(bytes: Buffer, decoder: Decoder): string {
   return bytes.toString(decoder === 'utf-8' ? 'utf8' : decoder);
 }
 
+/**
+ * Decodes a text below the first record, whose bytes are given as Latin-1. A joined page may have another encoding than the
+ * file: each line that is valid UTF-8 is read so, and any other line of a file of UTF-8 as windows-1255.
+ */
+export function decodedBelow(text: string, decoder: Decoder): string {
+  return text.replace(BEYOND_ASCII, (line) => {
+    const bytes = Buffer.from(line, 'latin1');
+    return decoded(bytes, isUtf8(bytes) ? 'utf-8' : decoder === 'utf-8' ? 'windows-1255' : decoder);
+  });
+}
+
+/** A line from its first character beyond ASCII on. */
+const BEYOND_ASCII = /[^\0-\x7f][^\r\n]*/g;
 const WINDOWS_1255 = new TextDecoder('windows-1255');
 
 function markBytesOf(bytes: Uint8Array, mark: readonly number[]): number {

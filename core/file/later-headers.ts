@@ -3,6 +3,7 @@ import { folded, INVISIBLE, letterPattern, letters, mentions, visible } from '..
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
+import { cellsOf } from './scanner.ts';
 
 /**
  * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
@@ -27,6 +28,8 @@ interface Circumstances {
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
+/** A longer text is not split. The first header of a file has at most 1 MiB. */
+const LONGEST_HEADER = 64 * 1024;
 /** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
 
@@ -62,6 +65,8 @@ export class LaterHeaders {
   readonly covers: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
+  /** Names of these columns that are no words: `nationalId`, `id_number`. */
+  readonly #codes: ReadonlySet<string>;
   /** Whether a text contains the name or label of a left-out or hashed column as whole words. */
   readonly #mentions: (text: string) => boolean;
   /** The letters of these names: a quick test before `#mentions`. */
@@ -94,6 +99,7 @@ export class LaterHeaders {
     const texts = Object.keys(labels);
     this.#widest = Math.max(header.length, 2 * (columns.length + fields.length + excepted.length + texts.length));
     const secret = [...textsOf([...excepted, ...hashed]), ...covered, ...texts.filter((text) => this.#isCovered(text))];
+    this.#codes = new Set(secret.filter((text) => this.#names.has(text) && CODE.test(text)));
     this.#mentions = mentions(secret);
     this.#letters = letterPattern(secret);
     const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
@@ -123,15 +129,17 @@ export class LaterHeaders {
   }
 
   /**
-   * Checks the parts into which other separators split a record of another width: a joined page may have another
-   * separator, or its records in quotation marks. Only columns that are left out or hashed make this necessary: no other
-   * check sees them in such a record. The record counts once, and never as repeated: readers drop only records that
-   * repeat the header with the separator of the file.
-   * @param splits the parts by each separator @param whole the verdict on the record itself, which is counted already
+   * Checks the text of a record that has fewer cells than the header, or line breaks of another kind: a joined page may
+   * have another separator, other line breaks, or its records in quotation marks. Only columns that are left out or hashed
+   * make this necessary: no other check sees them in such a record. The record counts once, and never as repeated: readers
+   * drop only records that repeat the header with the separator of the file. A name such as `nationalId` needs no header
+   * around it: free text does not contain it.
+   * @param whole the verdict on the record itself, which is counted already
    */
-  judgeParts(splits: readonly (readonly string[])[], afterGap: boolean, whole: Verdict): void {
-    if (whole === 'leftOut') return;
-    const found = splits.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
+  judgeText(text: string, afterGap: boolean, whole: Verdict): void {
+    if (text.length > LONGEST_HEADER || whole === 'leftOut' || !this.#mayMention(text)) return;
+    const found = partsOf(text).map((record) => this.#judgePart({ record, column: 0 }, afterGap));
+    if (text.split(NO_CODE).some((word) => this.#codes.has(word))) found.push(this.#leavesOut ? 'leftOut' : 'other');
     if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
     if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
   }
@@ -287,6 +295,22 @@ function sharedLength([first = '', ...others]: readonly string[], edge: 0 | -1):
   let length = 0;
   while (length < first.length && others.every((text) => at(text, length) === at(first, length))) length += 1;
   return length;
+}
+
+/** A name that is no word of a language. */
+const CODE = /\p{Ll}\p{Lu}|\p{L}[\d_]/u;
+const NO_CODE = /[^\p{L}\p{M}\p{N}_]+/u;
+/** Signs that may separate cells. In a table of text, two blanks may. */
+const SIGN_OR_BLANKS = /[^\p{L}\p{M}\p{N}\p{Z}"']|\p{Z}{2}/gu;
+const MOST_SIGNS = 20;
+
+/** The records that a text may be: its lines, split by each of the signs in them. */
+function partsOf(text: string): string[][] {
+  const lines = text.split(/[\r\n\x85\u2028\u2029]+/);
+  return lines.flatMap((line) => {
+    const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
+    return [...(lines.length > 1 ? [[line]] : []), ...signs.map((sign) => cellsOf(line, sign, true))];
+  });
 }
 
 const isFilled = (cell: string) => visible(cell) !== '';

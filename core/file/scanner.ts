@@ -130,6 +130,11 @@ export class Scanner {
     this.#read(this.#filled, true);
   }
 
+  /** The current record has a line break of another kind outside quotation marks. */
+  get hasStrayBreak(): boolean {
+    return this.#strayBreaks > 0;
+  }
+
   /** All cells with letters or digits, at least two, begin or end with the same sign or letter. */
   get alike(): boolean {
     return this.#sharedEdges > 0 && this.#sharedEdges < NOT_COMPARED;

@@ -269,10 +269,12 @@ class RowCounter {
     const counts = this.later.filter.countsOf(row.texts);
     const afterGap = this.lastIsEmpty || row.number > this.lastNumber + 1;
     this.lastIsEmpty = counts.empty === counts.cells;
-    if (!this.later.mayBe(counts)) return;
     const column = Math.min(0, begin - first);
-    const record = cellsOf(row, first + column, last - first - column + 1);
-    this.later.judge(counts, JSON.stringify([column, record]), () => ({ record, column }), afterGap);
+    const read = () => ({ record: cellsOf(row, first + column, last - first - column + 1), column });
+    const text = () => JSON.stringify([row.columns, row.texts]);
+    const verdict = this.later.mayBe(counts) ? this.later.judge(counts, text(), read, afterGap) : 'none';
+    const [whole = '', second] = row.texts;
+    if (second === undefined) this.later.judgeText(whole, afterGap, verdict);
   }
 
   private isUnderHeader(column: number): boolean {

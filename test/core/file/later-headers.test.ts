@@ -93,12 +93,50 @@ describe('finds a header that names a left-out column', () => {
     ['with carets', 'id^name^nationalId'],
     ['with two blanks or more', 'id  name    nationalId'],
     ['with semicolons, after signs', '$id;$name;$nationalId'],
+    ['with any sign', 'id § name § National ID'],
+    ['with wide commas', 'id，name，National ID'],
+    ['with control characters', 'id\x1fname\x1fNational ID'],
+    ['in quotation marks with its rows', '"id,name,National ID\n1,Dana,312340001"'],
+    ['with line breaks of another kind', 'id,name,National ID\r1,Dana,312340001\r'],
+    ['with line breaks and a separator of another kind', 'id;name;National ID\r1;Dana;312340001\r'],
+    ['alone, with line breaks of another kind', 'nationalId\r312340001'],
+    ['by name in a row of JSON', '{"id":1,"nationalId":"312340001"}'],
+    ['by name before its values', 'nationalId,312340001'],
   ])('in a record of another width: %s', async (_, record) => {
     const text = `${HEADER}${ROWS}${record}\n${ROWS}`;
 
     expect(await headersIn(text, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
     expect(await headersIn(text, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
   });
+
+  const windows1255 = (text: string) =>
+    Buffer.from(
+      text.replace(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
+      'latin1',
+    );
+  test.each<[string, (text: string) => Buffer, (text: string) => Buffer]>([
+    ['in a page in UTF-8 below rows in windows-1255', windows1255, (text) => Buffer.from(text)],
+    ['in a page in windows-1255 below rows in UTF-8', (text) => Buffer.from(text), windows1255],
+  ])('%s', async (_, encoded, otherwise) => {
+    const rows = encoded(HEADER + '1,דנה לוי,Meeting,-\n'.repeat(40));
+    const bytes = [rows, otherwise('id,name,תעודת זהות\n1,Dana,312340001\n'), Buffer.from(ROWS)];
+    const expected = { ...LEFT_OUT, excepted: [{ name: 'nationalId', label: 'תעודת זהות' }] };
+
+    expect(await headersIn(Buffer.concat(bytes), expected)).toEqual({ other: 1, leftOut: 1 });
+  });
+
+  test.each(['id;name;National ID', 'id\tname\tNational ID\n1\tDana\t312340001'])(
+    'in one cell of a sheet: %j',
+    async (text) => {
+      const rows = [['1', 'Dana', 'Meeting', '-'], [text], ['1', 'Dana', 'Meeting', '-']];
+
+      expect(await headersIn(smallWorkbook([COLUMNS, ...rows]), LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+      expect(await headersIn(smallWorkbook([COLUMNS, ...rows]), { columns: COLUMNS, fields })).toEqual({
+        other: 0,
+        leftOut: 0,
+      });
+    },
+  );
 
   test.each(['National ID', 'National ID,מזהה'])('by %s alone after empty lines', async (record) => {
     const below = `${record}\n312340001\n`;
