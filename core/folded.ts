@@ -98,7 +98,7 @@ export function letters(text: string): string {
 const LATIN_OR_HEBREW = /^[ -~א-ת]*$/;
 
 /** Places inside a text where a word begins although no other character separates it: `nationalId`, `address2`. */
-const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
+export const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 
 /** The words of a text, folded. */
 function wordsOf(text: string): string[] {

@@ -1,151 +1,6 @@
+import { HUMPS } from '../folded.ts';
+import { type PartKind, type Rule, rulesOf } from './allowed-elements.ts';
 import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
-
-/**
- * What a workbook may contain if columns are left out. Each line names an element, indented below its parent, and its
- * attributes. `#` allows text. `**` allows any attributes, and any elements below. Everything else counts as text, and
- * so does a value that is neither formal (a number, a place, a date, an id) nor made of known words.
- */
-const ALLOWED = {
-  types: `
-Types
- Default Extension ContentType
- Override PartName ContentType`,
-  relationships: `
-Relationships
- Relationship Id Type Target TargetMode`,
-  workbook: `
-workbook conformance Ignorable
- fileVersion appName lastEdited lowestEdited rupBuild codeName
- fileRecoveryPr repairLoad
- workbookPr date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks
- workbookProtection lockStructure lockWindows lockRevision
- revisionPtr revIDLastSave documentId coauthVersionLast coauthVersionMax uidLastSave
- bookViews
-  workbookView visibility minimized showHorizontalScroll showVerticalScroll showSheetTabs xWindow yWindow windowWidth windowHeight tabRatio firstSheet activeTab autoFilterDateGrouping uid
- sheets
-  sheet name sheetId state id
- definedNames
-  definedName # name localSheetId hidden
- calcPr calcId calcMode fullCalcOnLoad refMode iterate iterateCount iterateDelta fullPrecision calcCompleted calcOnSave concurrentCalc concurrentManualCount forceFullCalc calcCalc
- extLst
-  ext uri
-   extCalcPr stringRefSyntax`,
-  sheet: `
-worksheet Ignorable uid
- sheetPr syncHorizontal syncVertical syncRef transitionEvaluation transitionEntry published codeName filterMode enableFormatConditionsCalculation
-  tabColor auto indexed rgb theme tint
-  outlinePr applyStyles summaryBelow summaryRight showOutlineSymbols
-  pageSetUpPr autoPageBreaks fitToPage
- dimension ref
- sheetViews
-  sheetView windowProtection showFormulas showGridLines showRowColHeaders showZeros rightToLeft tabSelected showRuler showOutlineSymbols defaultGridColor showWhiteSpace view topLeftCell colorId zoomScale zoomScaleNormal zoomScaleSheetLayoutView zoomScalePageLayoutView workbookViewId zoomToFit
-   pane xSplit ySplit topLeftCell activePane state
-   selection pane activeCell activeCellId sqref
- sheetFormatPr baseColWidth defaultColWidth defaultRowHeight customHeight zeroHeight thickTop thickBottom outlineLevelRow outlineLevelCol dyDescent
- cols
-  col min max width style hidden bestFit customWidth phonetic outlineLevel collapsed
- sheetData
-  row r spans s customFormat ht hidden customHeight outlineLevel collapsed thickTop thickBot ph dyDescent
-   c r s t cm vm ph
-    v
-    is
-     t space
-     r
-      t space
-      rPr **
-     phoneticPr fontId type alignment
- sheetCalcPr fullCalcOnLoad
- sheetProtection sheet objects scenarios formatCells formatColumns formatRows insertColumns insertRows insertHyperlinks deleteColumns deleteRows selectLockedCells sort autoFilter pivotTables selectUnlockedCells
- autoFilter ref uid
- sortState ref caseSensitive columnSort sortMethod
-  sortCondition ref descending
- mergeCells count
-  mergeCell ref
- phoneticPr fontId type alignment
- conditionalFormatting sqref
- dataValidations count disablePrompts xWindow yWindow
- hyperlinks
- printOptions horizontalCentered verticalCentered headings gridLines gridLinesSet
- pageMargins left right top bottom header footer
- pageSetup paperSize paperHeight paperWidth scale firstPageNumber fitToWidth fitToHeight pageOrder orientation usePrinterDefaults blackAndWhite draft cellComments useFirstPageNumber errors horizontalDpi verticalDpi copies id
- headerFooter differentOddEven differentFirst scaleWithDoc alignWithMargins
-  oddHeader
-  oddFooter
-  evenHeader
-  evenFooter
-  firstHeader
-  firstFooter
- rowBreaks count manualBreakCount
-  brk id min max man pt
- colBreaks count manualBreakCount
-  brk id min max man pt
- ignoredErrors
-  ignoredError sqref evalError twoDigitTextYear numberStoredAsText formula formulaRange unlockedFormula emptyCellReference listDataValidation calculatedColumn
- drawing id
- legacyDrawing id
- tableParts count
-  tablePart id`,
-  strings: `
-sst count uniqueCount
- si
-  t # space
-  r
-   t # space
-   rPr **
-  phoneticPr fontId type alignment`,
-  styles: `
-styleSheet **`,
-  theme: `
-theme **`,
-  table: `
-table id name displayName ref tableType totalsRowCount totalsRowShown headerRowCount insertRow insertRowShift published headerRowDxfId dataDxfId totalsRowDxfId uid Ignorable
- autoFilter ref uid
- sortState ref
-  sortCondition ref descending
- tableColumns count
-  tableColumn id uid name dataDxfId headerRowDxfId totalsRowDxfId
- tableStyleInfo name showFirstColumn showLastColumn showRowStripes showColumnStripes`,
-  calculation: `
-calcChain
- c r i s l t a`,
-  core: `
-coreProperties
- creator #
- lastModifiedBy #
- title #
- subject #
- description #
- keywords #
- category #
- contentStatus #
- language #
- version #
- revision #
- created # type
- modified # type
- lastPrinted # type`,
-  application: `
-Properties
- Application #
- AppVersion #
- Company #
- Manager #
- Template #
- TotalTime #
- DocSecurity #
- ScaleCrop #
- LinksUpToDate #
- SharedDoc #
- HyperlinksChanged #
- HeadingPairs
-  vector size baseType
-   variant
-    lpstr #
-    i4 #
- TitlesOfParts
-  vector size baseType
-   lpstr #`,
-};
 
 /** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
 const WORDS = new Set(
@@ -160,6 +15,8 @@ const WORDS = new Set(
   macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
   externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
+  pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1
+  chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
   apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi
   rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
@@ -175,22 +32,24 @@ const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\
 const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
 const TIME = String.raw`(?:19|20)\d\d[-.]?\d\d[-.]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
 const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
-/** Numbers, times, and the version of LibreOffice. */
+/** Numbers, times, languages, and the version of LibreOffice. */
 const FORMAL = whole(
   String.raw`[+-]?\d{0,8}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,3})?`,
   TIME,
+  '[a-z]{2}-[A-Z]{2}',
   String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
 );
 /** Header and footer of each page that LibreOffice prints: the name of the sheet, and the number of the page. */
 const USUAL_HEADER = /^&C(?:&"(?:Times New Roman|Arial),Regular"&1[0-2])?(?:&A|(?:Page|עמוד) &P)$/;
-/** Attributes may also contain cell ranges, colours, ids and namespace prefixes. */
+/** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
   // Types of cells, and colours.
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
-  `(?:\\d_)?\\{${GUID}\\}`,
-  String.raw`(?:x14ac|x1[4-6]|x15ac|xr\d{0,2}|x16r2|mc)(?: (?:x14ac|x1[4-6]|x15ac|xr\d{0,2}|x16r2|mc))*`,
+  `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
+  // The resolution of a printer that is not known.
+  String.raw`42949672\d\d`,
 );
 const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
 const PARTS_OF_NAMES = new RegExp(
@@ -206,13 +65,13 @@ const MOST_DIGITS_OF_ADDRESS = 8;
  */
 export function isAllowedName(text: string, names: ReadonlySet<string> = new Set()): boolean {
   if (names.has(text)) return true;
-  const rest = text.normalize('NFKC').replace(PARTS_OF_NAMES, ' ').toLowerCase();
-  const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !WORDS.has(word));
+  const rest = text.normalize('NFKC').replace(PARTS_OF_NAMES, ' ');
+  const isKnown = (word: string) => WORDS.has(word.toLowerCase());
+  const strange = (rest.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).filter((word) => !isKnown(word));
   const digits = strange.join('').match(/\p{N}/gu)?.length ?? 0;
   const most = rest.startsWith('http:') ? MOST_DIGITS_OF_ADDRESS : MOST_DIGITS;
-  return (
-    digits <= most && strange.every((word) => (word.match(/[\p{L}\p{M}]+/gu) ?? []).every((part) => WORDS.has(part)))
-  );
+  const parts = strange.join(' ').match(/[\p{L}\p{M}]+/gu) ?? [];
+  return digits <= most && parts.every((part) => isKnown(part) || part.split(HUMPS).every(isKnown));
 }
 
 /** Names that a workbook may contain besides known words. */
@@ -225,42 +84,12 @@ export interface AllowedNames {
 
 export const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
 
-interface Rule {
-  name: string;
-  attributes: Set<string>;
-  children: Map<string, Rule>;
-  /** The element may have text. */
-  text: boolean;
-  /** The element may have any attributes, and any elements below. */
-  any: boolean;
-}
-export type PartKind = keyof typeof ALLOWED;
-
-const RULES = new Map<PartKind, Rule>();
-
-function rulesOf(kind: PartKind): Rule {
-  const known = RULES.get(kind);
-  if (known) return known;
-  const root: Rule = { name: '', attributes: new Set(), children: new Map(), text: false, any: false };
-  const path = [root];
-  for (const line of ALLOWED[kind].split('\n').slice(1)) {
-    const depth = line.search(/\S/);
-    const [name = '', ...attributes] = line.trim().split(' ');
-    const [text, any] = [attributes.includes('#'), attributes.includes('**')];
-    const rule: Rule = { name, attributes: new Set(attributes), children: new Map(), text, any };
-    path[depth]?.children.set(name, rule);
-    path[depth + 1] = rule;
-  }
-  RULES.set(kind, root);
-  return root;
-}
-
 /** Words for elements and attributes that often occur where they are not allowed. */
 const CALLED: [name: RegExp, what: string][] = [
   [/^f$|^calculatedColumnFormula$/, 'formulas'],
   [/^rPh$/, 'phonetic runs'],
   [/^(odd|even|first)(Header|Footer)$/, 'headers or footers of pages'],
-  [/^filterColumn$/, 'filters'],
+  [/^filter(Column|s)$|^(custom|dynamic|color|icon)Filters?$|^top10$/, 'filters'],
   [/^scenarios$/, 'scenarios'],
   [/^dataValidation$/, 'lists of allowed values'],
   [/^cfRule$/, 'conditional formats'],
@@ -347,6 +176,7 @@ export class AllowedText implements XmlHandler {
 
   #isAllowedAttribute(element: string, name: string, value: string): boolean {
     if (name === 'r' && PLACE_OF_CELL.test(value)) return true;
+    if (localName(name) === 'Ignorable') return value.split(' ').every((prefix) => isUsualPrefix(`${prefix}:`));
     // The settings decide which sheets are allowed.
     if (element === 'sheet' && name === 'name') return isAllowedName(value, this.#names.settings);
     return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));
@@ -382,7 +212,8 @@ export class AllowedText implements XmlHandler {
   }
 }
 
-const isListed = (name: string, allowed: Set<string>) => name.startsWith('xmlns:') || allowed.has(localName(name));
+const isListed = (name: string, allowed: Set<string>) =>
+  name.startsWith('xmlns:') || name === 'xml:space' || allowed.has(localName(name));
 
 /** A quick test for the places of cells and rows, which are all different. */
 const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;

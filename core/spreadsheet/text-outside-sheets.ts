@@ -1,5 +1,6 @@
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import { type AllowedNames, AllowedText, isAllowedName, type PartKind } from './allowed-text.ts';
+import type { PartKind } from './allowed-elements.ts';
+import { type AllowedNames, AllowedText, isAllowedName } from './allowed-text.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
 
@@ -25,11 +26,13 @@ const JUDGED: [type: RegExp, kind: PartKind][] = [
   [/\bpackage\.relationships\+xml$/, 'relationships'],
   [/\bpackage\.core-properties\+xml$/, 'core'],
   [/\bextended-properties\+xml$/, 'application'],
-  [/\bspreadsheetml\.(sheet|template)\.main\+xml$/, 'workbook'],
+  [/\b(spreadsheetml|ms-excel)\.(sheet|template)\.(macroenabled\.)?main\+xml$/, 'workbook'],
   [/\bspreadsheetml\.styles\+xml$/, 'styles'],
   [/\bspreadsheetml\.table\+xml$/, 'table'],
   [/\bspreadsheetml\.calcchain\+xml$/, 'calculation'],
   [/\bofficedocument\.theme\+xml$/, 'theme'],
+  [/\bspreadsheetml\.sheetmetadata\+xml$/, 'metadata'],
+  [/\bofficedocument\.drawing\+xml$/, 'drawing'],
 ];
 
 /** The rules for a part; `undefined` for a part that is not allowed if columns are left out. */

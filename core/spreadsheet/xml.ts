@@ -134,7 +134,7 @@ export class XmlReader {
 }
 
 /** Prefixes as programs write them: `x14ac:`. Any other one may hold text. */
-const USUAL_PREFIX = /^(?:xmlns:)?(?:[a-z]{1,4}\d{0,2}(?:ac|r\d)?|dcterms|dcmitype|loext)(?::|$)/;
+const USUAL_PREFIX = /^(?:xmlns:)?(?:[a-z]{1,4}\d{0,2}(?:ac|r\d)?|dcterms|dcmitype|loext|xcalcf|msink|x3Unk)(?::|$)/;
 
 /** @param name has a prefix, or declares one */
 export function isUsualPrefix(name: string): boolean {

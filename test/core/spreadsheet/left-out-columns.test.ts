@@ -147,7 +147,11 @@ describe('with a left-out column, a workbook is stopped by', () => {
     [`${OFFICE}.spreadsheetml.table+xml`, `<table><totalsRowFormula>${CANARY}</totalsRowFormula></table>`],
     [`${OFFICE}.spreadsheetml.comments+xml`, '<comments/>'],
     [`${OFFICE}.vmlDrawing`, '<xml/>'],
-    [`${OFFICE}.drawing+xml`, '<wsDr/>'],
+    [`${OFFICE}.drawing+xml`, '<wsDr><twoCellAnchor/></wsDr>'],
+    [
+      `${OFFICE}.spreadsheetml.sheetMetadata+xml`,
+      `<metadata><metadataStrings><s v="${CANARY}"/></metadataStrings></metadata>`,
+    ],
     [`${OFFICE}.spreadsheetml.chartsheet+xml`, '<chartsheet/>'],
     [`${OFFICE}.spreadsheetml.printerSettings`, CANARY],
     ['application/vnd.ms-excel.person+xml', '<person/>'],
@@ -258,6 +262,51 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         /sheet1/,
         '<t xml:space="preserve">Dan</t>',
         '<r><rPr><b/><sz val="11"/><color theme="1"/><rFont val="Calibri"/></rPr><t>Dan</t></r>',
+      ),
+    ],
+    [
+      'resolutions of unknown printers, and kept blanks',
+      (parts) =>
+        inSheet('<pageSetup orientation="portrait" horizontalDpi="4294967295" verticalDpi="4294967293"/>')(
+          inPart(/sheet1/, '<sheetData>', '<sheetData xml:space="preserve">')(parts),
+        ),
+    ],
+    [
+      'filter buttons, totals and a name of two words in a table',
+      withPart(
+        'xl/tables/table1.xml',
+        `${OFFICE}.spreadsheetml.table+xml`,
+        '<table id="1" name="LeadsTable" displayName="LeadsTable" ref="A1:C2"><autoFilter ref="A1:C2"><filterColumn colId="0" hiddenButton="1"/></autoFilter><tableColumns count="1"><tableColumn id="1" name="id" totalsRowLabel="Total" totalsRowFunction="none"/></tableColumns></table>',
+      ),
+    ],
+    [
+      'metadata of dynamic arrays',
+      withPart(
+        'xl/metadata.xml',
+        `${OFFICE}.spreadsheetml.sheetMetadata+xml`,
+        '<metadata xmlns:xda="http://schemas.microsoft.com/office/spreadsheetml/2017/dynamicarray"><metadataTypes count="1"><metadataType name="XLDAPR" minSupportedVersion="120000" copy="1"/></metadataTypes><futureMetadata name="XLDAPR" count="1"><bk><extLst><ext uri="{bdbb8cdc-fa1e-496e-a857-3c3f30c029c3}"><xda:dynamicArrayProperties fDynamic="1" fCollapsed="0"/></ext></extLst></bk></futureMetadata><cellMetadata count="1"><bk><rc t="1" v="0"/></bk></cellMetadata></metadata>',
+      ),
+    ],
+    [
+      'an empty drawing',
+      withPart(
+        'xl/drawings/drawing1.xml',
+        `${OFFICE}.drawing+xml`,
+        '<xdr:wsDr xmlns:cx1="http://schemas.microsoft.com/office/drawing/2015/9/8/chartex" xmlns:x3Unk="http://schemas.microsoft.com/office/drawing/2010/slicer"/>',
+      ),
+    ],
+    [
+      'types of parts that it does not have',
+      inPart(
+        /Content_Types/,
+        '<Default',
+        '<Default Extension="emf" ContentType="image/x-emf"/><Default Extension="tiff" ContentType="image/tiff"/><Default Extension="pdf" ContentType="application/pdf"/><Default Extension="bin" ContentType="application/vnd.ms-excel.sheet.binary.macroEnabled.main"/><Default',
+      ),
+    ],
+    [
+      'features of a new Excel',
+      inMain(
+        '<xr:revisionPtr documentId="13_ncr:1_{1F2A0B7C-0D4C-4B0F-9E36-1A2B3C4D5E6F}"/><extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}"><x15:workbookPr chartTrackingRefBase="1"/></ext><ext uri="{B58B0392-4F1F-4190-BB64-5DF3571DCE5F}" xmlns:xcalcf="http://schemas.microsoft.com/office/spreadsheetml/2018/calcfeatures"><xcalcf:calcFeatures><xcalcf:feature name="microsoft.com:LET_WF"/></xcalcf:calcFeatures></ext></extLst>',
       ),
     ],
     ['empty parts', (parts) => [...parts, { name: 'xl/empty.bin', content: '', deflated: true }]],
