@@ -1,10 +1,12 @@
+import { ENTITIES } from '../config/entities.ts';
 import { HUMPS } from '../folded.ts';
 import { type PartKind, type Rule, rulesOf } from './allowed-elements.ts';
 import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
 
 /** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
-const WORDS = new Set(
-  `2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
+const WORDS = new Set([
+  ...ENTITIES.flatMap((entity) => entity.split('-')).flatMap((word) => [word, word.replace(/s$/, '')]),
+  ...`2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
   content contenttype core core-properties creator custom dc dcmitype dcterms doc docprops document drawing drawingml drawings
   extended false fixed frozen frozensplit general gif http https image images info inlinestr internal jpeg jpg landscape left
   legacy mac main manual mc media metadata microsoft msexcel name new normal office officedocument openxmlformats org overthendown downthenover
@@ -15,17 +17,17 @@ const WORDS = new Set(
   macintosh user preserve urn charts comments threadedcomments threadedcomment pivotcache pivottables pivottable pivotcachedefinition pivotcacherecords
   externallinks externallink hyperlink thumbnail ctrlprops ctrlprop controlproperties embeddings oleobject activex revisions revisionlog macroenabled
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
-  pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1
+  pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
   apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi
   rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
   records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
-  activities calls companies contacts customers deals emails events invoices leads lead meetings opportunities orders policies products
-  tasks tickets users customer contact deal meeting task order product call לידים לקוחות פגישות משימות אנשי קשר`.split(
+  activities calls companies deals emails events invoices opportunities orders policies products
+  tasks tickets users deal task order product call לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
     /\s+/,
   ),
-);
+]);
 
 const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
 const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\d{1,7}:\$?\d{1,7}`;

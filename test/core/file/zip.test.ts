@@ -63,6 +63,8 @@ describe('text of the archive itself', () => {
     'export/Leads_2026-11-26.csv',
     'leads-20261126-020134.CSV',
     'leads (12).csv',
+    'agent-numbers.csv',
+    'C:\\exports\\Employers.txt',
     'leads_1764123456.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
   ])('does not include a file name of usual words, dates and ids: %s', async (name) => {

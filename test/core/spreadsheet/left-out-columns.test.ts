@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { exceptedPlaces } from '../../../core/gate/checks.ts';
 import { partsOf, readWorkbook, sheetXml, type WorkbookDraft } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
@@ -318,6 +319,11 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       facts: { content: { elsewhereKinds: [] } },
     });
   });
+});
+
+test.each(ENTITIES)('with a left-out column, a sheet may be called after the records: %s', async (entity) => {
+  for (const name of [entity, entity.toUpperCase(), `${entity.replace('-', ' ')} 2026-11-26`, entity.slice(0, -1)])
+    expect(await fateOf(partsOf({ sheets: [{ name, rows }] })), name).toMatchObject({ places: 0 });
 });
 
 test('without left-out columns, text in a page header causes no warning', async () => {
