@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 import { CRM_EXPORT } from '../commands.ts';
 import { entitySchema } from '../config/entity-schema.ts';
-import { ignoredKeys, inputOf } from '../export/input.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { OrderedRun } from '../export/pointer.ts';
+import { ignoredKeys, inputOf } from '../step/machine-input.ts';
 import type { RunState } from '../step/states.ts';
 
 /** The input of an execution that writes the table of a published file and exports nothing. */

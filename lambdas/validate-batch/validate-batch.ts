@@ -3,9 +3,9 @@ import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-stat
 import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
-import { ignoredKeys, inputOf } from '../../core/export/input.ts';
 import { parseJson } from '../../core/json.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
+import { ignoredKeys, inputOf } from '../../core/step/machine-input.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket, ObjectStream } from '../../core/storage/bucket.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
