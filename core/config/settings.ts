@@ -144,7 +144,7 @@ const updatesSchema = z.strictObject({
     .enum(['answer', 'status'])
     .default('answer')
     .describe(
-      'What confirms an update: a 200 with a JSON object without an error and, for `answer`, without another id or another value of a sent field. `status` is for a CRM that answers the old record.',
+      'What confirms an update: a 200 with a JSON object without an error and, for `answer`, without another id or another value of a sent field. `status` is for a CRM that returns the old record.',
     ),
 });
 

@@ -44,7 +44,7 @@ export const tableSettingsSchema = z.strictObject({
   except: columnNames.optional().describe('Columns that the table leaves out. The file keeps them.'),
   hash: columnNames
     .optional()
-    .describe('Columns whose values the table has as a keyed hash (HMAC-SHA-256). The file keeps the values.'),
+    .describe('Columns that the table has only as keyed hashes (HMAC-SHA-256). The file keeps the values.'),
   misfit: z
     .enum(['null', 'stop'])
     .default('null')
