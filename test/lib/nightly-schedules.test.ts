@@ -24,13 +24,15 @@ test('synthesis warns of a night that spans local midnight, because its runs hav
   expect(warningsOf(night('00:10'), 'spans midnight')).toEqual([]);
 });
 
-test.each([
-  ['cron(0 2 30 2 ? *)', 1],
-  ['cron(0 2 * * ? 2020)', 1],
-  ['cron(0 2 29 2 ? *)', 0],
-  ['rate(400 days)', 0],
-])('for the schedule %s, synthesis gives %i warnings of an entity that never starts', (schedule, count) => {
-  const entities = { leads: { schedule }, contacts: { schedule, enabled: false } };
+test('synthesis warns of an entity that never starts', () => {
+  const entities = {
+    leads: { schedule: 'cron(0 2 30 2 ? *)' },
+    contacts: { schedule: 'cron(0 2 * * ? 2020)' },
+    customers: { schedule: 'cron(0 2 29 2 ? *)' },
+    meetings: { schedule: 'rate(400 days)' },
+    employers: { schedule: 'cron(0 2 30 2 ? *)', enabled: false },
+  };
 
-  expect(warningsOf(updatingDeployment({ entities }), 'starts no run')).toHaveLength(count);
+  const warnings = warningsOf(updatingDeployment({ entities }), 'starts no run');
+  expect(warnings).toEqual(['leads', 'contacts'].map((entity) => expect.stringContaining(entity)));
 });
