@@ -43,7 +43,10 @@ function expectWhole({ chunks, lines, bytes }: Awaited<ReturnType<typeof chunksO
 }
 
 test('puts every line in exactly one of at most 1,000 chunks, for any number of records', async () => {
-  const counts = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 90_000, max: 120_000 }));
+  const counts = fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 1, max: 3000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 90_000, max: 120_000 }) },
+  );
   await fc.assert(
     fc.asyncProperty(counts, fc.integer({ min: 1, max: 3 }), fc.nat(2), async (records, gap, tail) => {
       const cut = await chunksOf(records, gap, tail);
@@ -59,7 +62,6 @@ test('puts every line in exactly one of at most 1,000 chunks, for any number of 
 test.each([
   [99_999, 100],
   [100_001, 101],
-  [1_000_000, 1000],
   [3_300_000, 3300],
 ])('%i records are cut into chunks of at most %i', async (records, most) => {
   const cut = await chunksOf(records);

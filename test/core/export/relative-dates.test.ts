@@ -60,10 +60,11 @@ test('replaces relative dates at any depth of filters, and changes nothing else'
   expect([filters, [filters[1]], [], undefined].map(dependsOnDate)).toEqual([true, false, false, false]);
 });
 
-test('windows of consecutive dates have no gap or overlap, over seven years in ten zones', () => {
+test('windows of consecutive dates have no gap or overlap in ten zones, over seven years in the long tests', () => {
+  const days = runs(DAYS);
   for (const timeZone of ZONES) {
     let begin = instantOf('day', { date: FIRST, timeZone });
-    for (let day = 0; day < DAYS; day += 1) {
+    for (let day = 0; day < days; day += 1) {
       const date = dateAfter(FIRST, day);
       const end = instantOf('day+1d', { date, timeZone });
       const first = new Date(begin);
@@ -72,7 +73,7 @@ test('windows of consecutive dates have no gap or overlap, over seven years in t
         expect.fail(`${date} in ${timeZone} is from ${begin} to ${end}`);
       begin = end;
     }
-    expect(begin).toBe(instantOf('day', { date: '2031-01-01', timeZone }));
+    expect(begin).toBe(instantOf('day', { date: dateAfter(FIRST, days), timeZone }));
   }
 });
 

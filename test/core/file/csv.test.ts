@@ -5,8 +5,9 @@ import type { Content } from '../../../core/gate/facts.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 
+/** Reads a small text in pieces of five bytes. */
 const judged = (text: string | Uint8Array, settings = {}) =>
-  readContent(bytesSource(text, 5), reading({ expected: settings }));
+  readContent(bytesSource(text, text.length < 100_000 ? 5 : 65_536), reading({ expected: settings }));
 const contentOf = async (text: string | Uint8Array, settings = {}) => (await judged(text, settings)).facts.content;
 const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
 

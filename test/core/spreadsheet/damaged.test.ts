@@ -121,14 +121,14 @@ test('shared texts of any length can be read in any order', async () => {
     number % 1000 === 0 ? `${number}é`.repeat(4000) : `${number} ${'שלום'.repeat(number % 7)}`;
   async function* part() {
     yield Buffer.from('<sst>');
-    for (let number = 0; number < 200_000; number += 1) yield Buffer.from(`<si><t>${textOf(number)}</t></si>`);
+    for (let number = 0; number < 60_000; number += 1) yield Buffer.from(`<si><t>${textOf(number)}</t></si>`);
     yield Buffer.from('</sst>');
   }
   const strings = await readSharedStrings(part(), 20_000_000);
 
-  const asked = Array.from({ length: 20_000 }, (_, place) => [(place * 7919) % 200_000, place]).flat();
+  const asked = Array.from({ length: 20_000 }, (_, place) => [(place * 7919) % 60_000, place]).flat();
   expect(asked.filter((number) => strings.get(number) !== textOf(number))).toEqual([]);
-  expect(strings.get(199_999)).toBe(textOf(199_999));
+  expect(strings.get(59_999)).toBe(textOf(59_999));
 });
 
 test('a small workbook is read with one request', async () => {

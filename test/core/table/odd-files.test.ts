@@ -56,7 +56,7 @@ const READ: [string, Odd][] = [
     },
   ],
   ['a thousand columns', { text: `${wide((place) => `c${place}`)}\n${wide((place) => place)}\n${wide(() => '')}\n` }],
-  ['a cell of five million characters', { text: `id,name\n1,${'שלום '.repeat(1_000_000)}\n2,b\n` }],
+  ['a cell of a million characters', { text: `id,name\n1,${'שלום '.repeat(200_000)}\n2,b\n` }],
   ['blanks around fields', { text: 'id,name\n 1 ,  \n' }],
   ['texts that look like other types', { text: 'id,name\nNULL,\\N\nNaN,None\ntrue,0x1\n' }],
   ['a field that begins like a formula', { text: 'id,name\n1,=SUM(A1)\n' }],

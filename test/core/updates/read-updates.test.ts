@@ -67,7 +67,8 @@ test.each<[UpdateFormat, string, string]>([
   ['jsonl', `${good}{"id":"${idOf(2)}","notes":"`, '"}\n'],
   ['csv', `id,notes\n${idOf(1)},x\n${idOf(2)},"a`, '"\n'],
 ])('%s: reports the first line with a NUL character, wherever it is in the file', async (format, before, after) => {
-  const start = before.replace(/\n/, `\n${'\n'.repeat(70_000)}`);
+  // More than one piece.
+  const start = before.replace(/\n/, `\n${' '.repeat(70_000)}\n`);
   for (const text of [before, start]) {
     const line = text.split('\n').length;
     const problem = { line, field: null, sentence: 'has a NUL character: save the file as UTF-8' };
