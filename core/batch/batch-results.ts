@@ -10,7 +10,8 @@ import { type BatchKeys, CLAIM, keysOf } from './batch-store.ts';
 export const OUTCOMES = {
   APPLIED: 'the CRM confirmed the change',
   REJECTED: 'the CRM refused the content of the change (400, 404: no such customer, 409, 412, 422): correct the line',
-  FAILED: 'the CRM did not take the change (401, 403, a web page; 423, 429 and busy after the retries): send it again',
+  FAILED:
+    'the CRM did not take the change (401, 403, a 404 with a web page; 423, 429 and busy after the retries): send it again',
   UNKNOWN:
     'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is no JSON object or contradicts the change): send it again',
   NOT_SENT: 'never sent',

@@ -97,6 +97,8 @@ const hasNoId = ({ answer }: About) => exportIdIn(answer.body) === undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
 const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
   isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
+/** The statuses of a server or proxy that does not know the address. */
+const isUnknownAddress = status(404, 405, 410, 421);
 /** A refusal by a web page may come from another service, or from a firewall. */
 const isPage401 = (about: About) => about.answer.isPage && status(401)(about);
 const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
@@ -148,7 +150,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
   // The first call of a run. An answer from another service is a wrong configuration.
   fields: [
     [isRedirect, 'contradiction', 'CrmContractError', (about) => `${redirectText(about)} ${addressText(about.answer)}`],
-    [status(404, 405, 410, 421), 'refused', 'ConfigInvalid', elsewhereText],
+    [isUnknownAddress, 'refused', 'ConfigInvalid', elsewhereText],
     [isOtherPage, 'refused', 'ConfigInvalid', elsewhereText],
     [isPage401, 'refused', 'AuthRefused', elsewhereText],
     [isPage403, 'refused', 'AuthRefused', (about) => `${elsewhereText(about)} ${scopesOf(about)}`],
@@ -232,8 +234,8 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
   update: [
     ...COMMON,
     UNCLEAR,
-    // A proxy or another service refused it, so the line may be right.
-    [(about) => isRefusal(about) && isOtherPage(about), 'refused', 'ConfigInvalid', elsewhereText],
+    // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
+    [(about) => about.answer.isPage && isUnknownAddress(about), 'refused', 'ConfigInvalid', elsewhereText],
     [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
     // A conflict (409) is about the values of the line; a lock passes.
     [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],

@@ -42,8 +42,8 @@ function world(
 /** A refusal of some services in place of a 429. */
 const busy = () => Response.json({ error: { code: 'rateLimitExceeded' } }, { status: 403 });
 
-/** The page of a proxy that does not know the address. */
-const page = () => new Response('<html>', { status: 404 });
+/** A web page; with 404 it is that of a proxy that does not know the address. */
+const page = (status = 404) => new Response('<html>', { status });
 
 const summary = (store: ReturnType<typeof fakeBucket>) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
@@ -102,11 +102,7 @@ describe('the result of a line that is answered', () => {
     ['404 after no answer', ['lost', 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['409 after no answer, which may have caused it', ['lost', 409], ['UNKNOWN', 409, 2, 'CrmRejectedRequest']],
     ['nothing, then 503 each time', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
-    [
-      '200 with errors and no customer',
-      [() => Response.json({ success: false, errors: ['x'] })],
-      ['REJECTED', 200, 1, 'CrmRejectedRequest'],
-    ],
+    ['200 with an error alone', [() => Response.json({ errors: ['x'] })], ['REJECTED', 200, 1, 'CrmRejectedRequest']],
     ['200 with another customer', [() => Response.json({ id: idOf(9) })], ['UNKNOWN', 200, 1, 'CrmContractError']],
     ['200 with the old value', [() => Response.json({ city: 'Eilat' })], ['UNKNOWN', 200, 1, 'CrmContractError']],
     [
@@ -116,7 +112,12 @@ describe('the result of a line that is answered', () => {
     ],
     ['401 to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
-    ['404 and a web page, which is not an answer about the customer', [page], ['FAILED', 404, 1, 'ConfigInvalid']],
+    [
+      '404 and a web page, which is not an answer about the customer',
+      [() => page()],
+      ['FAILED', 404, 1, 'ConfigInvalid'],
+    ],
+    ['422 and a web page', [() => page(422)], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
     ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'RateLimited']],
   ])('%s', async (_, replies, expected) => {
