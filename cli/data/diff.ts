@@ -6,7 +6,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
-import { findManifest } from './stored-file.ts';
+import { findManifest } from './find-manifest.ts';
 import { createManifests, remarksOf } from './stored-manifests.ts';
 
 interface Options extends TargetOptions {

@@ -26,8 +26,8 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import { bytesFrom, failed, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
-import { columnsOf, ifReadable, type Manifests } from './stored-manifests.ts';
+import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
+import { columnsOf, fileError, ifReadable, type Manifests } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
@@ -109,7 +109,7 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
       pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;
   }
-  throw failed(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
+  throw fileError(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
 }
 
 /** @throws CommandError (exit code 1) if the columns are not known */
@@ -118,7 +118,7 @@ function namesIn(manifest: Manifest): string[] {
   const { entity, date } = manifest.run;
   const names = namesOf(manifest);
   if (names !== null) return names;
-  throw failed(`The header of the ${entity} of ${date} is unknown, so its columns cannot be compared.`);
+  throw fileError(`The header of the ${entity} of ${date} is unknown, so its columns cannot be compared.`);
 }
 
 /** The column name in the file, for a name from its table: `idnumber` for `idNumber`. */

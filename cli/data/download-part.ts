@@ -9,7 +9,8 @@ import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { bytesFrom, corruptText, failed, storedFile } from './stored-file.ts';
+import { bytesFrom, corruptText, storedFile } from './stored-file.ts';
+import { fileError } from './stored-manifests.ts';
 
 type Measure = { bytes: number; crc32: number };
 
@@ -57,7 +58,7 @@ export async function downloadTo(
     }
     if (crc32Text(crc) !== manifest.file.crc32) {
       await part.reset();
-      throw failed(corruptText(manifest, crc));
+      throw fileError(corruptText(manifest, crc));
     }
     await part.finish();
     return resumedAt;
@@ -78,9 +79,10 @@ export async function downloadInto(target: Target, manifest: Manifest, stream: W
     await new Promise<void>((resolve, reject) => stream.write('', (error) => (error ? reject(error) : resolve())));
   } catch (error) {
     const { errored } = stream;
-    throw errored && errored === error ? failed(`Not whole: ${unwrittenText(errored)}`, error) : error;
+    throw errored && errored === error ? fileError(`Not whole: ${unwrittenText(errored)}`, error) : error;
   }
-  if (crc32Text(total.crc32) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, total.crc32)}`);
+  if (crc32Text(total.crc32) !== manifest.file.crc32)
+    throw fileError(`Not whole: ${corruptText(manifest, total.crc32)}`);
 }
 
 /** Standard output that writes every byte or fails: Node's own drops bytes when the disk is full. */
@@ -132,7 +134,7 @@ export async function openPart(
       finish: async (bytes = wholeBytes) => {
         await handle.sync().catch(cannot);
         const { size } = await handle.stat();
-        if (size !== bytes) throw failed(`${partPath} has ${size} bytes on the disk, not ${bytes}: remove it.`);
+        if (size !== bytes) throw fileError(`${partPath} has ${size} bytes on the disk, not ${bytes}: remove it.`);
         await refuseExisting(path, force);
         await rename(partPath, path).catch(cannot);
       },

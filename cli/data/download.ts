@@ -10,10 +10,11 @@ import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './download-part.ts';
 import { downloadForExcel } from './excel.ts';
-import { failed, findManifest, refuseUnread, type Which } from './stored-file.ts';
-import { createManifests, type Manifests, remarksOf } from './stored-manifests.ts';
+import { type FileChoice, findManifest } from './find-manifest.ts';
+import { refuseUnread } from './stored-file.ts';
+import { createManifests, fileError, type Manifests, remarksOf } from './stored-manifests.ts';
 
-interface Options extends TargetOptions, Which {
+interface Options extends TargetOptions, FileChoice {
   all?: boolean;
   excel?: boolean;
   output?: string;
@@ -160,7 +161,7 @@ async function findAll(manifests: Manifests, date: string | undefined, night: Ni
     const manifest = await ifThere(entity, missing, finding);
     if (manifest) found.push(manifest);
   }
-  if (found.length === 0) throw failed(missing[0]?.error ?? 'No export is published yet: start a run first.');
+  if (found.length === 0) throw fileError(missing[0]?.error ?? 'No export is published yet: start a run first.');
   return { found, missing };
 }
 
@@ -174,7 +175,7 @@ async function ofNight(
   const manifest = file && (await manifests.manifest(file.manifestKey));
   if (manifest) return manifest;
   const why = file ? `its manifest ${file.manifestKey} is gone` : (error ?? 'no run has published a file');
-  throw failed(`The night of ${date}, revision ${revision}, has no file of ${entity}: ${why}.`);
+  throw fileError(`The night of ${date}, revision ${revision}, has no file of ${entity}: ${why}.`);
 }
 
 /** Records an error that concerns one entity only, so that the other downloads continue. */

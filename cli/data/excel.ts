@@ -7,7 +7,8 @@ import type { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { openPart } from './download-part.ts';
-import { failed, recordsOf } from './stored-file.ts';
+import { recordsOf } from './stored-file.ts';
+import { fileError } from './stored-manifests.ts';
 
 /** Makes V8 collect dead rows early: a million rows then take 200 MB instead of 270. */
 const SMALL_YOUNG_GENERATION = '--semi-space-growth-factor=1';
@@ -204,5 +205,5 @@ function escaped(unit: string): string {
 
 /** @param limit the limit of a spreadsheet that the records exceed, without a value */
 function tooMuch(limit: string): CommandError {
-  return failed(`The file is too large for a spreadsheet: ${limit}. Download it without --excel.`);
+  return fileError(`The file is too large for a spreadsheet: ${limit}. Download it without --excel.`);
 }

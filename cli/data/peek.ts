@@ -5,19 +5,11 @@ import { isEmptyFile } from '../../core/gate/facts.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine, textTable } from '../support/text.ts';
-import {
-  findManifest,
-  NO_LIMITS,
-  namesOf,
-  refuseUnread,
-  sourceOf,
-  storedFile,
-  unreadable,
-  type Which,
-} from './stored-file.ts';
+import { type FileChoice, findManifest } from './find-manifest.ts';
+import { NO_LIMITS, namesOf, refuseUnread, sourceOf, storedFile, unreadable } from './stored-file.ts';
 import { columnsOf, createManifests, remarksOf } from './stored-manifests.ts';
 
-interface Options extends TargetOptions, Which {
+interface Options extends TargetOptions, FileChoice {
   columns?: boolean;
 }
 

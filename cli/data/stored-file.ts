@@ -1,8 +1,6 @@
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import { CRM_EXPORT } from '../../core/commands.ts';
-import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
+import { compareRuns } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
 import { provenRecords, unreadableReason } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
@@ -10,69 +8,8 @@ import { isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
 import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import { nameEnding } from '../runs/find-run.ts';
-import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { createManifests, type Manifests } from './stored-manifests.ts';
-
-/** Which file to find: that of a date or of a run (by its execution name); without both that of the newest date. */
-export interface Which {
-  date?: string;
-  run?: string;
-}
-
-/**
- * Follows the pointer to the manifest.
- * @throws CommandError that names what is missing, and which dates or runs exist: 1 for a date, 2 for a run
- */
-export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
-  if (run !== undefined) return ofRun(manifests, entity, run);
-  const pointer = await manifests.pointer(entity, date ?? 'latest');
-  if (!pointer) throw failed(await nothingFor(manifests, entity, date));
-  const manifest = await manifests.manifest(pointer.manifestKey);
-  if (manifest) return manifest;
-  throw failed(goneText(pointer, `the manifest ${pointer.manifestKey}`));
-}
-
-/** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */
-async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
-  const name = run.split(':').at(-1) ?? run;
-  const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
-  if (found) return found;
-  const see = `${CRM_EXPORT} list ${entity} --since 90d`;
-  throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
-}
-
-async function byEnd(manifests: Manifests, entity: Entity, end: string) {
-  const names = await manifests.runNames(entity);
-  const name = end === entity ? names[0] : nameEnding(end, names);
-  return name === undefined ? undefined : manifests.manifestOfRun(entity, name);
-}
-
-async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
-  const dates = await manifests.dates(entity);
-  if (dates.length === 0) {
-    return `No export of ${entity} is published yet. Earlier runs: ${CRM_EXPORT} list ${entity}. To start one: ${CRM_EXPORT} start ${entity}.`;
-  }
-  if (date === undefined)
-    return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
-  const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
-  return `No export of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
-}
-
-/** The message for a missing object that a pointer or a manifest names. */
-export function goneText(
-  { entity, date, keptUntil }: Pick<Pointer, 'entity' | 'date' | 'keptUntil'>,
-  what: string,
-  today = new Date().toISOString().slice(0, 10),
-): string {
-  if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
-  return `The ${entity} of ${date} are published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
-}
-
-export function failed(sentence: string, cause?: unknown): CommandError {
-  return new CommandError(sentence, RUN_FAILED, { cause });
-}
+import { createManifests, fileError, goneText } from './stored-manifests.ts';
 
 /** Most consecutive connections that break without delivering a byte. */
 const BROKEN_IN_A_ROW = 4;
@@ -96,9 +33,9 @@ export async function storedFile(
     if (error instanceof Error && /^(NotFound|NoSuchKey)$/.test(error.name)) return undefined;
     throw storageError(error, 'read', key);
   });
-  if (!head) throw failed(goneText(manifest.run, `its file ${key}`));
+  if (!head) throw fileError(goneText(manifest.run, `its file ${key}`));
   if (head.ContentLength === bytes) return { key, etag: head.ETag ?? '', bytes };
-  throw failed(
+  throw fileError(
     `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and report this to the operator of the deployment.`,
   );
 }
@@ -130,7 +67,7 @@ export async function* bytesFrom(
     } catch (error) {
       abortSignal?.throwIfAborted();
       if (refusedCondition(error))
-        throw failed(`The file ${key} was replaced while it was being read. Start again.`, error);
+        throw fileError(`The file ${key} was replaced while it was being read. Start again.`, error);
       broken += 1;
       if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', key);
     }
@@ -155,7 +92,7 @@ export const NO_LIMITS: ReadingLimits = {
 /** @throws CommandError (exit code 1) if this software cannot read the format of the file */
 export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'run' | 'file'>): void {
   if (isReadFormat(file.format)) return;
-  throw failed(
+  throw fileError(
     `The ${entity} of ${date} are a file of the kind ${file.format}, which the command cannot read. To get it as it is, use download without --excel.`,
   );
 }
@@ -175,7 +112,7 @@ export async function* recordsOf(target: Target, manifest: Manifest, signal?: Ab
   refuseUnread(manifest);
   const { file, run } = manifest;
   const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
-  const refuse = (crc: number) => failed(corruptText(manifest, crc));
+  const refuse = (crc: number) => fileError(corruptText(manifest, crc));
   if (file.content?.headed === false) yield run.request.columns;
   try {
     yield* provenRecords(source, file, { limits: NO_LIMITS, refuse });
@@ -194,7 +131,7 @@ export function unreadable(key: string, error: unknown): unknown {
   const why = unreadableReason(error);
   return why === undefined
     ? error
-    : failed(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
+    : fileError(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
 }
 
 export type Verified = Awaited<ReturnType<typeof verifyPublished>>;
@@ -210,7 +147,7 @@ export async function verifyPublished(
   target: Target,
   { entity, manifestKey }: { entity: string | null; manifestKey: string | null },
 ) {
-  const wrong = (why: string) => failed(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);
+  const wrong = (why: string) => fileError(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);
   const manifests = createManifests(target);
   const manifest = manifestKey === null ? undefined : await manifests.manifest(manifestKey);
   if (!manifest) throw wrong(`there is no manifest ${manifestKey ?? 'of it'}`);
@@ -228,6 +165,6 @@ export async function verifyPublished(
   for await (const chunk of measured(bytesFrom(target, await storedFile(target, manifest), 0), total)) {
     if (total.bytes - chunk.byteLength < START_BYTES) start.push(chunk);
   }
-  if (crc32Text(total.crc32) !== manifest.file.crc32) throw failed(corruptText(manifest, total.crc32));
+  if (crc32Text(total.crc32) !== manifest.file.crc32) throw fileError(corruptText(manifest, total.crc32));
   return { manifest, start: Buffer.concat(start).subarray(0, START_BYTES) };
 }

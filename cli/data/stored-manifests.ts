@@ -9,6 +9,7 @@ import {
   datePointerKey,
   latestPointerKey,
   manifestKeyOf,
+  type Pointer,
   pointerSchema,
   runPrefix,
 } from '../../core/export/pointer.ts';
@@ -94,6 +95,21 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       return runs.flatMap((one) => one ?? []);
     },
   };
+}
+
+/** The message for a missing object that a pointer or a manifest names. */
+export function goneText(
+  { entity, date, keptUntil }: Pick<Pointer, 'entity' | 'date' | 'keptUntil'>,
+  what: string,
+  today = new Date().toISOString().slice(0, 10),
+): string {
+  if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
+  return `The ${entity} of ${date} are published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
+}
+
+/** The error for a file that cannot be found, read or written: exit code 1. */
+export function fileError(sentence: string, cause?: unknown): CommandError {
+  return new CommandError(sentence, RUN_FAILED, { cause });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { findManifest } from '../../../cli/data/find-manifest.ts';
 import { firstRows, rowsText } from '../../../cli/data/peek.ts';
-import { findManifest } from '../../../cli/data/stored-file.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';

@@ -1,0 +1,51 @@
+import { CRM_EXPORT } from '../../core/commands.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { nameEnding } from '../runs/find-run.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { fileError, goneText, type Manifests } from './stored-manifests.ts';
+
+/** The file to find: that of a date, or of a run by its execution name; without both, that of the newest date. */
+export interface FileChoice {
+  date?: string;
+  run?: string;
+}
+
+/**
+ * Follows the pointer to the manifest.
+ * @throws CommandError that names what is missing, and which dates or runs exist: 1 for a date, 2 for a run
+ */
+export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: FileChoice): Promise<Manifest> {
+  if (run !== undefined) return ofRun(manifests, entity, run);
+  const pointer = await manifests.pointer(entity, date ?? 'latest');
+  if (!pointer) throw fileError(await nothingFor(manifests, entity, date));
+  const manifest = await manifests.manifest(pointer.manifestKey);
+  if (manifest) return manifest;
+  throw fileError(goneText(pointer, `the manifest ${pointer.manifestKey}`));
+}
+
+/** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */
+async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise<Manifest> {
+  const name = run.split(':').at(-1) ?? run;
+  const found = (await manifests.manifestOfRun(entity, name)) ?? (await byEnd(manifests, entity, name));
+  if (found) return found;
+  const see = `${CRM_EXPORT} list ${entity} --since 90d`;
+  throw new CommandError(`No run "${name}" stored a file of ${entity}. The runs of the last 90 days: ${see}.`, USAGE);
+}
+
+async function byEnd(manifests: Manifests, entity: Entity, end: string) {
+  const names = await manifests.runNames(entity);
+  const name = end === entity ? names[0] : nameEnding(end, names);
+  return name === undefined ? undefined : manifests.manifestOfRun(entity, name);
+}
+
+async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
+  const dates = await manifests.dates(entity);
+  if (dates.length === 0) {
+    return `No export of ${entity} is published yet. Earlier runs: ${CRM_EXPORT} list ${entity}. To start one: ${CRM_EXPORT} start ${entity}.`;
+  }
+  if (date === undefined)
+    return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
+  const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
+  return `No export of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
+}
