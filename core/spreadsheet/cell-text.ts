@@ -17,7 +17,7 @@ type Shown = 'number' | 'date' | 'moment' | 'time' | 'duration';
 
 export interface NumberFormat {
   shown: Shown;
-  /** The digits of a number with leading zeros, and the characters between them: `000-00-0000`. */
+  /** The text of a number with leading zeros, such as `000-00-0000`: `PLACE` stands for each digit. */
   mask: string | null;
 }
 
@@ -37,11 +37,11 @@ export function numberText(text: string, { shown, mask }: NumberFormat, calendar
 
 /** Fills digits into a mask from the right. The first place takes all digits that are left. */
 function maskedText(whole: string, mask: string): string {
-  const places = mask.split('0').length - 1;
+  const places = mask.split(PLACE).length - 1;
   const digits = whole.replace('-', '').padStart(places, '0');
   let next = digits.length - places;
   let first = digits.slice(0, next);
-  const filled = mask.replaceAll('0', () => {
+  const filled = mask.replaceAll(PLACE, () => {
     const text = `${first}${digits[next] ?? ''}`;
     first = '';
     next += 1;
@@ -130,6 +130,8 @@ export function formatOf(code: string): NumberFormat {
   return { shown: time ? 'time' : 'number', mask: null };
 }
 
+/** A character that XML cannot contain. */
+const PLACE = '\0';
 /** A part of a format code: a text, an escaped character, a width, a filling, brackets, or a character. */
 const PARTS = /"([^"]*)"|\\(.)|[_*].|\[(?:\$-[^\]]*|[a-z]+\d*)\]|(.)/gis;
 /** Excel's limit for a format code. */
@@ -143,10 +145,10 @@ function maskOf(code: string): string | null {
   let mask = '';
   for (const [, text, escaped, character] of code.matchAll(PARTS)) {
     if (character === ';') break;
-    if (character !== undefined && character !== '0' && !BETWEEN.test(character)) return null;
-    const literal = text ?? escaped ?? '';
-    if (literal.includes('0')) return null;
-    mask += literal + (character ?? '');
+    if (character !== undefined && !/[0#]/.test(character) && !BETWEEN.test(character)) return null;
+    // After a zero, the sign for a digit that may be missing shows a zero too.
+    const isPlace = character === '0' || (character === '#' && mask.includes(PLACE));
+    mask += isPlace ? PLACE : (text ?? escaped ?? character?.replace('#', '') ?? '');
   }
-  return mask.split('0').length > 2 ? mask.trim() : null;
+  return mask.split(PLACE).length > 2 ? mask.trim() : null;
 }
