@@ -8,9 +8,12 @@ const BEGINNINGS = new Set(
     ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
     ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi'],
     ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- '],
-    ...['*** ', 'proc'],
+    // Two Hebrew letters in UTF-8.
+    ...['*** ', 'proc', 'שג'],
   ].map((text) => inLowerCase(Buffer.from(text).readUInt32LE())),
 );
+/** Four Hebrew letters in windows-1255. */
+BEGINNINGS.add(inLowerCase(0xe0e9e2f9));
 /** Whether two bytes begin one of them. */
 const FIRST_TWO = new Uint8Array(1 << 16);
 const firstTwo = new Set([...BEGINNINGS].map((letters) => letters & 0xffff));
@@ -19,7 +22,7 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong)\b|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 
 /** Number of bytes of a record that are searched for an error message. */
 export const ERROR_TEXT_BYTES = 512;

@@ -326,6 +326,8 @@ describe('warns of a row that looks like the text of an error', () => {
       `${FILE}Result truncated!,Limit exceeded!,Result truncated!\n`,
       'The last row may be',
     ],
+    ['of a database', FILE.replace('\n100,', '\nORA-01555: snapshot too old\n100,'), '1 row may be'],
+    ['in Hebrew', FILE.replace('\n100,', '\nשגיאה: הייצוא נכשל\n100,'), '1 row may be'],
     ['in a file of one column', `id\n1\n2\nTraceback (most recent call last):\n3\n`, '1 row may be'],
   ])('%s', async (_, bytes, warning) => {
     const setting = bytes.startsWith('id\n') ? { columns: ['id'], before: [] } : {};
@@ -333,6 +335,13 @@ describe('warns of a row that looks like the text of an error', () => {
 
     expect(end).toMatchObject({ ended: 'PUBLISHED', cause: '' });
     expect(end.warnings.join()).toContain(warning);
+  });
+
+  test('in Hebrew, in a file in windows-1255', async () => {
+    const text = FILE.replace('\n100,', '\nשגיאה: הייצוא נכשל\n100,');
+    const hebrew = text.replace(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0));
+
+    expect((await night(Buffer.from(hebrew, 'latin1'))).warnings.join()).toContain('1 row may be the text of an error');
   });
 
   test('warns only of the last row if every row has such a text', async () => {
