@@ -1,4 +1,4 @@
-import { folded, normalised, pathParts, visible } from '../folded.ts';
+import { cased, folded, normalised, pathParts, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 import { fieldsNamedBy } from './left-out.ts';
 
@@ -14,6 +14,8 @@ export interface ListedFields {
   excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
   /** Texts of the configuration and the field of each text; `null` = the text names no field (`columns.labels`). */
   labels: Readonly<Record<string, string | null>>;
+  /** The kind of the records: in front of a path, its name belongs to no field. */
+  entity?: Run['entity'];
 }
 
 /**
@@ -21,13 +23,13 @@ export interface ListedFields {
  * @param labels from the configuration (`labelsOf`)
  */
 export function listedFields(
-  { request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>,
+  { entity, request, listed, excepted }: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   labels: ListedFields['labels'] = {},
 ): ListedFields {
   const { columns } = request;
   const names = [...columns, ...listed.others];
   const fields = names.map((name, place) => ({ name, label: listed.labels?.[place] ?? null }));
-  return { columns, fields, excepted, labels };
+  return { columns, fields, excepted, labels, entity };
 }
 
 /** The result of reading a record as a header. */
@@ -121,19 +123,21 @@ interface Found {
   none: boolean;
   /** Fields that match the text in another spelling, then fields that match the end of a path. */
   near: readonly (readonly string[])[];
-  /** Fields that match any part of a path. */
+  /** Fields that match any part of a path, unless the whole path is listed, whatever its letter case. */
   parts: readonly string[];
 }
 
 type Texts = Map<string, string[]>;
 
 /** @returns finds fields by their names and labels, and by the texts of the configuration */
-function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields): (text: string) => Found {
+function fieldTexts({ columns, fields: listed, excepted, labels, entity }: ListedFields): (text: string) => Found {
   const fields = [...columns.map((name) => ({ name, label: null })), ...listed, ...excepted];
   const [exact, near, assigned]: [Texts, Texts, Texts] = [new Map(), new Map(), new Map()];
+  const whole = new Set<string>();
   const add = (text: string, name: string) => {
     put(exact, normalised(text), name);
     if (folded(text) !== '') put(near, folded(text), name);
+    whole.add(cased(visible(text)));
   };
   for (const { name, label } of fields) for (const text of [name, label ?? name]) add(text, name);
   const none = new Set<string>();
@@ -144,18 +148,19 @@ function fieldTexts({ columns, fields: listed, excepted, labels }: ListedFields)
     for (const name of meant) add(text, name);
     if (meant.length === 1) assigned.set(normalised(text), meant);
   }
+  const own = entity ? [folded(entity), folded(entity.replace(/s$/, ''))] : [];
   const namesNear = (text: string) => near.get(text) ?? [];
   return (text) => {
     const path = pathParts(text);
     // The end of a path names a field only if no part before it names one.
-    const end = path?.before.some((part) => near.has(part)) ? undefined : path?.last;
+    const end = path?.before.some((part) => near.has(part) && !own.includes(part)) ? undefined : path?.last;
     const ofEnd = end === undefined ? [] : [exact.get(normalised(end)) ?? [], namesNear(folded(end))];
     return {
       exact: exact.get(normalised(text)) ?? [],
       assigned: assigned.get(normalised(text)) ?? [],
       none: none.has(folded(text)),
       near: [namesNear(folded(text)), ...ofEnd],
-      parts: path?.all.flatMap(namesNear) ?? [],
+      parts: (whole.has(cased(visible(text))) ? undefined : path?.all)?.flatMap(namesNear) ?? [],
     };
   };
 }

@@ -113,6 +113,7 @@ describe('a path that contains a left-out column is counted', () => {
     const listed = { ...given, columns: ['id', 'owner.email'] };
 
     expect(read(['owner.email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
+    expect(read(['Owner.Email', 'id'], listed)).toMatchObject({ names: ['owner.email', 'id'], excepted: 0 });
     expect(read(['owner.email'], { ...given, labels: { 'owner.email': 'email' } })).toMatchObject({
       names: ['email'],
       excepted: 0,
@@ -130,6 +131,19 @@ describe('a path that contains a left-out column is counted', () => {
     });
     expect(read(['lead.email'], { ...given, fields }).names).toEqual(['email']);
   });
+
+  test.each(['lead.email', 'Leads.Email', 'lead.contact.email'])(
+    'the kind of the records in front names no column, unless it is left out: %s',
+    (cell) => {
+      const lead = { name: 'lead', label: 'ליד' };
+      const listed = { ...given, entity: 'leads' as const, fields: [lead, { name: 'leads', label: null }] };
+
+      expect(read([cell], listed).names).toEqual(['email']);
+      expect(read([cell], { ...listed, excepted: [lead, { name: 'leads', label: null }] })).toMatchObject({
+        excepted: 1,
+      });
+    },
+  );
 });
 
 describe('a text that columns.labels maps to null', () => {
