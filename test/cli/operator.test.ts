@@ -6,7 +6,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { newState, run as runPlan, runState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
 import { type Answers, fault, refused } from './support/cloud/answers.ts';
-import { aws } from './support/cloud/cloud.ts';
+import { awsWithTarget } from './support/cloud/cloud.ts';
 import { type Execution, executions } from './support/cloud/executions.ts';
 import { arnOf, configured, stack } from './support/cloud/stack.ts';
 
@@ -21,7 +21,7 @@ const stateOf = (date: string) =>
 async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boolean) {
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
-  const { target } = await aws(stack({ TimeZone }), {
+  const { target } = await awsWithTarget(stack({ TimeZone }), {
     GetExecutionHistory: { events },
   });
   return inputAgain(target, found(input), fresh);
@@ -114,7 +114,7 @@ describe('the run whose export a retry adopts', () => {
 
 test('stop warns during PublishFile that the file may still be published', async () => {
   const state = runState({ run: runPlan() });
-  const { cli } = await aws(
+  const { cli } = await awsWithTarget(
     executions([run('RUNNING', { entered: [['PublishFile', startDate.toISOString(), state]] })]),
     { StopExecution: {} },
   );
@@ -131,14 +131,14 @@ test('stop reports a run that ended just before as ended, not as stopped', async
     running.status = 'SUCCEEDED';
     return refused('ValidationException', 'Execution is not running');
   };
-  const { cli } = await aws(executions([running]), { StopExecution: endsNow });
+  const { cli } = await awsWithTarget(executions([running]), { StopExecution: endsNow });
   const { code, stdout, stderr } = await cli('stop', NAME, '--yes');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
 test('if credentials expire, follow says that the run is not affected and how to follow it again', async () => {
-  const { cli } = await aws(
+  const { cli } = await awsWithTarget(
     fault('states', refused('ExpiredTokenException'), { from: 4 }),
     executions([run('RUNNING')]),
   );
@@ -158,7 +158,7 @@ const RULES_ON: Answers = { DescribeRule: { Name: 'x', State: 'ENABLED' }, Disab
 
 test('if a start of several entities fails, start reports which runs it has started', async () => {
   const start = async (...json: string[]) => {
-    const { cli } = await aws(refusedFromTheThird('StartExecution'));
+    const { cli } = await awsWithTarget(refusedFromTheThird('StartExecution'));
     return cli('start', 'leads', 'contacts', 'meetings', ...json);
   };
   const { code, stdout, stderr } = await start();
@@ -175,7 +175,7 @@ test('if a start of several entities fails, start reports which runs it has star
 });
 
 test('start --accept-schema sets acceptSchema in the input of the run', async () => {
-  const { cli, started } = await aws();
+  const { cli, started } = await awsWithTarget();
   await cli('start', 'leads', '--accept-schema');
   await cli('start', 'leads');
   expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
@@ -183,7 +183,7 @@ test('start --accept-schema sets acceptSchema in the input of the run', async ()
 
 test('start --all skips entities that are disabled, and start ENTITY starts them', async () => {
   const off = { meetings: { enabled: false }, contacts: { enabled: false } };
-  const { cli, started } = await aws(configured({ entities: off }));
+  const { cli, started } = await awsWithTarget(configured({ entities: off }));
 
   const all = await cli('start', '--all');
   await cli('start', 'meetings');
@@ -197,7 +197,7 @@ test('start --all skips entities that are disabled, and start ENTITY starts them
 
 test('start --all starts no run if all entities are disabled', async () => {
   const entities = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
-  const { cli, started } = await aws(configured({ entities }));
+  const { cli, started } = await awsWithTarget(configured({ entities }));
 
   expect(await cli('start', '--all')).toMatchObject({
     code: 2,
@@ -207,7 +207,7 @@ test('start --all starts no run if all entities are disabled', async () => {
 });
 
 test('start of several entities prints a follow command for each run', async () => {
-  const { cli } = await aws(executions([]));
+  const { cli } = await awsWithTarget(executions([]));
   const { stdout, stderr } = await cli('start', 'leads', 'contacts');
   const names = stdout
     .trimEnd()
@@ -217,7 +217,7 @@ test('start of several entities prints a follow command for each run', async () 
 });
 
 test('if a pause of several rules fails, pause reports which ones it has switched off', async () => {
-  const { cli } = await aws(refusedFromTheThird('DescribeRule'), RULES_ON);
+  const { cli } = await awsWithTarget(refusedFromTheThird('DescribeRule'), RULES_ON);
   const { code, stdout, stderr } = await cli('pause', '--all');
   expect(code).toBe(3);
   expect(stderr).toMatch(/The limit is reached\. Switched off before that: leads, \S+; not: \S+\.\n$/);
@@ -225,7 +225,7 @@ test('if a pause of several rules fails, pause reports which ones it has switche
 });
 
 test('pause switches rules off, and resume warns of entities that the configuration disables', async () => {
-  const { cli, asked } = await aws(RULES_ON, configured({ entities: { contacts: { enabled: false } } }));
+  const { cli, asked } = await awsWithTarget(RULES_ON, configured({ entities: { contacts: { enabled: false } } }));
 
   const paused = await cli('pause', 'leads');
   const resumed = await cli('resume', 'leads', 'contacts');
@@ -240,7 +240,7 @@ test('pause switches rules off, and resume warns of entities that the configurat
 });
 
 test('resume switches a paused rule on', async () => {
-  const { cli, asked } = await aws({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} });
+  const { cli, asked } = await awsWithTarget({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} });
 
   expect((await cli('resume', 'leads')).stdout).toMatch(/^leads: switched on /);
   expect(asked).toEqual(['DescribeRule', 'EnableRule']);
@@ -248,7 +248,7 @@ test('resume switches a paused rule on', async () => {
 
 /** A deployment with a time zone and one refused run with this input. */
 const inZone = (TimeZone: string, input: object = {}) =>
-  aws(stack({ TimeZone }), executions([run('FAILED', { input: { entity: 'leads', ...input } })]));
+  awsWithTarget(stack({ TimeZone }), executions([run('FAILED', { input: { entity: 'leads', ...input } })]));
 
 const dates = [
   ['2026-11-20', 'UTC', true],
@@ -297,7 +297,7 @@ describe('at noon UTC of 2026-11-20', () => {
     ['a past date with --same-data', ['leads', 'contacts', '--date', '2026-11-19', '--same-data'], [], undefined],
     ['no date', ['leads', 'contacts'], [], undefined],
   ])('start checks the plans for %s', async ([, args, entities, refusal]) => {
-    const { cli, started } = await aws(dated(...entities));
+    const { cli, started } = await awsWithTarget(dated(...entities));
 
     const { code, stderr } = await cli('start', ...args);
 

@@ -10,7 +10,7 @@ import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { PROJECT, tempDir } from '../../support/project.ts';
 import { run } from '../../support/running.ts';
 import { fault, Reply } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** Tests the effect of the disk, another download, a link and Ctrl-C on a download. */
@@ -22,7 +22,7 @@ const errorOf = (promise: Promise<unknown>) => promise.then(() => 'no error').ca
 
 /** A published file and a target folder. @param trouble replaces the file's response */
 async function setting(trouble?: (response: ServerResponse) => unknown) {
-  const cloud = await aws(fault(`GetObject ${FILE}`, trouble && new Reply(trouble)));
+  const cloud = await awsWithTarget(fault(`GetObject ${FILE}`, trouble && new Reply(trouble)));
   const manifest = cloud.publish({ content: CONTENT });
   const path = join(await tempDir(), 'leads.csv');
   const args = ['download', 'leads', ...cloud.place];

@@ -8,7 +8,7 @@ import { findManifest } from '../../../cli/data/find-manifest.ts';
 import { createManifests, goneText } from '../../../cli/data/stored-manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { type Answers, brokenOff, fault } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 
 const CONTENT = Buffer.from(Array.from({ length: 40_000 }, (_, row) => `${row},name ${row}\n`).join(''));
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
@@ -21,7 +21,7 @@ const endOf = (promise: Promise<unknown>) =>
 
 /** A published file and a target folder. */
 async function setting(...faults: Answers[]) {
-  const cloud = await aws(...faults);
+  const cloud = await awsWithTarget(...faults);
   const manifest = cloud.publish({ content: CONTENT });
   const path = join(await tempDir(), 'leads.csv');
   const gets = () => cloud.asked.filter((call) => call.startsWith(`GetObject ${FILE}`));
@@ -119,7 +119,7 @@ test('reports a file of another size as corrupt before it fetches a byte', async
 });
 
 test('downloads an empty file', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   const path = join(await tempDir(), 'leads.csv');
   await downloadTo(cloud.target, cloud.publish({ content: '' }), path, options);
   expect((await stat(path)).size).toBe(0);
@@ -194,7 +194,7 @@ test('reports a stream as not whole if it was closed early or the file is corrup
 });
 
 test('finds the manifest of the newest date, of a given date, and of a run that was replaced', async () => {
-  const { publish, target } = await aws();
+  const { publish, target } = await awsWithTarget();
   const old = publish({ date: '2026-11-18', execution: 'leads-18' });
   const replaced = publish({ date: '2026-11-20', execution: 'leads-20a' });
   const latest = publish({ date: '2026-11-20', execution: 'leads-20b' });
@@ -205,7 +205,7 @@ test('finds the manifest of the newest date, of a given date, and of a run that 
 });
 
 test('finds a run by a unique end of its name, and by entity the newest run that stored a file', async () => {
-  const { publish, target } = await aws();
+  const { publish, target } = await awsWithTarget();
   const manifests = createManifests(target);
   const first = publish({ date: '2026-11-18', execution: 'leads-a-c03f3a' });
   expect(await findManifest(manifests, 'leads', { run: 'leads' })).toEqual(first);
@@ -216,7 +216,7 @@ test('finds a run by a unique end of its name, and by entity the newest run that
 });
 
 test('reports what was not found in one sentence, with the nearest dates', async () => {
-  const { publish, target, objects } = await aws();
+  const { publish, target, objects } = await awsWithTarget();
   const manifests = createManifests(target);
   const said = (which: Parameters<typeof findManifest>[2]) =>
     findManifest(manifests, 'leads', which).then(
@@ -238,7 +238,7 @@ test('reports what was not found in one sentence, with the nearest dates', async
 });
 
 test('reports a missing file as expired after its last day, and as missing before', async () => {
-  const { publish, target, objects } = await aws();
+  const { publish, target, objects } = await awsWithTarget();
   const manifest = publish({ manifest: { keptUntil: '2026-01-01' } });
   objects.delete(manifest.file.key);
   const path = join(await tempDir(), 'leads.csv');

@@ -7,7 +7,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const FIELDS = [
@@ -23,7 +23,7 @@ async function setting(
   file: Partial<Manifest['file']> = {},
   other: { warnings?: string[]; fields?: typeof FIELDS } = {},
 ) {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   cloud.publish({ content, manifest: { fields: FIELDS, ...other, file } });
   const rows = async () => firstRows(cloud.target, await findManifest(createManifests(cloud.target), 'leads', {}), 10);
   return { ...cloud, rows };
@@ -146,7 +146,7 @@ test('peek --columns does not read the file, and counts the columns that the fil
 });
 
 test.each([[[]], [['--columns']]])('peek %j says in one sentence that no export is published yet', async (options) => {
-  const { cli } = await aws();
+  const { cli } = await awsWithTarget();
   const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^No export of leads is published yet\. [^\n]*\n$/);

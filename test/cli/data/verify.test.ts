@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { verifyPublished } from '../../../cli/data/stored-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { manifestOf, pointerTo } from '../../support/manifests.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 
 const FILE = 'runs/entity=leads/run=leads-1/leads.csv';
 const MANIFEST = 'runs/entity=leads/run=leads-1/_manifest.json';
@@ -19,7 +19,7 @@ const report = { entity: 'leads', manifestKey: MANIFEST };
 /** Verifies a bucket with the objects of a published run, with these changes; `undefined` removes an object. */
 async function verify(changes: Record<string, unknown> = {}, run: Parameters<typeof verifyPublished>[1] = report) {
   const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
-  const { objects, target } = await aws();
+  const { objects, target } = await awsWithTarget();
   for (const [key, object] of Object.entries({ ...standing, ...changes })) {
     if (object !== undefined)
       objects.set(key, Buffer.from(typeof object === 'string' ? object : JSON.stringify(object)));

@@ -4,7 +4,7 @@ import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
 
 const OTHER = 'bbbbbbbbbbbbbbbb';
@@ -23,7 +23,7 @@ interface Bucket {
 }
 
 async function said({ objects = {}, files = {} }: Bucket, leads: object = LEADS, ...refusals: Part[]) {
-  const cloud = await aws(...refusals);
+  const cloud = await awsWithTarget(...refusals);
   for (const [key, digest] of Object.entries(objects)) {
     cloud.objects.set(key, Buffer.from('PAR1'));
     cloud.written.set(key, '2026-11-21T02:00:00.000Z');

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { rulesFinding } from '../../../cli/health/night-checks.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import type { Part } from '../support/cloud/world.ts';
 
 /** The finding about the rules of a deployment, whose other settings have their defaults. */
 async function found(entities: object, ...parts: Part[]) {
-  const { target } = await aws(...parts);
+  const { target } = await awsWithTarget(...parts);
   return rulesFinding(target, deployment({ entities }));
 }
 

@@ -7,7 +7,7 @@ import { deployment } from '../../support/builders.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
 
 const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
@@ -30,7 +30,7 @@ async function foundAt({ crm, entities, parts = [], published, manifest }: Servi
     response.writeHead(status, { 'content-type': 'application/json' }).end(body),
   );
   const baseUrl = `${url}/api/v1`;
-  const { target, publish } = await aws(...parts);
+  const { target, publish } = await awsWithTarget(...parts);
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const settings = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
   const now = () => new Date('2026-11-20T12:00:00Z');

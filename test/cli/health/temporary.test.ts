@@ -9,7 +9,7 @@ import {
   temporaryName,
 } from '../../../cli/health/verify-temporary.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
 /** Tests AWS's answers about resources that a verify made and removed. Local clouds forget these at once. */
@@ -38,7 +38,7 @@ function subscriptions(members: string) {
 }
 
 async function leftOvers(answers: Answers) {
-  const { target, calls } = await aws({ ...NOTHING, ...answers });
+  const { target, calls } = await awsWithTarget({ ...NOTHING, ...answers });
   const [found] = await checked(LEFT_OVERS, () => removeLeftOvers({ target, id: OURS }), { deployment: 'test' });
   const asked = (operation: string) => calls.filter((call) => call.operation === operation).map(({ input }) => input);
   return { found, asked };

@@ -11,7 +11,7 @@ import { deployedOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { aRun } from '../support/a-run.ts';
 import { type Answers, Reply, refused, xml } from '../support/cloud/answers.ts';
-import { aws, once } from '../support/cloud/cloud.ts';
+import { awsWithTarget, once } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
 
 /** Tests documented AWS answers that local clouds do not give (docs/verify.md). */
@@ -20,7 +20,7 @@ const ofLocal = async (local: boolean) => deployedOf({ ...deployment(), local })
 
 /** The result of a check with these AWS answers, and the requests. */
 async function checkedWhere(id: string, answers: Answers, changes: Partial<Verifying> = {}) {
-  const { client, calls, asked, target: whole } = await aws(answers);
+  const { client, calls, asked, target: whole } = await awsWithTarget(answers);
   const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
   const run = { ...aRun(), askedAt: new Date(), steps: ['CreateExport'], key: 'k', manifestKey: 'm' };
   const { signal } = new AbortController();
@@ -93,7 +93,7 @@ test.for(
 
 test('plain-http sends its whole request over http, even to an https endpoint', async () => {
   // A server without TLS closes a connection that starts with TLS.
-  const { endpoint } = await aws(s3Denies('with an explicit deny in a resource-based policy'));
+  const { endpoint } = await awsWithTarget(s3Denies('with an explicit deny in a resource-based policy'));
   const s3 = once(S3Client, endpoint.replace('http:', 'https:'));
   const check = ALL_CHECKS.find(({ id }) => id === 'plain-http');
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { rules } from '../support/cloud/rules.ts';
 
@@ -11,7 +11,7 @@ const NIGHT = '2026-11-20';
 const NO_GRANT = expect.stringMatching(/^Whether the grant can be used is unknown/);
 
 test('takes the files of a recorded night from its record, without reading the pointers of dates', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   const [key, night] = recordedNight(NIGHT, ['leads']);
   cloud.objects.set(key, Buffer.from(night));
   for (const entity of ENTITIES) cloud.publish({ entity, execution: `${entity}-${NIGHT}`, pointers: [] });
@@ -26,7 +26,7 @@ test('takes the files of a recorded night from its record, without reading the p
 });
 
 test('leaves out an object that cannot be read, and warns of it', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   for (const date of ['2026-11-17', '2026-11-18', '2026-11-19', NIGHT])
     cloud.publish({ date, execution: `run-${date}` });
   cloud.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('no JSON'));
@@ -53,7 +53,7 @@ test('without a record, uses pointers, failed runs and rules, and ignores supers
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:21:00.000Z';
   const failure = { status: 'FAILED', input: { entity: 'contacts', scheduledFor: start }, start, stop: start };
-  const cloud = await aws(
+  const cloud = await awsWithTarget(
     rules({ paused: ['meetings'], gone: ['leads'] }),
     executions([{ name: 'rule-1', ...failure, error: 'RateLimited', cause: 'Too many.' }]),
   );

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -33,7 +33,7 @@ const filteredBy = (value: unknown) =>
   configured({ entities: { leads: { filters: [{ field: 'createdAt', value }] } } });
 
 test('a plan that does not depend on the date is refused without --same-data', async () => {
-  const { cli, asked } = await aws(filteredBy('2026-03-01'));
+  const { cli, asked } = await awsWithTarget(filteredBy('2026-03-01'));
 
   const { code, stderr } = await cli('backfill', ...MARCH);
 
@@ -45,7 +45,7 @@ test('a plan that does not depend on the date is refused without --same-data', a
 });
 
 test('a plan that depends on the date is accepted', async () => {
-  const { cli } = await aws(filteredBy({ $date: 'day' }));
+  const { cli } = await awsWithTarget(filteredBy({ $date: 'day' }));
 
   const { code, stderr } = await cli('backfill', ...MARCH, '--dry-run');
 
@@ -53,7 +53,7 @@ test('a plan that depends on the date is accepted', async () => {
 });
 
 test('a date in the future is refused, and no run starts', async () => {
-  const { cli, asked } = await aws(stack({ TimeZone: 'Asia/Jerusalem' }));
+  const { cli, asked } = await awsWithTarget(stack({ TimeZone: 'Asia/Jerusalem' }));
   const args = ['leads', '--from', '2026-03-01', '--to', '2999-01-01', '--same-data'];
 
   const { code, stderr } = await cli('backfill', ...args);
@@ -76,7 +76,7 @@ test('--dry-run lists published dates and runs under way, from any start, and st
     running('by-hand', { scheduledFor: '2026-03-03T23:30:00Z' }),
     running('of-others', { entity: 'contacts', date: '2026-03-01' }),
   ];
-  const cloud = await aws(stack({ TimeZone: 'Asia/Jerusalem' }), executions(runs));
+  const cloud = await awsWithTarget(stack({ TimeZone: 'Asia/Jerusalem' }), executions(runs));
   cloud.publish({ date: '2026-03-02' });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-04', '--same-data', '--dry-run'];
 
@@ -102,7 +102,7 @@ test('--dry-run lists published dates and runs under way, from any start, and st
 });
 
 test('only a full file of the configured plan counts as published', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   cloud.publish({ date: '2026-03-01' });
   cloud.publish({ date: '2026-03-02', manifest: { kind: 'partial' } });
 
@@ -114,7 +114,7 @@ test('only a full file of the configured plan counts as published', async () => 
 
 test('if a run under way publishes no file for the date, a run of the backfill follows it', async () => {
   const byHand = running('by-hand', { date: '2026-03-01', filters: [] });
-  const cloud = await aws(denied('StartExecution'), executions([byHand]));
+  const cloud = await awsWithTarget(denied('StartExecution'), executions([byHand]));
   // The command finds the run twice, then follows it to its end.
   const described = () => cloud.asked.filter((call) => call === 'DescribeExecution').length;
   const status = () => (described() > 2 ? 'SUCCEEDED' : 'RUNNING');
@@ -132,7 +132,10 @@ test('a date that another command publishes at the same time gets no second run'
     cloud.publish({ date: '2026-03-01' });
     return refused('ExecutionAlreadyExists');
   };
-  const cloud: Awaited<ReturnType<typeof aws>> = await aws({ StartExecution: meanwhile }, executions([]));
+  const cloud: Awaited<ReturnType<typeof awsWithTarget>> = await awsWithTarget(
+    { StartExecution: meanwhile },
+    executions([]),
+  );
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
 
   const { code, stdout } = await cloud.cli('backfill', ...args);
@@ -143,7 +146,7 @@ test('a date that another command publishes at the same time gets no second run'
 });
 
 test('a denied call ends the backfill at once, with the command to continue', async () => {
-  const cloud = await aws(denied('StartExecution'));
+  const cloud = await awsWithTarget(denied('StartExecution'));
   const args = [...MARCH, '--same-data', '--concurrency', '1'];
 
   const { code, stdout, stderr } = await cloud.cli('backfill', ...args, '--json');
@@ -165,7 +168,7 @@ test('a range contains every date, across months, years and a leap day', () => {
 });
 
 test('a date published after the listing is not started', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
   cloud.publish({ date: '2026-03-01' });
 
   const changes = Readable.from(fillDate(cloud.target, 'leads', '2026-03-01', new AbortController().signal));
@@ -175,7 +178,7 @@ test('a date published after the listing is not started', async () => {
 });
 
 test('after Ctrl-C, no run starts', async () => {
-  const cloud = await aws();
+  const cloud = await awsWithTarget();
 
   const changes = Readable.from(fillDate(cloud.target, 'leads', '2026-03-01', AbortSignal.abort()));
 

@@ -4,7 +4,7 @@ import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:execution:machine:leads-1';
 const STARTED = 1_795_000_000;
@@ -27,7 +27,7 @@ interface Moment {
 async function machine(moments: Moment[]) {
   let turn = -1;
   const moment = () => moments[Math.min(turn, moments.length - 1)] ?? expect.unreachable('it has no moment');
-  const cloud = await aws({
+  const cloud = await awsWithTarget({
     StartExecution: { executionArn: ARN, startDate: STARTED },
     DescribeExecution: () => {
       turn += 1;

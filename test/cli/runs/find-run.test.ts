@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
 
@@ -12,7 +12,7 @@ const runs: Execution[] = [
   ranOn(18, { name: 'leads-20261118T020000Z-0b0b0b', status: 'TIMED_OUT', input: { entity: 'leads' } }),
   ranOn(17, { name: 'leads-20261117T020000Z-0c0c0c', status: 'ABORTED', input: { entity: 'leads' } }),
 ];
-const machine = () => aws(executions(runs, { page: 2 }));
+const machine = () => awsWithTarget(executions(runs, { page: 2 }));
 
 function ranOn(day: number, run: Partial<Execution>): Execution {
   return { name: '', status: 'SUCCEEDED', input: {}, start: `2026-11-${day}T02:00:00.000Z`, ...run };
@@ -84,7 +84,7 @@ test('a unique end of a name finds that run, and an end that is too short is ref
 });
 
 test('an entity with a date finds its newest run for that date', async () => {
-  const { target } = await aws(
+  const { target } = await awsWithTarget(
     executions([
       ranOn(22, { name: 'leads-backfill', input: { entity: 'leads', date: '2026-11-17' } }),
       ...runs.slice(1),
@@ -112,7 +112,7 @@ describe('a command that takes a run', () => {
   const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
 
   test.each(COMMANDS)('refuses an ambiguous name, and --date with a name: %s', async (command, ...more) => {
-    const { cli } = await aws(executions(two));
+    const { cli } = await awsWithTarget(executions(two));
 
     const twice = await cli(command, 'c03f3a', ...more);
     const dated = await cli(command, 'leads-a-c03f3a', '--date', '2026-11-20', ...more);
@@ -124,7 +124,7 @@ describe('a command that takes a run', () => {
   test.each(COMMANDS.slice(2).filter(([command]) => command !== 'stop'))(
     'refuses a run whose input names no entity: %s',
     async (command, ...more) => {
-      const { cli, asked } = await aws(executions([ranOn(20, { name: 'odd', status: 'FAILED', input: [] })]));
+      const { cli, asked } = await awsWithTarget(executions([ranOn(20, { name: 'odd', status: 'FAILED', input: [] })]));
 
       expect(await cli(command, 'odd', ...more)).toMatchObject({
         code: 2,

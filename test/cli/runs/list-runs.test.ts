@@ -11,7 +11,7 @@ import { clockAt } from '../../support/clock.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { stack } from '../support/cloud/stack.ts';
 
@@ -39,7 +39,7 @@ test('--since accepts a duration or a date, and refuses anything else', () => {
 
 test('a run is joined with its manifest; a failed run has its error and the date that it computed', async () => {
   const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
-  const cloud = await aws(
+  const cloud = await awsWithTarget(
     stack({ TimeZone: 'Asia/Jerusalem' }),
     executions([
       execution('late', { ...late, error: 'RateLimited', cause: 'Too many.' }),
@@ -72,7 +72,7 @@ test('a run is joined with its manifest; a failed run has its error and the date
 });
 
 test('the later of two runs of a date is current', async () => {
-  const cloud = await aws(executions(['c', 'b', 'a'].map((name) => execution(name))));
+  const cloud = await awsWithTarget(executions(['c', 'b', 'a'].map((name) => execution(name))));
   cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
   cloud.publish({ date: '2026-11-20', execution: 'c' });
@@ -87,7 +87,7 @@ test('the later of two runs of a date is current', async () => {
 test('a run that failed after its manifest but before the pointers replaces no other run', async () => {
   const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
   const ran = [execution('leads-later'), execution('leads-again', failed), execution('leads-night')];
-  const cloud = await aws(executions(ran));
+  const cloud = await awsWithTarget(executions(ran));
   cloud.publish();
   const startedAt = '2026-11-20T05:00:00.000Z';
   cloud.publish({ execution: 'leads-again', manifest: { startedAt }, pointers: [] });
@@ -103,7 +103,7 @@ test('a run that failed after its manifest but before the pointers replaces no o
 });
 
 test('an unreadable manifest or pointer is left out, and reported', async () => {
-  const cloud = await aws(executions([execution('leads-night')]));
+  const cloud = await awsWithTarget(executions([execution('leads-night')]));
   cloud.publish();
   cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
   const told: string[] = [];
@@ -117,7 +117,7 @@ test('an unreadable manifest or pointer is left out, and reported', async () => 
 });
 
 test('manifests of an earlier release are not listed, and are reported once', async () => {
-  const cloud = await aws(executions([execution('leads-night')]));
+  const cloud = await awsWithTarget(executions([execution('leads-night')]));
   cloud.publish();
   const early = Buffer.from('{"schemaVersion":1,"entity":"leads"}');
   for (const run of ['x', 'y']) cloud.objects.set(`runs/entity=leads/run=${run}/_manifest.json`, early);
@@ -136,7 +136,7 @@ test('if the bucket cannot be read, runs are listed without it, and this is repo
   const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
   const before = '2026-11-20T00:30:00.000Z';
   const ran = [execution('rule-2', failure), execution('rule-1', { start: before })];
-  const cloud = await aws(bucketRefuses('AccessDenied', 403), executions(ran));
+  const cloud = await awsWithTarget(bucketRefuses('AccessDenied', 403), executions(ran));
   const told: string[] = [];
   const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   expect(runs).toMatchObject([
@@ -148,7 +148,7 @@ test('if the bucket cannot be read, runs are listed without it, and this is repo
 
 test('a run with a manifest is not described again', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
-  const cloud = await aws(executions(names.map((name) => execution(name))));
+  const cloud = await awsWithTarget(executions(names.map((name) => execution(name))));
   for (const name of names) cloud.publish({ execution: name });
   expect(await listRuns(cloud.target, silent)).toHaveLength(40);
   expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toEqual([]);
@@ -213,7 +213,7 @@ async function aNight() {
   const warned = of('agent-numbers', '01:10:00');
   const first = of('leads', '01:00:00');
   const failed = { status: 'FAILED', error: 'ReauthorizationRequired', cause: 'The grant is dead.' };
-  const cloud = await aws(
+  const cloud = await awsWithTarget(
     executions([
       of('meetings', '04:58:00', { status: 'RUNNING', entered }),
       again,
@@ -242,7 +242,7 @@ test('with "running", lists only runs under way', async () => {
   const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
   const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
   const runs = [execution('c', running), execution('b', failed), execution('a')];
-  const cloud = await aws(executions(runs));
+  const cloud = await awsWithTarget(executions(runs));
   cloud.publish({ execution: 'a' });
   const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
   expect(await names({})).toEqual(['c', 'b', 'a']);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linesOfRun, textOf } from '../../../cli/runs/logs.ts';
 import { refused } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 
 const NAME = 'leads-20261120T020000Z-1a2b3c';
 const START = Date.parse('2026-11-20T02:00:00Z');
@@ -21,7 +21,7 @@ const line = (second: number, fields: object) => ({
 
 /** CloudWatch Logs with the events of groups, and a Step Functions with the run. */
 async function logged(groups: Record<string, object[]>) {
-  const { target, calls } = await aws({
+  const { target, calls } = await awsWithTarget({
     FilterLogEvents: ({ input }) => {
       const events = groups[String(input.logGroupName)];
       return events ? { events } : refused('ResourceNotFoundException');

@@ -9,7 +9,7 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
 /** Tests the output of commands for files that were stopped, released, or stored without readers. */
@@ -80,7 +80,7 @@ const storedRun: Execution = {
 
 async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean; cause?: string }) {
   const runs = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
-  const cloud = await aws(executions(runs));
+  const cloud = await awsWithTarget(executions(runs));
   cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
   cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
   cloud.publish({ execution: 'leads-some', manifest: other, pointers: [] });

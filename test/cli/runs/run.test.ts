@@ -6,7 +6,7 @@ import { headText, outcomeText, outcomeWord, toneOf } from '../../../cli/runs/ru
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { aRun } from '../support/a-run.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf, stack } from '../support/cloud/stack.ts';
 
@@ -109,7 +109,7 @@ const CASES: Case[] = [
 ];
 
 async function cloudWith({ execution, manifest, pointers = [] }: Case) {
-  const cloud = await aws(
+  const cloud = await awsWithTarget(
     stack({ TimeZone: 'UTC' }),
     executions([{ name: NIGHT, status: 'SUCCEEDED', ...started, ...execution }]),
   );
@@ -169,7 +169,7 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
 test('runs of verify are marked, and a run that verify made fail needs no person', async () => {
   const id = '20261120T020000Z-1a2b3c';
   const refused = { status: 'FAILED', ...started, error: 'InvalidInput', cause: 'No.' } as const;
-  const { cli, publish } = await aws(
+  const { cli, publish } = await awsWithTarget(
     stack({ TimeZone: 'UTC' }),
     executions([
       { name: 'by-event-bridge', ...refused, input: { verify: id } },

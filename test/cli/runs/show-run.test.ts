@@ -5,7 +5,7 @@ import { run, runState } from '../../support/builders.ts';
 import { runbookEntries } from '../../support/runbook.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
 import { begun, input, LEADS_MANIFEST, leadsNight, ready } from '../support/leads-night.ts';
@@ -22,7 +22,7 @@ test('show of a failed run prints its error and cause, and no part of its input'
     outcome: 'FAILED',
     failure: { error: 'ExportFailed', cause: 'It failed.' },
   };
-  const cloud = await aws(
+  const cloud = await awsWithTarget(
     executions([
       {
         ...night,
@@ -52,7 +52,7 @@ test('show of a failed run prints its error and cause, and no part of its input'
 
 /** The text of one part of the timeline of a run that differs from `night`. */
 async function partOf(phase: string, changes: Partial<Execution>): Promise<string | undefined> {
-  const cloud = await aws(executions([{ ...night, ...changes }]));
+  const cloud = await awsWithTarget(executions([{ ...night, ...changes }]));
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   return timeline.find((moment) => moment.phase === phase)?.text;
 }
@@ -194,7 +194,7 @@ test('a command in the cause of a run is completed with the options of the perso
   const start = at('01:00:00');
   const cause = 'The CRM refused. Authorize again: npx --no -- crm-export authorize. No export runs until then.';
   const failed = { status: 'FAILED', input: { entity: 'leads' }, start, stop: start };
-  const cloud = await aws(executions([{ name: 'x', ...failed, error: 'ReauthorizationRequired', cause }]));
+  const cloud = await awsWithTarget(executions([{ name: 'x', ...failed, error: 'ReauthorizationRequired', cause }]));
 
   const { stdout } = await cloud.cli('show', 'x', '--region', 'eu-central-1');
 
@@ -223,7 +223,7 @@ test('every error and failed status of a run has an entry in the runbook', () =>
 });
 
 test('if manifest or pointer cannot be read, show prints what it knows with a warning', async () => {
-  const cloud = await aws(executions([night]));
+  const cloud = await awsWithTarget(executions([night]));
   cloud.publish();
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
@@ -254,7 +254,7 @@ const failed: Execution = {
 };
 
 test('show of a failed run names the published files of its date and the latest', async () => {
-  const cloud = await aws(executions([failed]));
+  const cloud = await awsWithTarget(executions([failed]));
   const shown = async () => showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(await shown()).toMatchObject({ readers: { ofDate: null, latest: null }, makeUp: 'start leads' });
   cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
@@ -291,12 +291,12 @@ test.each<[what: string, execution: Partial<Execution>, makeUp: string | null]>(
   ],
 ])('the command that replaces a failed run %s is right', async (_, changes, makeUp) => {
   const execution = { ...failed, ...changes };
-  const cloud = await aws(executions([execution]));
+  const cloud = await awsWithTarget(executions([execution]));
   expect(await showRun(cloud.target, execution.name, cloud.endpoint)).toMatchObject({ makeUp });
 });
 
 test('a failed run is shown even if the bucket is missing', async () => {
-  const cloud = await aws(bucketRefuses('NoSuchBucket', 404), executions([failed]));
+  const cloud = await awsWithTarget(bucketRefuses('NoSuchBucket', 404), executions([failed]));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads' });
   expect(shown.warnings).toEqual([
@@ -307,31 +307,33 @@ test('a failed run is shown even if the bucket is missing', async () => {
 describe('a run stopped during PublishFile', () => {
   const entered = night.entered?.slice(0, -1) ?? [];
   const stopped = executions([{ ...night, status: 'ABORTED', output: '', entered }]);
-  const lineOf = async (cloud: Awaited<ReturnType<typeof aws>>) => {
+  const lineOf = async (cloud: Awaited<ReturnType<typeof awsWithTarget>>) => {
     const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
     return timeline.find(({ phase }) => phase === 'publish')?.text;
   };
 
   test('is published if the pointer names it', async () => {
-    const cloud = await aws(stopped);
+    const cloud = await awsWithTarget(stopped);
     cloud.publish();
     expect(await lineOf(cloud)).toMatch(/^Published: the pointer/);
   });
 
   test('is not published if the pointer names another run, even if it wrote its manifest', async () => {
-    const cloud = await aws(stopped);
+    const cloud = await awsWithTarget(stopped);
     cloud.publish({ pointers: [] });
     cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
     expect(await lineOf(cloud)).toMatch(/it was not published\.$/);
   });
 
   test('may be published if the bucket cannot be read', async () => {
-    expect(await lineOf(await aws(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(/it is unknown whether/);
+    expect(await lineOf(await awsWithTarget(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(
+      /it is unknown whether/,
+    );
   });
 });
 
 test('the first run of a plan has one line that says that no run can be compared', async () => {
-  const cloud = await aws(executions([night]));
+  const cloud = await awsWithTarget(executions([night]));
   cloud.publish({ manifest: { guards: { checks: [], comparedWith: [], medianRows: null } } });
 
   const text = shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});

@@ -3,7 +3,7 @@ import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list-runs.ts';
 import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { runState } from '../../support/builders.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
 const since = new Date('2026-11-20T00:00:00Z');
@@ -36,13 +36,13 @@ function ended(name: string, time: string, change: object): Execution {
 }
 
 test('the newest run of an entity is the newest one with an export', async () => {
-  const { target } = await aws(executions(night));
+  const { target } = await awsWithTarget(executions(night));
 
   expect((await findRun(target, 'leads')).name).toBe('event-2');
 });
 
 test.for(['event-1', 'event-3'])('retry refuses %s, which requested no export', async (name) => {
-  const { cli, asked } = await aws(executions(night));
+  const { cli, asked } = await awsWithTarget(executions(night));
 
   const { code, stderr } = await cli('retry', name);
 
@@ -51,7 +51,7 @@ test.for(['event-1', 'event-3'])('retry refuses %s, which requested no export', 
 });
 
 test('list leaves out starts without an export', async () => {
-  const { target } = await aws(executions(night));
+  const { target } = await awsWithTarget(executions(night));
 
   const runs = await listRuns(target, { ...wanted, since: new Date('2026-11-19T00:00:00Z') });
 
@@ -59,7 +59,7 @@ test('list leaves out starts without an export', async () => {
 });
 
 test('show of a start without an export gives the reason', async () => {
-  const { target, endpoint } = await aws(executions(night));
+  const { target, endpoint } = await awsWithTarget(executions(night));
   const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
 
   expect(await text('event-3')).toMatch(

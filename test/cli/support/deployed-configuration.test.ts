@@ -3,7 +3,7 @@ import { deployedConfiguration, unsettledText } from '../../../cli/support/deplo
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { refused } from './cloud/answers.ts';
-import { aws } from './cloud/cloud.ts';
+import { awsWithTarget } from './cloud/cloud.ts';
 import { stack, template } from './cloud/stack.ts';
 
 const columns = {
@@ -15,7 +15,7 @@ const leads = { columns, sorts: [{ Ref: 'x' }], filters: [{ field: 'שם', value
 test('Hebrew, keys like "Ref", and 500 columns are read back from a template without non-ASCII characters', async () => {
   const told = deployedOf(deployment({ entities: { leads } }));
   const body = { Metadata: { ...metadataOf(told), greeting: 'שלום' }, Resources: {} };
-  const { target } = await aws(template(body));
+  const { target } = await awsWithTarget(template(body));
 
   const said: string[] = [];
   const found = await deployedConfiguration(target, (line) => said.push(line));
@@ -27,7 +27,7 @@ test('Hebrew, keys like "Ref", and 500 columns are read back from a template wit
 test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPDATE_ROLLBACK_IN_PROGRESS'])(
   'in %s, commands warn that functions may have another configuration',
   async (status) => {
-    const { target, cli } = await aws(stack({}, status), { DescribeRule: { State: 'DISABLED' } });
+    const { target, cli } = await awsWithTarget(stack({}, status), { DescribeRule: { State: 'DISABLED' } });
     const said: string[] = [];
 
     await deployedConfiguration(target, (line) => said.push(line));
@@ -54,7 +54,7 @@ test.each<[string, string[]]>([
   ['report', ['-o', '-']],
   ['table', ['leads', '--outdated']],
 ])('%s refuses a stack of another release in one sentence', async (name, args) => {
-  const { cli, asked } = await aws(OF_ANOTHER_RELEASE);
+  const { cli, asked } = await awsWithTarget(OF_ANOTHER_RELEASE);
 
   const { code, stdout, stderr } = await cli(name, ...args);
 
@@ -65,7 +65,7 @@ test.each<[string, string[]]>([
 });
 
 test('doctor reports a template of another release first, and still checks the stack', async () => {
-  const { cli } = await aws(OF_ANOTHER_RELEASE);
+  const { cli } = await awsWithTarget(OF_ANOTHER_RELEASE);
 
   const { stdout } = await cli('doctor', '--all');
 
@@ -74,7 +74,7 @@ test('doctor reports a template of another release first, and still checks the s
 
 test('without the right to read the template, resume and doctor say so, and list works', async () => {
   const denied = refused('AccessDenied', 'not authorized to perform: cloudformation:GetTemplate', { status: 403 });
-  const { cli } = await aws({ GetTemplate: denied });
+  const { cli } = await awsWithTarget({ GetTemplate: denied });
 
   // Runs one after the other, because doctor sets the exit code of the process.
   const listed = await cli('list');

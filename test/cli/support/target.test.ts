@@ -7,7 +7,7 @@ import { clientSettings, connect, isSettled } from '../../../cli/support/target.
 import { LEASE_MS } from '../../../core/oauth/ledger.ts';
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
 import type { Call } from './cloud/call.ts';
-import { aws } from './cloud/cloud.ts';
+import { aws, awsWithTarget } from './cloud/cloud.ts';
 import { OUTPUTS, stack } from './cloud/stack.ts';
 
 /** A cloud with this answer of CloudFormation. */
@@ -97,7 +97,7 @@ test('no client sends real credentials to a local cloud', async () => {
 test('clients of the secret and the ledger give up a silent connection before a claim ends', async () => {
   const once = { times: 1 };
   const silentOnce = [fault('GetSecretValue', silent, once), fault('GetItem', silent, once)];
-  const { target, asked } = await aws(...silentOnce, { '*': refused('ResourceNotFoundException') });
+  const { target, asked } = await awsWithTarget(...silentOnce, { '*': refused('ResourceNotFoundException') });
   const { secrets, dynamo } = target;
   const start = performance.now();
 

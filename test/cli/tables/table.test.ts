@@ -6,7 +6,7 @@ import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { nightKey } from '../../../core/night/night-record.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
-import { aws } from '../support/cloud/cloud.ts';
+import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
 
@@ -55,7 +55,7 @@ const superseded: Execution = {
 
 async function cloudWith(runs: Execution[] = [lacking], tables = 'leads') {
   const entities = tables === '' ? {} : { [tables]: { tables: {} } };
-  const cloud = await aws(stack({ TimeZone: 'UTC' }), configured({ entities }), executions(runs));
+  const cloud = await awsWithTarget(stack({ TimeZone: 'UTC' }), configured({ entities }), executions(runs));
   cloud.publish({ pointers: ['date', 'latest'] });
   return cloud;
 }

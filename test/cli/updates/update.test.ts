@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { S3Client } from '@aws-sdk/client-s3';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run.ts';
 import { uploadInput } from '../../../cli/updates/update.ts';
@@ -270,11 +271,11 @@ test.each<[how: string, change: (file: string) => Promise<void>]>([
   ['gets other lines of the same size', (file) => writeFile(file, jsonl(people(10)).replace('Haifa', 'Jaffa'))],
 ])('a file that %s between the check and the upload is not sent', async (_, change) => {
   const file = await fileOf(jsonl(people(10)));
-  const { target, objects } = await updatingCloud();
+  const { client, objects } = await updatingCloud();
   const source = await openUpdateFile(file);
   const checked = await checkUpdates(source);
   await change(file);
-  await expect(uploadInput(createUploadBucket(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
+  await expect(uploadInput(createUploadBucket(client(S3Client), 'bucket'), 'b', checked)).rejects.toMatchObject({
     name: 'CommandError',
     exitCode: 2,
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,

@@ -1,4 +1,4 @@
-import { connect, type Target } from '../../../../cli/support/target.ts';
+import { connect } from '../../../../cli/support/target.ts';
 import { servedOnLoopback } from '../../../support/loopback.ts';
 import { type CliResult, runCli } from '../run-cli.ts';
 import { answerOf, send } from './answers.ts';
@@ -41,11 +41,16 @@ export async function aws(...parts: Part[]) {
     /** The options that name the deployment. */
     place,
     cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
-    target: await reached(endpoint),
     /** A client of the SDK that tries once. */
     client: <C>(Client: ClientClass<C>): C => once(Client, endpoint),
     publish: (publication?: Publication) => publishTo(world, publication),
   };
+}
+
+/** `aws`, and its deployment as the functions of commands take it. It needs a client and calls of its own. */
+export async function awsWithTarget(...parts: Part[]) {
+  const cloud = await aws(...parts);
+  return { ...cloud, target: await connect({ deployment: DEPLOYMENT, endpointUrl: cloud.endpoint }) };
 }
 
 type ClientClass<C> = new (settings: typeof ONCE & { endpoint: string }) => C;
@@ -57,8 +62,3 @@ export function once<C>(Client: ClientClass<C>, endpoint: string): C {
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const ONCE = { region: 'us-east-1', credentials, maxAttempts: 1, forcePathStyle: true };
-
-/** The target of commands. A test whose stack is refused needs none and gets an empty one. */
-function reached(endpointUrl: string): Promise<Target> {
-  return connect({ deployment: DEPLOYMENT, endpointUrl }).catch(() => ({}) as Target);
-}
