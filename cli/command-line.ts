@@ -38,7 +38,7 @@ async function endOf(error: unknown, { deployment, ...place }: Partial<TargetOpt
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const { ended } = await import('./support/aws-error.ts');
-  const { sentence, ...end } = ended(error);
+  const { describeError } = await import('./support/aws-error.ts');
+  const { sentence, ...end } = describeError(error);
   return { ...end, sentence: deployment ? withPlace(sentence, { deployment, ...place }) : sentence };
 }

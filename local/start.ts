@@ -42,7 +42,7 @@ async function main(): Promise<number> {
 /** Commander has already printed its own errors and the help. */
 async function endOf(error: unknown): Promise<{ sentence: string; code: number }> {
   if (error instanceof CommanderError) return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE };
-  return (await import('../cli/support/aws-error.ts')).ended(error);
+  return (await import('../cli/support/aws-error.ts')).describeError(error);
 }
 
 /** Runs the start, and ends all its processes. */

@@ -6,7 +6,7 @@ import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
-import { whyWithheld } from '../../core/readers/withheld.ts';
+import { withheldReason } from '../../core/readers/withheld.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
 import { rulesNotes, rulesOf } from '../deployment-state.ts';
 import { RESTORE } from '../support/aws-error.ts';
@@ -132,5 +132,5 @@ async function outdatedFiles(target: Pick<Target, 's3' | 'BucketName'>, deployme
   const plan = deployment.entities[entity];
   if (exceptedOf(plan).length === 0) return [];
   const { published, newest } = await publishedManifests(createManifests(target), entity, () => undefined);
-  return published.filter((manifest) => whyWithheld(manifest, plan, newest) !== undefined);
+  return published.filter((manifest) => withheldReason(manifest, plan, newest) !== undefined);
 }

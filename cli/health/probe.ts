@@ -8,7 +8,7 @@ import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { ended as endOf } from '../support/aws-error.ts';
+import { describeError as endOf } from '../support/aws-error.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';

@@ -39,7 +39,7 @@ export interface Verifying {
   /** Names of all runs that this verify started. */
   runs: string[];
   /** One export, made once for all checks. @throws CannotCheck if it does not end in time */
-  exported: () => Promise<Made>;
+  exported: () => Promise<VerifyRun>;
 }
 
 /**
@@ -84,7 +84,7 @@ const RUN_RIGHTS = [
 ];
 
 /** A completed run that this verify started. */
-export interface Made extends Run {
+export interface VerifyRun extends Run {
   /** The time just before the start of the run, by the clock of this machine. */
   askedAt: Date;
   /** The steps whose functions the run called: not every run has every step. */
@@ -100,7 +100,7 @@ async function publishedBy({ exported }: Pick<Verifying, 'exported'>) {
 }
 
 /** Makes one export. @throws CannotCheck if it does not end in time */
-export async function makeExport({ target, entity, pace, id, signal, runs }: Verifying): Promise<Made> {
+export async function makeExport({ target, entity, pace, id, signal, runs }: Verifying): Promise<VerifyRun> {
   const name = `${entity}-verify-${id}-0`;
   const askedAt = new Date();
   const { executionArn } = await startRun(target, entity, {}, name);
@@ -265,7 +265,7 @@ export const METRIC_CHECK: Check = {
 const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';
 
 /** The metrics that every export writes, by the names of their dimensions. */
-function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
+function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<VerifyRun, 'rows' | 'steps'>): Metric[] {
   const own = (MetricName: string, dimensions: Record<string, string>) =>
     metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
   const outcome = 'PUBLISHED';

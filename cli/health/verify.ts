@@ -11,11 +11,11 @@ import {
   type Check,
   EXPORT_CHECKS,
   GRANT_CHECK,
-  type Made,
   METRIC_CHECK,
   makeExport,
   type Pace,
   type Verifying,
+  type VerifyRun,
 } from './verify-export.ts';
 import { ALARM_CHECK, LEFT_OVERS, REFUSED_CHECKS, RULE_START, removeLeftOvers, stampOf } from './verify-temporary.ts';
 
@@ -98,7 +98,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<{ 
   const { place, entity, alarm = false, pace = PACE, signal, checks = ALL_CHECKS, onChecked } = options;
   const id = `${stampOf(Date.now())}-${randomBytes(3).toString('hex')}`;
   const runs: string[] = [];
-  let exported: Promise<Made> | undefined;
+  let exported: Promise<VerifyRun> | undefined;
   const verifying: Verifying = {
     ...{ target, entity, id, alarm, pace, signal, runs },
     configuration: fact(deployedConfiguration(target, () => undefined)),

@@ -5,7 +5,7 @@ import { eachOf } from '../../core/each-of.ts';
 import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
 import { completenessText, headlineOf, isFuture, nightRecord, outcomeText } from '../report/night-words.ts';
 import { painterOf, SIGNS } from '../runs/run-words.ts';
-import { ended, orUnknown } from '../support/aws-error.ts';
+import { describeError, orUnknown } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
@@ -230,7 +230,7 @@ async function statusOfAll(options: StatusOptions, now: Date): Promise<void> {
     try {
       return { deployment, found: await statusOf(await connect(place), place, now), why: null };
     } catch (error) {
-      return { deployment, found: null, why: ended(error).sentence };
+      return { deployment, found: null, why: describeError(error).sentence };
     }
   };
   const results = await eachOf(await deploymentsIn(options), resultOf, AT_ONCE);

@@ -13,7 +13,7 @@ import {
   sharedAs,
   tableValue,
 } from '../../core/readers/reader-access.ts';
-import { whyWithheld } from '../../core/readers/withheld.ts';
+import { withheldReason } from '../../core/readers/withheld.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { isObjectGone } from '../../core/storage/storage-errors.ts';
 import { createManifests, publishedManifests } from '../data/stored-manifests.ts';
@@ -134,7 +134,7 @@ async function tagPublished(target: Place, deployment: Sharing) {
     const plan = deployment.entities[entity];
     const { published, newest } = await publishedManifests(manifests, entity, printErr);
     await eachOf(published, async (manifest) => {
-      const why = whyWithheld(manifest, plan, newest);
+      const why = withheldReason(manifest, plan, newest);
       const { key } = manifest.file;
       const keys = [manifestKeyOf(entity, manifest.execution), key];
       if (!(await tag(bucket, keys, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))

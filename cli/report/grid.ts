@@ -13,12 +13,12 @@ import { html, type Markup } from './html.ts';
 import {
   cellText,
   completenessOf,
+  durationToFileText,
   longDate,
   monthOf,
   outcomeText,
   shortDate,
   timeText,
-  tookText,
 } from './night-words.ts';
 
 /** The tables of the page, and the facts that each cell opens. */
@@ -52,7 +52,7 @@ export function lastNightTable(data: Nights): Markup {
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
 <td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${breakable(outcomeText(cell, row))}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
-<td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
+<td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${durationToFileText(cell)}</td></tr>`;
   });
   return html`<div class="scroll" role="region" aria-labelledby="last-night-caption" tabindex="0"><table class="list">
 <caption id="last-night-caption">${longDate(data.lastNight)}</caption>
@@ -180,7 +180,7 @@ function manifestFacts(cell: Cell, manifest: Manifest): Markup[] {
     ['Export created', `${timeText(run.createdAt)}${run.adopted === null ? '' : `, by ${run.adopted}`}`],
     [
       'File stored',
-      `${timeText(file.storedAt)}, ${tookText(cell)} after the start, ${manyText(manifest.checks, 'check')}`,
+      `${timeText(file.storedAt)}, ${durationToFileText(cell)} after the start, ${manyText(manifest.checks, 'check')}`,
     ],
     ['Run', `${manifest.execution}${isOfVerify(manifest.execution, undefined) ? ', made by verify' : ''}`],
     ['Export', run.exportId],

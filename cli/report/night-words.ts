@@ -140,7 +140,7 @@ export function outcomeText(
 }
 
 /** The duration of a run from its start to the stored file. */
-export function tookText({ published }: Cell): string {
+export function durationToFileText({ published }: Cell): string {
   if (!published) return '';
   const { startedAt, file } = published;
   return durationText(Math.max(0, Date.parse(file.storedAt) - Date.parse(startedAt)) / 1000);

@@ -6,7 +6,7 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type Execution, executionOf, isWithoutJob, runOf } from './run.ts';
+import { type Execution, executionOf, hasNoExport, runOf } from './run.ts';
 
 const DAY_MS = 86_400_000;
 /** Step Functions allows about 15 DescribeExecution calls a second. */
@@ -62,7 +62,7 @@ async function newestExecution(
   return undefined;
 }
 
-export interface Sought {
+export interface RunFilter {
   since?: Date | undefined;
   /** Only runs that did not succeed. With `running`, runs of either kind. */
   failed?: boolean | undefined;
@@ -74,7 +74,7 @@ export interface Sought {
 /** Runs of the last 90 days, newest first, without the starts that requested no export. */
 export async function* executionsOf(
   { sfn, StateMachineArn: stateMachineArn }: Target,
-  { since, failed, running, published }: Sought,
+  { since, failed, running, published }: RunFilter,
 ): AsyncGenerator<Execution> {
   const wanted = { stateMachineArn, ...(running && !failed && { statusFilter: 'RUNNING' as const }) };
   for await (const { executions = [] } of paginateListExecutions({ client: sfn }, wanted)) {
@@ -89,7 +89,7 @@ export async function* executionsOf(
         return entity ? executionOf({ ...item, input: JSON.stringify({ entity }) }) : describe(sfn, item.executionArn);
       });
       for (const execution of await Promise.all(described))
-        if (execution && !isWithoutJob(runOf(execution))) yield execution;
+        if (execution && !hasNoExport(runOf(execution))) yield execution;
     }
     if (young.length < executions.length) return;
   }

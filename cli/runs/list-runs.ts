@@ -5,7 +5,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, durationText, manyText, printableLine, textTable } from '../support/text.ts';
 import { lastEnteredState, waitingOf, waitingText } from './executions.ts';
-import { executionsOf, type Sought } from './find-run.ts';
+import { executionsOf, type RunFilter } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
 import type { Execution, Run } from './run.ts';
 import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
@@ -74,7 +74,7 @@ function lineOf(run: Run): string {
     .trimEnd();
 }
 
-interface Wanted extends Pick<Sought, 'failed' | 'running'> {
+interface Wanted extends Pick<RunFilter, 'failed' | 'running'> {
   /** The entities whose runs are requested; an empty list means all. */
   entities: Entity[];
   since: Date;

@@ -4,10 +4,10 @@ import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns, type Pointer } from '../../core/export/pointer.ts';
 import { createManifests, ifReadable } from '../data/stored-manifests.ts';
-import { ended } from '../support/aws-error.ts';
+import { describeError } from '../support/aws-error.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type Execution, isWithoutJob, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
+import { type Execution, hasNoExport, type Readers, type Run, type RunContext, runOf, type Standing } from './run.ts';
 
 export type Published = ReturnType<typeof createPublished>;
 
@@ -32,7 +32,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
     } catch (error) {
       if (!(error instanceof CommandError || error instanceof RunError)) throw error;
       const what = 'The published files and their dates, rows and bytes are unknown';
-      if (!broken) warn(`${what}: the bucket could not be read. ${ended(error).sentence}`);
+      if (!broken) warn(`${what}: the bucket could not be read. ${describeError(error).sentence}`);
       broken = true;
       return undefined;
     }
@@ -65,7 +65,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
       const run = runOf(execution, known);
       const { entity, outcome, status, date } = run;
       const isUnpublished = outcome === 'running' && !known.state?.manifestKey;
-      if (!entity || isUnpublished || isWithoutJob(run)) return { run };
+      if (!entity || isUnpublished || hasNoExport(run)) return { run };
       const own = await ownOf(entity, run);
       const hasFailed = status !== 'SUCCEEDED' && status !== 'RUNNING';
       if (!own && !hasFailed) return { run };

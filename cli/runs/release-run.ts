@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { whyNotReleased, whyPublished } from '../../core/export/release.ts';
+import { alreadyPublishedReason, unreleasableReason } from '../../core/export/release.ts';
 import { diffText, keyWarnings } from '../data/diff.ts';
 import { difference, publishedBefore } from '../data/difference.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
@@ -69,12 +69,12 @@ async function differenceText(target: Target, manifests: Manifests, manifest: Ma
 /** @returns the manifest, and a note if `latest` stays; @throws CommandError (exit code 2) if no release is possible */
 async function judge(manifests: Manifests, entity: Entity, run: string, newNormal: boolean) {
   const manifest = await manifests.manifestOfRun(entity, run);
-  const unreleasable = whyNotReleased(run, manifest, newNormal);
+  const unreleasable = unreleasableReason(run, manifest, newNormal);
   if (!manifest || unreleasable !== undefined) throw new CommandError(unreleasable ?? '', USAGE);
   const { date, kind } = manifest.run;
   const ofDate = await ifReadable(manifests.pointer(entity, date), printErr);
   const latest = kind === 'partial' ? undefined : await ifReadable(manifests.pointer(entity, 'latest'), printErr);
-  const published = whyPublished(manifest, ofDate, kind === 'partial' ? [] : [latest]);
+  const published = alreadyPublishedReason(manifest, ofDate, kind === 'partial' ? [] : [latest]);
   if (published !== undefined) throw new CommandError(published, USAGE);
   const stays = latest && latest.date > date;
   return { manifest, stays: stays ? ` It becomes ${entity} of ${date}; the latest stays that of ${latest.date}.` : '' };

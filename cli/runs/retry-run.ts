@@ -7,7 +7,7 @@ import { printableLine } from '../support/text.ts';
 import { type EnteredState, lastEnteredState } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
-import { type Execution, isWithoutJob, type RunInput, readInput, runOf } from './run.ts';
+import { type Execution, hasNoExport, type RunInput, readInput, runOf } from './run.ts';
 import { outcomeText } from './run-words.ts';
 import { afterStart, dateOf, refuseDate, startNamed } from './start-run.ts';
 
@@ -30,7 +30,7 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
   const earlier = runOf(found);
-  if (isWithoutJob(earlier)) {
+  if (hasNoExport(earlier)) {
     const start = commandFor(`start ${entity}`, options);
     const why = `${found.name} requested no export (${outcomeText(earlier)})`;
     throw new CommandError(`${why}, so there is nothing to repeat: ${start}.`, USAGE);

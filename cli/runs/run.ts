@@ -225,7 +225,7 @@ export function runOf(execution: Execution, known: RunContext = {}): Run {
 }
 
 /** Whether a nightly rule started the execution without requesting an export. Commands never do this. */
-export function isWithoutJob({ outcome }: Run): boolean {
+export function hasNoExport({ outcome }: Run): boolean {
   return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 

@@ -2,10 +2,10 @@ import { isOfRule } from '../../core/export/input.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type EnteredState, positionText } from './executions.ts';
-import { isWithoutJob, parseState, type Run, readInput } from './run.ts';
+import { hasNoExport, parseState, type Run, readInput } from './run.ts';
 import { outcomeText } from './run-words.ts';
 
-/** The history of a run in sentences: one for each stretch of states that have one purpose. */
+/** The history of a run in sentences: one for each span of states that have one purpose. */
 
 type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'changes' | 'end';
 
@@ -29,16 +29,16 @@ const STATES: Partial<Record<Phase, string[]>> = {
 };
 
 /** Consecutive states of one phase, such as status checks and the waits between them. */
-interface Stretch {
+interface PhaseSpan {
   phase: Phase;
   states: EnteredState[];
-  /** State data at the end of the stretch; before that of its last state, if the run failed there. */
+  /** State data at the end of the span; before that of its last state, if the run failed there. */
   after: RunState | undefined;
   /** How often, and for how many seconds, the step itself was at work. */
   visits: number;
   workSeconds: number;
   seconds: number;
-  /** Errors within the stretch, and how often: `answered 503`. */
+  /** Errors within the span, and how often: `answered 503`. */
   faults: Map<string, number>;
 }
 
@@ -48,9 +48,9 @@ interface Stretch {
  */
 export function timelineOf(history: EnteredState[], run: Run, output: string | undefined): Moment[] {
   const running = run.outcome === 'running';
-  const shown = stretchesOf(history, run, output).filter(({ phase }) => phase in WORDS);
-  const moments = shown.map((stretch, index): Moment => {
-    const { phase, states, seconds, faults } = stretch;
+  const shown = spansOf(history, run, output).filter(({ phase }) => phase in WORDS);
+  const moments = shown.map((span, index): Moment => {
+    const { phase, states, seconds, faults } = span;
     const errors = [...faults].map(([fault, count]) => `; ${count} ${fault}`).join('');
     const last = states.at(-1);
     const now = running && last && index === shown.length - 1 ? ` (now in ${positionText(last)})` : '';
@@ -58,15 +58,15 @@ export function timelineOf(history: EnteredState[], run: Run, output: string | u
       at: states[0]?.at?.toISOString() ?? run.startedAt,
       phase,
       seconds: Math.round(seconds * 10) / 10,
-      text: `${WORDS[phase]?.(stretch, run) ?? ''}${errors}${now}.`,
+      text: `${WORDS[phase]?.(span, run) ?? ''}${errors}${now}.`,
     };
   });
   const first = history.find(({ state }) => state !== undefined)?.state;
-  return [begun(first, run), ...moments, ...(running ? [] : [ended(run)])];
+  return [startMoment(first, run), ...moments, ...(running ? [] : [endMoment(run)])];
 }
 
-function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string | undefined): Stretch[] {
-  const stretches: Stretch[] = [];
+function spansOf(history: EnteredState[], { endedAt }: Run, output: string | undefined): PhaseSpan[] {
+  const spans: PhaseSpan[] = [];
   const end = endedAt === null ? new Date() : new Date(endedAt);
   for (const [index, entered] of history.entries()) {
     const { name, at: from = end, state } = entered;
@@ -74,30 +74,30 @@ function stretchesOf(history: EnteredState[], { endedAt }: Run, output: string |
     // The input of a state is the output of the state before it.
     const after = next ? next.state : parseState(output);
     const phase = (Object.keys(STATES) as Phase[]).find((each) => STATES[each]?.includes(name)) ?? 'end';
-    let stretch = stretches.at(-1);
-    if (stretch?.phase !== phase) {
-      stretch = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: new Map() };
-      stretches.push(stretch);
+    let span = spans.at(-1);
+    if (span?.phase !== phase) {
+      span = { phase, states: [], after: state, visits: 0, workSeconds: 0, seconds: 0, faults: new Map() };
+      spans.push(span);
     }
     const seconds = Math.max(0, (next?.at ?? end).getTime() - from.getTime()) / 1000;
-    stretch.states.push(entered);
-    stretch.after = after ?? stretch.after;
-    stretch.seconds += seconds;
+    span.states.push(entered);
+    span.after = after ?? span.after;
+    span.seconds += seconds;
     if (name.startsWith('WaitBefore')) continue;
-    stretch.visits += 1;
-    stretch.workSeconds += seconds;
+    span.visits += 1;
+    span.workSeconds += seconds;
     if (!after?.trouble || after.trouble.count === state?.trouble?.count) continue;
     const fault = faultText(after.trouble);
-    stretch.faults.set(fault, (stretch.faults.get(fault) ?? 0) + 1);
+    span.faults.set(fault, (span.faults.get(fault) ?? 0) + 1);
   }
-  return stretches;
+  return spans;
 }
 
 function faultText({ error, status }: NonNullable<RunState['trouble']>): string {
   return typeof status === 'number' ? `answered ${status}` : `failed with ${error}`;
 }
 
-function begun(state: RunState | undefined, { startedAt }: Run): Moment {
+function startMoment(state: RunState | undefined, { startedAt }: Run): Moment {
   const { date, scheduledFor, json } = readInput(state?.input);
   const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
   // A rule never names a date. A retry adds the date and keeps the rest of the input.
@@ -122,16 +122,16 @@ const BY_STATUS: Record<string, string> = {
   ABORTED: 'Stopped by a person',
 };
 
-function ended({ outcome, status, error, startedAt, endedAt }: Run): Moment {
+function endMoment({ outcome, status, error, startedAt, endedAt }: Run): Moment {
   const at = endedAt ?? startedAt;
   const took = durationText((Date.parse(at) - Date.parse(startedAt)) / 1000);
   const text = ENDS[outcome] ?? BY_STATUS[status ?? ''] ?? `Failed with ${error ?? 'an error without a name'}`;
   return { at, phase: 'end', seconds: null, text: `${text}, ${took} after the start.` };
 }
 
-const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
+const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   create: ({ after, visits }, shown) => {
-    if (isWithoutJob(shown)) return `Requested nothing: ${outcomeText(shown)}`;
+    if (hasNoExport(shown)) return `Requested nothing: ${outcomeText(shown)}`;
     const tries = visits > 1 ? ` at the ${ordinalText(visits)} try` : '';
     const run = after?.run;
     if (!run) return `Requested an export${tries}; none was created`;

@@ -99,7 +99,7 @@ export function sentence(text: string): string {
 }
 
 /** The sentence and the exit code for any error that ends a command. */
-export function ended(error: unknown) {
+export function describeError(error: unknown) {
   if (error instanceof CommandError) {
     return { sentence: error.message, code: error.exitCode, documented: error.documented };
   }
@@ -125,7 +125,7 @@ function fileText(error: unknown): string | undefined {
 /** What a screen can do without: an error becomes a warning, and the value `null`. @param what is not known then */
 export function orUnknown<T>(reading: Promise<T>, warn: (sentence: string) => void, what: string): Promise<T | null> {
   return reading.catch((error: unknown) => {
-    warn(`${what}: ${ended(error).sentence}`);
+    warn(`${what}: ${describeError(error).sentence}`);
     return null;
   });
 }
@@ -136,7 +136,7 @@ export function orUnknown<T>(reading: Promise<T>, warn: (sentence: string) => vo
  * @param document for `--json`; `undefined` without that option
  */
 export function partialFailure(error: unknown, done: string, document?: object): CommandError {
-  const { sentence: why, code } = ended(error);
+  const { sentence: why, code } = describeError(error);
   const whole = `${sentence(why)} ${done}`;
   if (document) printJson({ ok: false, error: whole, ...document });
   return new CommandError(whole, code, { cause: error, documented: document !== undefined });

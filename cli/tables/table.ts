@@ -3,7 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
-import { notConfiguredText, whyNoTable } from '../../core/table/table-run.ts';
+import { noTableReason, notConfiguredText } from '../../core/table/table-run.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
 import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/backfill.ts';
 import { startRun } from '../runs/executions.ts';
@@ -42,7 +42,7 @@ export async function table(named: string, options: TableOptions): Promise<void>
   const { entities } = await deployedConfiguration(target);
   if (!entities[chosen.entity].tables) throw new CommandError(notConfiguredText(chosen.entity), USAGE);
   const manifest = await manifests.manifestOfRun(chosen.entity, run);
-  const why = whyNoTable(run, manifest, manifest && (await manifests.pointer(chosen.entity, manifest.run.date)));
+  const why = noTableReason(run, manifest, manifest && (await manifests.pointer(chosen.entity, manifest.run.date)));
   if (why !== undefined) throw new CommandError(why, USAGE);
   const started = await startNamed(target, chosen.entity, { table: { run } }, options);
   printErr(`${started.name} writes the table of ${run}.`);

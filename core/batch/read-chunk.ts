@@ -10,19 +10,19 @@ const PIECE_BYTES = LONGEST_LINE + 1;
 const LF = 0x0a;
 
 /** A part of the input: the line that begins at a byte; `to` is the first byte after the part. */
-export interface Stretch {
+export interface LineRange {
   line: number;
   byte: number;
   to: number;
 }
 
-/** The records of a stretch, in order. @throws RunError `StorageConflict` if the input was changed after validation */
-export async function* readRecords(store: Bucket, batch: Batch, stretch: Stretch): AsyncGenerator<UpdateRecord, void> {
-  let { byte, line } = stretch;
-  while (byte < stretch.to) {
-    const end = Math.min(stretch.to, byte + PIECE_BYTES);
+/** The records of a range, in order. @throws RunError `StorageConflict` if the input was changed after validation */
+export async function* readRecords(store: Bucket, batch: Batch, lines: LineRange): AsyncGenerator<UpdateRecord, void> {
+  let { byte, line } = lines;
+  while (byte < lines.to) {
+    const end = Math.min(lines.to, byte + PIECE_BYTES);
     const piece = await pieceOf(store, batch, byte, end);
-    const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
+    const whole = byte + piece.length === lines.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
     const block = { bytes: whole, from: byte, tooLong: false };
     for (const entry of readJsonLines(block, line, FOUND_VALID)) {

@@ -4,7 +4,7 @@ import { isSafeLabel } from '../suggestion.ts';
 import { columnName, columnNames, listOf, share, whole } from './common-settings.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
-import { refuse, requestKeys } from './request-keys.ts';
+import { reportProblems, requestKeys } from './request-keys.ts';
 import { tableSettingsSchema } from './table-settings.ts';
 
 /** The settings of an entity that make the gate stop a file or a run, or skip its checks. */
@@ -216,7 +216,7 @@ export const entitySettingsSchema = z.strictObject({
   sendEmail: z.optional(requestKeys.sendEmail),
   extra: z
     .record(z.string(), z.unknown())
-    .check(refuse(misplacedDates))
+    .check(reportProblems(misplacedDates))
     .default({})
     .describe('Further keys of the request body, sent as they are.'),
   enabled: z.boolean().default(true).describe('Whether the nightly rule is on. Runs by hand always work.'),

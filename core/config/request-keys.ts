@@ -4,7 +4,7 @@ import { dateProblems, misplacedDates } from './relative-date.ts';
 const described = z.record(z.string(), z.unknown());
 
 /** Reports each problem in a value at its path inside the field. */
-export function refuse<T>(problemsOf: (value: T) => { path: PropertyKey[]; message: string }[]) {
+export function reportProblems<T>(problemsOf: (value: T) => { path: PropertyKey[]; message: string }[]) {
   return z.check<T>(({ value: input, issues }) => {
     for (const { path, message } of problemsOf(input)) issues.push({ code: 'custom', path, message, input });
   });
@@ -20,21 +20,21 @@ export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
     .check(
-      refuse(repeatedNames),
+      reportProblems(repeatedNames),
       z.describe('`"all"`: every column that the CRM lists, or a list of names, in order.'),
     ),
   sorts: z
     .array(described)
     .check(
       z.maxLength(50),
-      refuse(misplacedDates),
+      reportProblems(misplacedDates),
       z.describe('Sort definitions, passed to the CRM unchanged. At most 50.'),
     ),
   filters: z
     .array(described)
     .check(
       z.maxLength(50),
-      refuse(dateProblems),
+      reportProblems(dateProblems),
       z.describe(
         'Filter definitions, passed to the CRM unchanged, except relative dates such as `{"$date": "day-1d"}` (docs/configuration.md, Relative dates). At most 50.',
       ),

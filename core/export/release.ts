@@ -61,7 +61,11 @@ export async function writeRelease(bucket: Bucket, key: string, release: Release
 }
 
 /** Why the file of a run cannot be released, in a sentence; `undefined` if it can. */
-export function whyNotReleased(run: string, manifest: Manifest | undefined, newNormal: boolean): string | undefined {
+export function unreleasableReason(
+  run: string,
+  manifest: Manifest | undefined,
+  newNormal: boolean,
+): string | undefined {
   const why = reasonOf(manifest, newNormal);
   return why && `The run ${run} cannot be released: ${why}.`;
 }
@@ -80,7 +84,7 @@ function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | 
  * Why no pointer has to move, in a sentence; `undefined` if a pointer has to move.
  * @param others the other pointers that the release may move
  */
-export function whyPublished(
+export function alreadyPublishedReason(
   manifest: Manifest,
   ofDate: OrderedRun | undefined,
   others: (OrderedRun | undefined)[],

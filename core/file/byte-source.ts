@@ -17,7 +17,7 @@ const READ_BYTES = 256 * 1024;
  * Writes unpacked content to the temporary folder, so that it can be read from any position. `close` removes it.
  * @throws ReadingUnfinished if the content is too large for the disk; any error from the chunks
  */
-export async function putAside(
+export async function unpackToDisk(
   chunks: AsyncIterable<Uint8Array>,
   budget: ReadingBudget,
 ): Promise<{ source: ByteSource; close: () => Promise<void> }> {

@@ -5,7 +5,7 @@ import { visible } from '../folded.ts';
 import { type Content, type Facts, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, hashing, putAside, startOf } from './byte-source.ts';
+import { type ByteSource, hashing, startOf, unpackToDisk } from './byte-source.ts';
 import { bytesAbove } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
@@ -52,7 +52,7 @@ async function* allRecords(source: ByteSource, form: StoredForm, limits: Reading
   else if (compression === null) yield* sheetRecords(source, place, budget);
   else {
     // A workbook is read from its end, so it must be unpacked first.
-    const inner = await putAside(await unpacked(), budget);
+    const inner = await unpackToDisk(await unpacked(), budget);
     try {
       yield* sheetRecords(inner.source, place, budget);
     } finally {

@@ -4,7 +4,7 @@ import { countText } from '../gate/report.ts';
 import { isAllowedName } from '../spreadsheet/allowed-text.ts';
 import { sheetFacts } from '../spreadsheet/sheet-facts.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
-import { type ByteSource, hashing, putAside, type Start, type StoredBytes, startOf } from './byte-source.ts';
+import { type ByteSource, hashing, type Start, type StoredBytes, startOf, unpackToDisk } from './byte-source.ts';
 import { doubtfulEnd, readCsv } from './csv.ts';
 import type { Expected } from './expected-file.ts';
 import { isGzip, type Judgement, judgeContent, rejection, type ZipKind, zipKind } from './file-kind.ts';
@@ -144,7 +144,7 @@ async function readStream(start: Start, packed: Packed, context: Context, known?
 }
 
 async function readUnpacked(chunks: AsyncGenerator<Uint8Array>, packed: Packed, context: Context): Promise<Content> {
-  const { source, close } = await putAside(chunks, context.budget);
+  const { source, close } = await unpackToDisk(chunks, context.budget);
   try {
     return await readZip(source, packed, context);
   } finally {

@@ -12,7 +12,7 @@ type PublishedFile = Pick<Manifest, 'file' | 'run'>;
  * @param newest manifest of the entity: it may show which column an entry names
  * @returns the reason, in words; `undefined` if readers may have the file
  */
-export function whyWithheld(
+export function withheldReason(
   { file, run }: PublishedFile,
   plan: Pick<EntityPlan, 'columns'>,
   newest?: PublishedFile,

@@ -30,7 +30,7 @@ export function tableRunOf({ input, released, execution }: RunState): string {
  * Why the file of a run gets no table, in a sentence; `undefined` if it gets one.
  * @param ofDate the run that the pointer of its date names
  */
-export function whyNoTable(
+export function noTableReason(
   run: string,
   manifest: Manifest | undefined,
   ofDate: Pick<OrderedRun, 'execution'> | undefined,

@@ -14,7 +14,7 @@ import {
   type StopFlag,
 } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
-import { readRecords, type Stretch } from '../../core/batch/read-chunk.ts';
+import { type LineRange, readRecords } from '../../core/batch/read-chunk.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
@@ -120,7 +120,7 @@ function handOn(position: ChunkPosition, waitSeconds: number): BatchAnswer<'Appl
 
 async function applyLines(
   batch: Batch,
-  stretch: Stretch,
+  lines: LineRange,
   results: ChunkResults,
   deps: ApplyChunkDeps & ApplyLineDeps,
 ): Promise<Pause | undefined> {
@@ -128,11 +128,11 @@ async function applyLines(
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
   // The previous invocation may have ended after it stored its last result and before it counted it.
   if (results.previous) await count(results.previous);
-  for await (const record of readRecords(deps.store, batch, stretch)) {
+  for await (const record of readRecords(deps.store, batch, lines)) {
     const { line, from } = record;
     if (line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));
-    if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? stretch.byte };
+    if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? lines.byte };
     if (results.overtaken) return undefined;
   }
   return undefined;

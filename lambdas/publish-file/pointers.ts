@@ -8,7 +8,7 @@ import {
   type Standing,
 } from '../../core/export/pointer.ts';
 import { NOT_PUBLISHED, publishedValue, sharedAs } from '../../core/readers/reader-access.ts';
-import { whyWithheld } from '../../core/readers/withheld.ts';
+import { withheldReason } from '../../core/readers/withheld.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -48,7 +48,7 @@ export async function movePointers(
   const { entity, date, keptUntil, kind } = run;
   const plan = deployment.entities[entity];
   // A deployment may have left out more columns since the run began.
-  const isShared = sharedAs('files', deployment).includes(entity) && whyWithheld(manifest, plan) === undefined;
+  const isShared = sharedAs('files', deployment).includes(entity) && withheldReason(manifest, plan) === undefined;
   const named = { schemaVersion: LAYOUT, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
   const moved: boolean[] = [];
   const tag = async (value: string) => {

@@ -11,7 +11,7 @@ import {
   overtakenText,
   parseReleaseInput,
   type Release,
-  whyNotReleased,
+  unreleasableReason,
   writeRelease,
 } from '../../core/export/release.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
@@ -38,7 +38,7 @@ export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'
   const { entity, release: run, reason, by = null, newNormal } = parseReleaseInput(state.input);
   const manifestKey = manifestKeyOf(entity, run);
   const manifest = await readManifest(bucket, manifestKey);
-  const why = whyNotReleased(run, manifest, newNormal);
+  const why = unreleasableReason(run, manifest, newNormal);
   if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
 
   const { file } = manifest;

@@ -22,7 +22,7 @@ import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.
 import { coveredColumns, coversAny } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { tableIdentity } from '../../core/table/table-identity.ts';
-import { notConfiguredText, parseTableInput, tableRunOf, whyNoTable } from '../../core/table/table-run.ts';
+import { noTableReason, notConfiguredText, parseTableInput, tableRunOf } from '../../core/table/table-run.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 
 export interface WriteTableDeps extends Invocation {
@@ -79,7 +79,7 @@ async function subjectOf(state: RunState, deps: WriteTableDeps): Promise<Subject
 /** Why the file of a run gets no table; `undefined` if it gets one. */
 async function whyNot(run: string, manifest: Manifest | undefined, { bucket }: WriteTableDeps) {
   const named = manifest && (await readPointer(bucket, datePointerKey(manifest.run.entity, manifest.run.date)));
-  return whyNoTable(run, manifest, named?.run);
+  return noTableReason(run, manifest, named?.run);
 }
 
 const isDue = async (manifest: Manifest, deps: WriteTableDeps) =>

@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { ended } from '../../cli/support/aws-error.ts';
+import { describeError } from '../../cli/support/aws-error.ts';
 import { PROJECT, tempDir } from '../support/project.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { runCli, runCliWith } from './support/run-cli.ts';
@@ -79,7 +79,7 @@ test('a file that is in the temporary folder by chance does not have the advice 
   const file = join(await tempDir(), 'none', 'a.csv');
   const error = await readFile(file).catch((thrown: unknown) => thrown);
 
-  expect(ended(error).sentence).toBe(`${file} cannot be read or written (ENOENT).`);
+  expect(describeError(error).sentence).toBe(`${file} cannot be read or written (ENOENT).`);
 });
 
 test('the commands work without a home that they can read or write', async () => {

@@ -30,7 +30,7 @@ import {
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyIdOf } from '../../cli/deployment-state.ts';
 import { ALL_CHECKS, type VerifyOptions, verify } from '../../cli/health/verify.ts';
-import type { Made, Verifying } from '../../cli/health/verify-export.ts';
+import type { Verifying, VerifyRun } from '../../cli/health/verify-export.ts';
 import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-temporary.ts';
 import { REWRITE } from '../../cli/support/aws-error.ts';
 import { withPlace } from '../../cli/support/command-text.ts';
@@ -143,9 +143,9 @@ it('all checks hold on a complete deployment, and only the runs are left', async
 });
 
 /** The finding of a check about a finished run. */
-async function findingAbout(id: string, run: Partial<Made>) {
+async function findingAbout(id: string, run: Partial<VerifyRun>) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
-  const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as Made;
+  const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as VerifyRun;
   const { signal } = new AbortController();
   const configuration = deployedConfiguration(system.target);
   const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
