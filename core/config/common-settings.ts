@@ -6,14 +6,17 @@ export const whole = (least: number, most: number) => z.int().min(least).max(mos
 
 export const share = z.number().min(0).max(1);
 
-/** A list that is not empty and has each value once. @param what kind of value, for the message: `a column` */
+/** The rule of a list that has each value once. @param what kind of value, for the message: `a column` */
+export const once = (what: string) =>
+  [(values: unknown[]) => new Set(values).size === values.length, { error: `names ${what} twice` }] as const;
+
+/** A list that is not empty and has each value once. @param what as for `once` */
 export function listOf<T extends z.ZodType>(value: T, most: number, what: string) {
-  const isOnce = (values: unknown[]) => new Set(values).size === values.length;
   return z
     .array(value)
     .min(1)
     .max(most)
-    .refine(isOnce, { error: `names ${what} twice` });
+    .refine(...once(what));
 }
 
 /** A name of a column in the settings of tables and feeds. */

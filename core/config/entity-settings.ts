@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
 import { isSafeLabel } from '../suggestion.ts';
-import { columnName, columnNames, listOf, share, whole } from './common-settings.ts';
+import { columnName, columnNames, listOf, once, share, whole } from './common-settings.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
 import { reportProblems, requestKeys } from './request-keys.ts';
@@ -48,7 +48,7 @@ export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
 
 const opaqueSchema = z
   .array(z.enum(OPAQUE_KINDS))
-  .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
+  .refine(...once('a kind'))
   .default([])
   .describe(
     'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip but that of one CSV file or spreadsheet). Not beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',

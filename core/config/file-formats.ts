@@ -5,6 +5,3 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 /** Kinds of files that are published without checks if configured. `archive`: a zip with other content. */
 export const OPAQUE_KINDS = ['xls', 'json', 'archive'] as const;
 export type OpaqueKind = (typeof OPAQUE_KINDS)[number];
-
-/** The formats that are accepted unless the configuration says otherwise. */
-export const DEFAULT_FORMATS: FileFormat[] = [...FILE_FORMATS];

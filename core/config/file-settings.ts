@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
-import { whole } from './common-settings.ts';
-import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
+import { once, whole } from './common-settings.ts';
+import { FILE_FORMATS } from './file-formats.ts';
 
 /** The settings for files: which hosts they come from, and how they are moved. */
 
@@ -43,8 +43,8 @@ export const filesSchema = z.strictObject({
   formats: z
     .array(fileFormat)
     .min(1)
-    .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
-    .default(DEFAULT_FORMATS)
+    .refine(...once('a format'))
+    .default([...FILE_FORMATS])
     .describe(
       'Formats that a file may have, also with gzip or alone in a zip. Any other ends the run with `FileRejected`, unless `entities.ENTITY.opaque` names it.',
     ),

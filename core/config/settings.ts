@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/source/guard.ts';
-import { listOf, whole } from './common-settings.ts';
+import { listOf, once, whole } from './common-settings.ts';
 import { ENTITIES } from './entities.ts';
 import { entitySchema } from './entity-schema.ts';
 import { entitySettingsSchema, freshnessHours, nightlySchema, pollingSchema, timeZone } from './entity-settings.ts';
@@ -151,7 +151,7 @@ const updatesSchema = z.strictObject({
 const alarmsSchema = z.strictObject({
   email: z
     .array(z.email())
-    .refine((addresses) => new Set(addresses).size === addresses.length, { error: 'names an address twice' })
+    .refine(...once('an address'))
     .default([])
     .describe('Addresses that get a mail for every alarm and failed run. Each must confirm a first mail from AWS.'),
   freshnessHours: freshnessHours

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { listedFields } from '../../../core/columns/header.ts';
-import { DEFAULT_FORMATS, type FileFormat, type OpaqueKind } from '../../../core/config/file-formats.ts';
+import { FILE_FORMATS, type FileFormat, type OpaqueKind } from '../../../core/config/file-formats.ts';
 import { nameFile } from '../../../lambdas/download-file/download-file.ts';
 import { CANARY, run } from '../../support/builders.ts';
 import { zipOf } from '../../support/zip.ts';
@@ -20,12 +20,12 @@ function named(text: string | Uint8Array, { contentType = '', length, columns, .
   const bytes = Buffer.from(text);
   const head = { length: length === undefined ? bytes.length : length, contentType };
   const asked = columns ? run({ request: { columns } }) : run();
-  const { formats = DEFAULT_FORMATS, opaque = [] } = rest;
+  const { formats = [...FILE_FORMATS], opaque = [] } = rest;
   const expected = { ...listedFields(asked), formats, opaque, headerless: false };
   return nameFile(head, bytes.subarray(0, 1024), 'runs/entity=leads/run=night-1/leads', expected);
 }
 
-const ACCEPTED = { formats: DEFAULT_FORMATS, opaque: [], headerless: false };
+const ACCEPTED = { formats: [...FILE_FORMATS], opaque: [], headerless: false };
 
 const refused = (looks: string) => ({ refuse: expect.stringContaining(`it looks like ${looks}`) });
 const stored = (extension: string) => ({ key: expect.stringMatching(new RegExp(`/leads\\.${extension}$`)) });
