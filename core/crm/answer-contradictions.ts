@@ -28,6 +28,8 @@ const WRAPPERS = new Set(
   `attributes body content customer customers d data document entity export fields item items model node object output
     payload properties record records response result results return updated value values`.split(/\s+/),
 );
+/** Wrappers that next to an error may hold its reasons by field: `{ "error": …, "fields": { "city": … } }`. */
+const REASONS = /^(?:fields|properties|values)$/;
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 /** Keys of objects next to a record that describe the answer, the caller or the record before the change. */
 const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|before|old|original|prev)/;
@@ -44,7 +46,7 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
   // A wrapper may have its own id, and so may related records.
   const levels = hasOurs ? all.filter((level) => !foreign.includes(level)) : all;
-  const hasError = levels.some((level) => level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value)));
+  const hasError = levels.some(hasErrorIn);
   const isCustomer = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
   const other = otherValue(levels, sent);
   const reasons = [
@@ -70,9 +72,20 @@ function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
   return levels;
 }
 
+function hasErrorIn(level: Level): boolean {
+  return level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value));
+}
+
 /** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
 function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
-  const inner = level.filter(([key]) => !/^errors?$/.test(key)).map(([key, value]) => [key, objectsIn(value)] as const);
+  const isFailed = hasErrorIn(level);
+  const inner = level
+    .filter(([key]) => !/^errors?$/.test(key))
+    .map(([key, value]) => [key, objectsIn(value)] as const)
+    // Next to an error, only an id shows that another object than a usual wrapper is a record.
+    .filter(
+      ([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => one.some(([name]) => name === 'id')),
+    );
   const known = inner.filter(([key]) => WRAPPERS.has(key)).flatMap(([, objects]) => objects);
   if (known.length > 0) return known;
   const all = inner.filter(([, objects]) => objects.length > 0);
@@ -81,11 +94,15 @@ function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
   return holding.length === 1 && !isCustomer ? holding.flatMap(([, objects]) => objects) : [];
 }
 
+function isWrapper(key: string): boolean {
+  return WRAPPERS.has(key) && !REASONS.test(key);
+}
+
 function hasWrappedRecord(levels: readonly Level[]): boolean {
   const holds = (level: Level) =>
     level.some(([key, value]) => !/^(?:errors?|success|message)$/.test(key) && !isEmpty(value));
   return levels.some((level) =>
-    level.some(([key, value]) => WRAPPERS.has(key) && objectsIn(value).some((inner) => holds(inner))),
+    level.some(([key, value]) => isWrapper(key) && objectsIn(value).some((inner) => holds(inner))),
   );
 }
 

@@ -164,6 +164,16 @@ test.each<[string, unknown]>([
   expect(contradicts(body, { city: 'Haifa' })).toBe(true);
 });
 
+test.each<[unknown, boolean]>([
+  [{ error: 'invalid', fields: { city: 'unknown' } }, true],
+  [{ errors: ['invalid'], details: { city: 'unknown' } }, true],
+  [{ error: 'partial', fields: { id: ID, city: 'Haifa' } }, false],
+  [{ error: 'partial', outcome: { id: ID } }, false],
+  [{ error: 'partial', customer: { city: 'Haifa' } }, false],
+])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
+  expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
+});
+
 test('the record before the change may have another value than was sent', () => {
   const body = { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } };
 
