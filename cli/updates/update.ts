@@ -291,8 +291,8 @@ interface Started {
  */
 async function finishBatch(target: UpdatesTarget, started: Started, options: UpdateOptions): Promise<void> {
   const { batch, records } = started;
-  const look = commandFor(`update-status ${batch}`, options);
-  const left = `Stopped following. The batch ${batch} continues. To look at it: ${look}`;
+  const show = commandFor(`update-status ${batch}`, options);
+  const left = `Stopped following. The batch ${batch} continues. To show it: ${show}`;
   const execution = await untilInterrupted(left, (signal) => followBatch(target, started, signal));
   const status = await statusOf(target, batch, { execution, records });
   const ok = status.records !== null && status.counts.APPLIED === status.records;
@@ -314,7 +314,7 @@ async function finishBatch(target: UpdatesTarget, started: Started, options: Upd
   if (!ok) throw new CommandError(failureText(status), RUN_FAILED, { documented: options.json === true });
 }
 
-/** Between two looks at a batch. It is longer than functions cache the stop flag (`batch-state.ts`). */
+/** The wait between two reads of a batch. It is longer than functions cache the stop flag (`batch-state.ts`). */
 const PAUSE_MS = 2000;
 /** Without a terminal, this many lines of progress are printed. */
 const STEPS = 20;

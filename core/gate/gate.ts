@@ -103,7 +103,7 @@ function columnRemarks({ facts, run: { request }, settings: { drift } }: Subject
   ];
 }
 
-/** A smaller export may well have the same number of rows every night. */
+/** An export with fewer rows often has the same number of rows every night. */
 const FEWEST_CAPPED = 1000;
 const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
 

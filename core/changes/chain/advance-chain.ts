@@ -91,7 +91,7 @@ async function complete(standing: StandingHead, pair: FeedPair, store: FeedStore
   return true;
 }
 
-/** A pair that this function cannot compare, for want of memory or time, does not block a newer table. */
+/** A pair that is too large for the memory or time of this function does not block a newer table. */
 function asTrouble(error: unknown): TableError {
   if (error instanceof TableError) return error;
   throw error;

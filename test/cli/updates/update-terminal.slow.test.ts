@@ -50,7 +50,7 @@ test('Ctrl-C after the start, in a terminal without a size, does not stop the ba
   type('\x03');
   expect(await ended, shown()).toBe(130);
   expect(shown()).toMatch(
-    /Stopped following\. The batch update-\S+ continues\. To look at it: npx --no -- crm-export update-status/,
+    /Stopped following\. The batch update-\S+ continues\. To show it: npx --no -- crm-export update-status/,
   );
   expect(asked).not.toContain('StopExecution');
 });

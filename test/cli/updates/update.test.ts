@@ -243,7 +243,7 @@ test('Ctrl-C stops following but not the batch, and update-status shows it as un
   expect(await running.ended, running.stderr()).toBe(130);
   const [batch = ''] = [...batches.keys()];
   expect(running.stderr()).toContain(
-    `Stopped following. The batch ${batch} continues. To look at it: npx --no -- crm-export update-status ${batch} --endpoint-url`,
+    `Stopped following. The batch ${batch} continues. To show it: npx --no -- crm-export update-status ${batch} --endpoint-url`,
   );
   expect(asked).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');
