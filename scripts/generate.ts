@@ -55,21 +55,19 @@ const SECTIONS: Record<string, Record<string, Text>> = {
 /** The expected text of each generated file. */
 export const GENERATED: Record<string, Text> = {
   // Editors support draft 7 best.
-  'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
+  'config/schema.json': () => schemaText(deploymentSchema, 'draft-7'),
   ...Object.fromEntries(
-    Object.entries(SCHEMAS).map(([name, schema]) => {
-      const file = `docs/schemas/${name}.json`;
-      return [file, () => schemaText(file, schema, 'draft-2020-12')];
-    }),
+    Object.entries(SCHEMAS).map(([name, schema]) => [
+      `docs/schemas/${name}.json`,
+      () => schemaText(schema, 'draft-2020-12'),
+    ]),
   ),
   ...Object.fromEntries(Object.entries(SECTIONS).map(([file, sections]) => [file, () => documentText(file, sections)])),
   'docs/runbook.md': () => withAdvice(readFileSync('docs/runbook.md', 'utf8')),
 };
 
-function schemaText(file: string, schema: z.core.$ZodType, target: 'draft-7' | 'draft-2020-12'): string {
-  const text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', target }), undefined, 2);
-  const args = ['format', `--stdin-file-path=${file}`];
-  return execFileSync('node_modules/.bin/biome', args, { input: text, encoding: 'utf8' });
+function schemaText(schema: z.core.$ZodType, target: 'draft-7' | 'draft-2020-12'): string {
+  return JSON.stringify(z.toJSONSchema(schema, { io: 'input', target }), undefined, 2);
 }
 
 /** The document with new content between the two markers of each section. */
@@ -89,13 +87,18 @@ export function withSection(file: string, text: string, name: string, section: s
   return `${text.slice(0, begin + from.length)}\n\n${section}\n\n${text.slice(end)}`;
 }
 
-/** Describes the difference to the committed file, or returns `undefined`. */
+/** Describes the difference to the committed file, or returns `undefined`. The linter checks the format of JSON. */
 export async function difference(file: string, text: Text): Promise<string | undefined> {
   const wanted = await text();
   if (!existsSync(file)) return `${file} is missing: npm run generate`;
-  return readFileSync(file, 'utf8') === wanted ? undefined : `${file} differs from what is generated: npm run generate`;
+  const committed = readFileSync(file, 'utf8');
+  const found = isJson(file) ? JSON.stringify(JSON.parse(committed), undefined, 2) : committed;
+  return found === wanted ? undefined : `${file} differs from what is generated: npm run generate`;
 }
+
+const isJson = (file: string) => file.endsWith('.json');
 
 if (import.meta.main) {
   for (const [file, text] of Object.entries(GENERATED)) writeFileSync(file, await text());
+  execFileSync('node_modules/.bin/biome', ['format', '--write', ...Object.keys(GENERATED).filter(isJson)]);
 }
