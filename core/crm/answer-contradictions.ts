@@ -1,3 +1,4 @@
+import { cased } from '../folded.ts';
 import { isRecord, ownValue } from '../json.ts';
 
 /**
@@ -183,17 +184,12 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
  * its dashes and quotation marks, such as the gershayim of Hebrew.
  */
 function comparableText(text: string): string {
-  return (
-    text
-      .normalize('NFKC')
-      .replace(/[\s\p{Cf}]/gu, '')
-      .replace(/\p{Pd}/gu, '-')
-      .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'")
-      // First upper case: ß and SS differ only in case.
-      .toUpperCase()
-      .toLowerCase()
-      .normalize('NFC')
-  );
+  const plain = text
+    .normalize('NFKC')
+    .replace(/[\s\p{Cf}]/gu, '')
+    .replace(/\p{Pd}/gu, '-')
+    .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'");
+  return cased(plain);
 }
 
 /** Whether the CRM kept only the beginning of a long text, or wrote a number without zeros or as its last digits. */

@@ -1,4 +1,5 @@
 import type { RunErrorName } from '../errors.ts';
+import { folded } from '../folded.ts';
 import { ownValue } from '../json.ts';
 import type { CrmCall } from './call.ts';
 
@@ -127,16 +128,22 @@ export function busyReason(
     isAboutValues = false,
   }: Pick<CrmCall, 'json'> & { isResult?: boolean; isAboutValues?: boolean } = {},
 ): RunErrorName | undefined {
+  const sent = textsSent(json);
+  const reasons = (isAboutValues ? codesIn(body) : reasonsIn(body, isResult))
+    .filter((reason) => !sent.has(folded(reason)))
+    .map((reason) => reason.toLowerCase().replace(/[^a-z]/g, ''))
+    .map((letters) => letters.replace(ADVICE, '') || (letters && 'tryagain'));
+  return BUSY_REASONS.find(([, letters]) => reasons.some((reason) => letters.test(reason)))?.[0];
+}
+
+/** The texts of a request. The CRM may repeat them in another spelling. */
+function textsSent(json: unknown): ReadonlySet<string> {
   const sent = new Set<string>();
   JSON.stringify(json, (_, value: unknown) => {
-    if (typeof value === 'string') sent.add(lettersOf(value));
+    if (typeof value === 'string') sent.add(folded(value));
     return value;
   });
-  const reasons = (isAboutValues ? codesIn(body) : reasonsIn(body, isResult))
-    .map(lettersOf)
-    .filter((reason) => !sent.has(reason))
-    .map((reason) => reason.replace(ADVICE, '') || (reason && 'tryagain'));
-  return BUSY_REASONS.find(([, letters]) => reasons.some((reason) => letters.test(reason)))?.[0];
+  return sent;
 }
 
 /** @param isResult only the errors in the body are read, not the body itself */
@@ -152,10 +159,6 @@ export function possibleCodes(body: unknown): string[] {
   return [error, first, ...words, ...codesIn(body)].filter((text) => typeof text === 'string');
 }
 
-function lettersOf(text: string): string {
-  return text.toLowerCase().replace(/[^a-z]/g, '');
-}
-
 function firstIn(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
@@ -168,9 +171,9 @@ function isListed(value: unknown): value is string {
   return typeof value === 'string' && WORDS.has(value.toLowerCase());
 }
 
-/** Whether a token is a word of the request, or a part of the access token. */
+/** Whether a token is a word or a text of the request, or a part of the access token. */
 function wasSent(code: string, { call, accessToken }: Sent): boolean {
   const request = JSON.stringify([call.json, call.path]).replace(/\\[bfnrt]/g, ' ');
   const word = new RegExp(`(?<![\\p{L}\\p{N}_])${code.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}_])`, 'iu');
-  return accessToken.includes(code) || word.test(request);
+  return accessToken.includes(code) || word.test(request) || textsSent(call.json).has(folded(code));
 }

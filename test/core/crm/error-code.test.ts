@@ -7,7 +7,7 @@ const call: CrmCall = {
   method: 'patch',
   path: 'customers/not_numbered',
   template: '/customers/{id}',
-  json: { maritalStatus: 'not_married', notes: 'Was Newly-Wed.\nCohen' },
+  json: { maritalStatus: 'not_married', notes: 'Was Newly-Wed.\nCohen', city: 'Tel Aviv' },
 };
 const codeIn = (body: unknown, isGood = false) => {
   const read = jsonOrUndefined(typeof body === 'string' ? body : JSON.stringify(body));
@@ -75,6 +75,7 @@ test.each([
   ['a line break', 'unknown_field\n'],
   ['the token of the call', 'access_token'],
   ['a value that was sent', 'Not_Married'],
+  ['a value that was sent, in another spelling', 'TEL_AVIV'],
   ['a word of a text that was sent', 'newly-wed'],
   ['the first word of a line that was sent', 'Cohen'],
   ['the id of the path', 'not_numbered'],
