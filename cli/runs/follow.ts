@@ -50,7 +50,7 @@ function printEnds(runs: Run[], options: FollowCommandOptions): void {
     if (!json && run.status === 'SUCCEEDED') printOut(endText(run, options));
   }
   if (failures.length === 0) return;
-  throw new CommandError(failures.map(failedText).join('\n'), RUN_FAILED, { documented: json });
+  throw new CommandError(failures.map((run) => failedText(run, options)).join('\n'), RUN_FAILED, { documented: json });
 }
 
 function endText(run: Run, options: TargetOptions): string {
@@ -62,10 +62,11 @@ function endText(run: Run, options: TargetOptions): string {
   return `${facts}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
 }
 
-function failedText(run: Run): string {
+function failedText(run: Run, options: TargetOptions): string {
   const { entity, date, readers } = run;
+  const next = `\n  Next: ${commandFor(`show ${quoted(run.run)}`, options)}`;
   const have = readers && entity ? `\n  ${readersText(readers, entity, date)}` : '';
-  return `${entity}: ${adviceLines(failureText(run)).join('\n  ')}${have}`;
+  return `${entity}: ${adviceLines(failureText(run)).join('\n  ')}${have}${next}`;
 }
 
 interface FollowOptions {

@@ -152,7 +152,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     }
     const { bytes } = after.file;
     const rate = workSeconds > 0 ? ` at ${bytesText(Math.round(bytes / workSeconds))}/s` : '';
-    return `File moved: ${bytesText(bytes)} in ${invocations}${rate}`;
+    return `File downloaded: ${bytesText(bytes)} in ${invocations}${rate}`;
   },
   publish: ({ after }, run) => {
     if (after?.released) return `Checked every byte again, then released ${after.released.run} from quarantine`;
