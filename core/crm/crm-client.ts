@@ -56,9 +56,15 @@ interface ClientDeps {
   signal?: AbortSignal;
 }
 
-export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
+/** The dependencies of one client; `baseUrl` ends in a slash. */
+interface Connected extends ClientDeps {
+  http: KyInstance;
+}
+
+export function createCrmClient(given: ClientDeps): CrmClient & CrmExchange {
+  const baseUrl = `${given.baseUrl.replace(/\/+$/, '')}/`;
   const http = ky.create({
-    baseUrl: `${deps.baseUrl.replace(/\/+$/, '')}/`,
+    baseUrl,
     // Following a redirect would send the credentials to an address that is not configured.
     redirect: 'manual',
     throwHttpErrors: false,
@@ -66,21 +72,22 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
     // One retry, for a kept-alive connection that the server has just closed. Wait states handle longer outages.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
+  const deps = { ...given, baseUrl, http };
   return {
     call: async (call, schema, onRetryAfter) => {
-      const { answer, error } = await exchangeOver(http, call, deps);
+      const { answer, error } = await exchange(call, deps);
       if (error || !answer) throw error;
       const { headers } = answer;
       const wait = retryAfterSeconds(headers.get('retry-after'), headers.get('date'), deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
       return parsedBody(answer, call, schema);
     },
-    exchange: (call) => exchangeOver(http, call, deps),
+    exchange: (call) => exchange(call, deps),
   };
 }
 
-async function exchangeOver(http: KyInstance, call: CrmCall, deps: ClientDeps): Promise<Exchange> {
-  const timely: ClientDeps = {
+async function exchange(call: CrmCall, deps: Connected): Promise<Exchange> {
+  const timely: Connected = {
     ...deps,
     getAccessToken: async (options) => {
       if (!hasTime(call)) throw new RunError('CrmUnavailable', notSentFor('The earlier work', call));
@@ -93,24 +100,18 @@ async function exchangeOver(http: KyInstance, call: CrmCall, deps: ClientDeps): 
       throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
     },
   };
-  const first = await send(http, call, await timely.getAccessToken(), timely);
-  const second = await repeated(first, 401, http, call, timely);
-  return repeated(second, 403, http, call, timely);
+  const first = await send(call, await timely.getAccessToken(), timely);
+  const second = await repeated(first, 401, call, timely);
+  return repeated(second, 403, call, timely);
 }
 
 /** Repeats a refused call if there is another token. The call was not processed, so a create is safe to repeat. */
-async function repeated(
-  refused: Exchange,
-  status: 401 | 403,
-  http: KyInstance,
-  call: CrmCall,
-  deps: ClientDeps,
-): Promise<Exchange> {
+async function repeated(refused: Exchange, status: 401 | 403, call: CrmCall, deps: Connected): Promise<Exchange> {
   if (refused.answer?.status !== status) return refused;
   const { accessToken } = refused.token;
   try {
     const newer = await deps.getAccessToken(status === 401 ? { rejected: accessToken } : { reread: accessToken });
-    return newer.accessToken === accessToken ? refused : await send(http, call, newer, deps);
+    return newer.accessToken === accessToken ? refused : await send(call, newer, deps);
   } catch (error) {
     if (error instanceof RunError) return { ...refused, error };
     throw error;
@@ -118,7 +119,7 @@ async function repeated(
 }
 
 /** @throws RunError `CrmUnavailable` if the request was not sent */
-async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
+async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
   const options = {
@@ -128,13 +129,13 @@ async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: C
   };
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
-  const sent = wholeAnswer((late) => http(call.path, { ...options, signal: until(late) }), limits);
+  const sent = wholeAnswer((late) => deps.http(call.path, { ...options, signal: until(late) }), limits);
   const whole = await sent.catch((error: unknown) => {
     if (neverSent(error)) throw notReached(error, call);
     return notReached(error, call);
   });
   if (whole instanceof RunError) return { answer: undefined, outcome: 'unknown', error: whole, token };
-  const called = new URL(call.path, `${deps.baseUrl.replace(/\/+$/, '')}/`).pathname;
+  const called = new URL(call.path, deps.baseUrl).pathname;
   const answer = await readAnswer(whole, { call, accessToken: token.accessToken }, called);
   const { method, template: path } = call;
   const { status, code } = answer;
