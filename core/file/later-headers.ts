@@ -304,12 +304,17 @@ const NO_CODE = /[^\p{L}\p{M}\p{N}_]+/u;
 const SIGN_OR_BLANKS = /[^\p{L}\p{M}\p{N}\p{Z}"']|\p{Z}{2}/gu;
 const MOST_SIGNS = 20;
 
+/** Any other sign separates at least three cells: free text has `email/phone`. */
+const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
+
 /** The records that a text may be: its lines, split by each of the signs in them. */
 function partsOf(text: string): string[][] {
   const lines = text.split(/[\r\n\x85\u2028\u2029]+/);
   return lines.flatMap((line) => {
     const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
-    return [...(lines.length > 1 ? [[line]] : []), ...signs.map((sign) => cellsOf(line, sign, true))];
+    const splits = signs.map((sign) => cellsOf(line, sign, true));
+    const records = splits.filter(({ length }, at) => length > EXACT_NAMES || USUAL_SEPARATORS.test(signs[at] ?? ''));
+    return lines.length > 1 ? [[line], ...records] : records;
   });
 }
 

@@ -216,6 +216,10 @@ describe('takes ordinary rows for no header', () => {
     expect(await headersIn(`${HEADER}${ROWS}${quoted(cells)}\n`, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
   });
 
+  test.each(['email/phone', 'email - phone', '@phone, later'])('in a narrow record: %s', async (note) => {
+    expect(await headersIn(`${HEADER}${ROWS}"${note}"\n`, HASHED)).toEqual({ other: 0, leftOut: 0 });
+  });
+
   test('with any labels and notes beside an id', async () => {
     const word = fc.constantFrom('Email', 'City', 'Name', 'Notes', 'Phone', 'מזהה', 'name (x)', 'Email: none', '', 'a');
     const note = fc.constantFrom('about the national id', 'nationalId:1', 'National ID (copy)', 'my_nationalId', 'נ');
