@@ -138,7 +138,9 @@ export class LaterHeaders {
    */
   judgeText(text: string, afterGap: boolean, whole: Verdict): void {
     if (text.length > LONGEST_HEADER || whole === 'leftOut' || !this.#mayMention(text)) return;
-    const found = partsOf(text).map((record) => this.#judgePart({ record, column: 0 }, afterGap));
+    // Two signs may separate cells, so that every second part is empty.
+    const parts = partsOf(text).filter(({ length }) => length <= 2 * this.#widest);
+    const found = parts.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
     if (text.split(NO_CODE).some((word) => this.#codes.has(word))) found.push(this.#leavesOut ? 'leftOut' : 'other');
     if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
     if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
@@ -201,10 +203,13 @@ export class LaterHeaders {
     // A cell that is only a number stays: it is a value.
     const bare = texts.map((text) => without(isNumbered ? SIGNS_AND_DIGITS : SIGNS, text) || text);
     const [atBegin, atEnd] = [sharedLength(bare, 0), sharedLength(bare, -1)];
+    const tried = new Set<string>();
     for (const cell of bare) {
       for (const { index, 0: match } of letters(cell).matchAll(this.#letters)) {
         const from = Math.min(index, atBegin);
         const to = Math.min(cell.length - index - match.length, atEnd);
+        if (tried.has(`${from} ${to}`)) continue;
+        tried.add(`${from} ${to}`);
         const inner = bare.map((text) => without(SIGNS, text.slice(from, text.length - to)) || text);
         const names = this.#withoutDecoration(inner);
         if (this.#isHeader(names, { ...circumstances, anySpelling: isNumbered || from + to > 0 })) return names;

@@ -16,6 +16,8 @@ test.each<[string, number, (size: number) => string | Uint8Array]>([
   ['columns with long paths', 1000, (size) => `id,${`${'.a'.repeat(40)},`.repeat(size)}\n${ROWS}`],
   ['records of one character', 500_000, (size) => `id\n${'a\n'.repeat(size)}`],
   ['names in one record', 40_000, (size) => below('id,'.repeat(size))],
+  ['left-out names in one cell', 1500, (size) => below(`"${'idNumber;'.repeat(size)}"`)],
+  ['left-out names after a word', 1000, (size) => `${'id,'.repeat(size)}\n${'x_idNumber,'.repeat(size)}\n${ROWS}`],
   ['characters with the code 0', 2_000_000, (size) => below('a\0'.repeat(size))],
   ['dots in rows', 800_000, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
   [
