@@ -7,7 +7,7 @@ import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
 import { findManifest } from './find-manifest.ts';
-import { createManifests, remarksOf } from './stored-manifests.ts';
+import { createManifests, publicationWarnings } from './stored-manifests.ts';
 
 interface Options extends TargetOptions {
   from?: string;
@@ -31,7 +31,7 @@ export async function diff(entity: Entity, { from, to, run, key, showKeys, json,
   const found = await difference(target, before, after, { key, showKeys });
   if (json) return printJson(diffDocument(found));
   printOut(diffText(found).join('\n'));
-  for (const remark of [...remarksOf(after), ...keyWarnings(found)]) printErr(`Warning: ${remark}`);
+  for (const warning of [...publicationWarnings(after), ...keyWarnings(found)]) printErr(`Warning: ${warning}`);
 }
 
 /** A difference as lines of text. */

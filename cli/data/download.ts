@@ -12,7 +12,7 @@ import { downloadInto, downloadTo, refuseExisting, wholeOutput } from './downloa
 import { downloadForExcel } from './excel.ts';
 import { type FileChoice, findManifest } from './find-manifest.ts';
 import { refuseUnread } from './stored-file.ts';
-import { createManifests, fileError, type Manifests, remarksOf } from './stored-manifests.ts';
+import { createManifests, fileError, type Manifests, publicationWarnings } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, FileChoice {
   all?: boolean;
@@ -33,7 +33,7 @@ export async function download(entity: Entity | undefined, options: Options): Pr
   const manifest = await findManifest(createManifests(target), entity, options);
   if (output === '-') {
     await downloadInto(target, manifest, wholeOutput());
-    for (const remark of remarksOf(manifest)) printErr(`Warning: ${remark}`);
+    for (const warning of publicationWarnings(manifest)) printErr(`Warning: ${warning}`);
     return printErr(`Whole: ${factsOf(manifest)}.`);
   }
   const document = await downloadOne(target, manifest, output ?? defaultPath(manifest, excel), options);
@@ -91,7 +91,7 @@ async function downloadOne(target: Target, manifest: Manifest, path: string, opt
 function printDownloaded(manifest: Manifest, path: string, how: string, { json }: Options): void {
   if (json) return;
   printOut(`${printableLine(path)}: ${factsOf(manifest)}${how}.`);
-  for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
+  for (const warning of [...publicationWarnings(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
 }
 
 function factsOf({ run: { entity, date }, execution, file }: Manifest): string {

@@ -7,7 +7,7 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine, textTable } from '../support/text.ts';
 import { type FileChoice, findManifest } from './find-manifest.ts';
 import { NO_LIMITS, namesOf, refuseUnread, sourceOf, storedFile, unreadable } from './stored-file.ts';
-import { columnsOf, createManifests, remarksOf } from './stored-manifests.ts';
+import { columnsOf, createManifests, publicationWarnings } from './stored-manifests.ts';
 
 interface Options extends TargetOptions, FileChoice {
   columns?: boolean;
@@ -31,12 +31,12 @@ export async function peek(entity: Entity, options: Options): Promise<void> {
   const table = textTable(['Column', 'Type', 'Label'], cells);
   printOut(`${entity} of ${run.date} (${printableLine(execution)}): ${size}.\n\n${table}`);
   if (rows) printOut(`\n${rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY)}`);
-  const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...(rows ? warnings : [])];
-  for (const remark of remarks) printErr(`Warning: ${remark}`);
+  const found = [...publicationWarnings(manifest), ...columnWarnings(file), ...(rows ? warnings : [])];
+  for (const warning of found) printErr(`Warning: ${warning}`);
 }
 
 /** A warning about the source of the column names; empty if the file itself names them. */
-function columnRemarks({ header, content }: Manifest['file']): string[] {
+function columnWarnings({ header, content }: Manifest['file']): string[] {
   if (header !== null) return [];
   if (content?.headed === false)
     return ['The file has no header. These are the requested columns, in the requested order.'];

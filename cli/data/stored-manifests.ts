@@ -154,7 +154,7 @@ export function columnsOf({ file, run }: Pick<Manifest, 'file' | 'run'>) {
 }
 
 /** What a manifest says about its publication, besides its warnings; empty for an ordinary export. */
-export function remarksOf({ state, run, guards, file }: Manifest): string[] {
+export function publicationWarnings({ state, run, guards, file }: Manifest): string[] {
   const other = otherPlanText(run.differs);
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
   if (state === 'unpublished') return [`Readers do not get this file: ${other}.`, ...unread];

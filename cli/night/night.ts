@@ -4,7 +4,7 @@ import { timingOf } from '../../core/config/timing.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
-import { remarksOf } from '../data/stored-manifests.ts';
+import { publicationWarnings } from '../data/stored-manifests.ts';
 import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
 import { OUTCOMES, type Tone } from '../runs/run.ts';
 import { SIGNS } from '../runs/run-words.ts';
@@ -203,7 +203,7 @@ function cellOf(known: EntityHistory, date: string): Cell {
   if (published) {
     const { execution, warnings } = published;
     const waits = marked?.file?.run === execution && marked.tableVersion !== null && marked.table === null;
-    const warned = [...remarksOf(published), ...warnings].length > 0;
+    const warned = [...publicationWarnings(published), ...warnings].length > 0;
     const outcome = waits ? 'withoutTable' : warned ? 'warned' : 'published';
     return { entity, date, published, attempts, error: null, outcome, missing: waits };
   }

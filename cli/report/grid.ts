@@ -1,7 +1,7 @@
 import type { Manifest } from '../../core/export/manifest.ts';
 import { manifestKeyOf } from '../../core/export/pointer.ts';
 import { isOfVerify } from '../../core/step/run-input.ts';
-import { remarksOf } from '../data/stored-manifests.ts';
+import { publicationWarnings } from '../data/stored-manifests.ts';
 import { RULE_WORDS } from '../deployment-state.ts';
 import { adviceFor, CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
@@ -166,7 +166,7 @@ function warningsOf(manifest: Manifest): string[] {
     manifest.state === 'quarantined'
       ? ['A person released it; _release.json beside the manifest says who and why.']
       : [];
-  return [...remarksOf(manifest), ...released, ...manifest.warnings];
+  return [...publicationWarnings(manifest), ...released, ...manifest.warnings];
 }
 
 function manifestFacts(cell: Cell, manifest: Manifest): Markup[] {

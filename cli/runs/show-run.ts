@@ -4,7 +4,7 @@ import { ERRORS } from '../../core/errors.ts';
 import { isReleasable, stoppedText } from '../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../core/gate/report.ts';
 import type { Drift } from '../../core/step/states.ts';
-import { createManifests, ifReadable, remarksOf } from '../data/stored-manifests.ts';
+import { createManifests, ifReadable, publicationWarnings } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines, withPlace } from '../support/command-text.ts';
 import { printJson, printOut } from '../support/print.ts';
@@ -134,7 +134,7 @@ export async function showRun(target: Target, named: string, endpoint: string | 
     manifest?.state === 'quarantined'
       ? await ifReadable(manifests.releaseOf(manifest.run.entity, manifest.execution), warn)
       : undefined;
-  const ofFile = manifest ? [...remarksOf(manifest), ...manifest.warnings] : [];
+  const ofFile = manifest ? [...publicationWarnings(manifest), ...manifest.warnings] : [];
   // The cause of the failure already says why the gate stopped the file.
   const stopped = manifest?.guards && run.outcome === 'quarantined' ? stoppedText(manifest.guards, manifest.file) : '';
   const isInCause = (text: string) => stopped !== '' && run.cause?.includes(stopped) && text.includes(stopped);

@@ -35,7 +35,7 @@ export async function readCsv(
   const { content } = count;
   const dialect = dialectOf(csv, count);
   const rows = rowsIn(content, content.headed);
-  const remarks = remarksOf(csv, count, { content, dialect }, expected);
+  const remarks = warningsOf(csv, count, { content, dialect }, expected);
   return { header: csv.header.names, rows, content, dialect, remarks };
 }
 
@@ -69,7 +69,7 @@ function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
 const MOST_ERRORS = 3;
 
 /** What readers of a CSV file should know, in sentences. */
-function remarksOf(
+function warningsOf(
   csv: Csv,
   count: CsvCount,
   { content, dialect }: { content: Content; dialect: Dialect },
@@ -101,7 +101,7 @@ function remarksOf(
     [endsWithError, 'The last row may be the text of an error.'],
     [doubts > 0 && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
   ];
-  return [...headerRemarks(csv, headerless), ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : []))];
+  return [...headerWarnings(csv, headerless), ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : []))];
 }
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
@@ -117,7 +117,7 @@ function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLi
   return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');
 }
 
-function headerRemarks({ header: { names, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
+function headerWarnings({ header: { names, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
   if (seemsHeaded)
     return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
   const named = names?.filter((name) => name !== '');

@@ -29,9 +29,9 @@ export function passGate(file: Subject): Verdict {
   const accepted = found.filter(({ check, result }) => !result.passed && isAccepted(check, subject));
   const checks = found.filter((each) => !accepted.includes(each)).map(({ result }) => result);
   const passed = failedChecks({ checks }).length === 0;
-  const acceptedRemarks = accepted.flatMap(({ check }) => check.remark ?? []);
+  const acceptedWarnings = accepted.flatMap(({ check }) => check.remark ?? []);
   const report = publish || !passed ? reportOf(checks, subject) : null;
-  return { report, passed, remarks: [...remarksOf(subject), ...acceptedRemarks], facts };
+  return { report, passed, remarks: [...warningsOf(subject), ...acceptedWarnings], facts };
 }
 
 /** Whether a person has released a file of the same kind that the check had stopped. */
@@ -57,14 +57,14 @@ function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateC
 }
 
 /** Findings that do not stop the file, in sentences. */
-function remarksOf(subject: Subject): string[] {
+function warningsOf(subject: Subject): string[] {
   const { facts, history, run } = subject;
   const { comparedWith, unreadable, ofDate } = history;
   const { irregular = 0, headed } = facts.content ?? {};
   const remarks: [holds: boolean, remark: string][] = [
     [facts.rows === 0, 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
-    ...columnRemarks(subject),
+    ...columnWarnings(subject),
     [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
     [
       unreadable > 0,
@@ -86,7 +86,7 @@ function remarksOf(subject: Subject): string[] {
 }
 
 /** How the columns differ from the requested ones, unless the configuration accepts the change. */
-function columnRemarks({ facts, run: { request }, settings: { drift } }: Subject): [holds: boolean, remark: string][] {
+function columnWarnings({ facts, run: { request }, settings: { drift } }: Subject): [holds: boolean, remark: string][] {
   const { columns } = request;
   const named = columnsOf(facts);
   const { added, removed } = columnChanges(facts, columns) ?? { added: 0, removed: 0 };

@@ -62,7 +62,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    remarks: remarksOf([...besides, ...outside], findings),
+    remarks: warningsOf([...besides, ...outside], findings),
   };
 }
 
@@ -114,7 +114,7 @@ function sheetsLike(counted: Start, others: Start[]): number {
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
-function remarksOf(besides: readonly string[], { unknownResults }: SheetFindings): string[] {
+function warningsOf(besides: readonly string[], { unknownResults }: SheetFindings): string[] {
   const kinds = [...new Set(besides)].map((kind) => {
     const count = besides.filter((other) => other === kind).length;
     return count === 1 ? kind : `${kind} (${count})`;

@@ -17,7 +17,7 @@ let server: Server;
 let client: S3Client;
 
 beforeAll(async () => {
-  // An S3 with one object that speaks TLS.
+  // A store with one object, over TLS, in place of S3.
   server = createServer(certificate, (request, response) => {
     connections.add(request.socket);
     response.writeHead(200, { 'content-length': OBJECT.length, etag: '"one"' });

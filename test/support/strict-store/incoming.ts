@@ -18,7 +18,7 @@ function operationOf(method: string, path: string, query: URLSearchParams): Oper
   const multipart = query.has('uploadId');
   if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
   if (method === 'PUT') return multipart ? 'UploadPart' : putOf(query);
-  // Other lists of a bucket have the same answer, in which a client finds no versions.
+  // Every GET of the bucket lists objects, also a request for versions: that client then finds none.
   if (method === 'GET' && path === '') return 'ListObjectsV2';
   if (method === 'GET') return multipart ? 'ListParts' : 'GetObject';
   if (method === 'DELETE') return multipart ? 'AbortMultipartUpload' : 'DeleteObject';
