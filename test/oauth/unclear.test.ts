@@ -80,7 +80,8 @@ test.each([UNCLEAR, ELSEWHERE, LOCKED])('a refusal after a lost answer stays los
   const world = expired();
   world.endpoint.faults = ['lostAfter', 'lostBefore', ...Array<Fault>(1000).fill(refusal)];
 
-  expect(await runsFor(world, 600)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
+  // More than the four hours after which the outage is counted.
+  expect(await runsFor(world, 270)).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
 
   expect(world.counted).toContain('TokenEndpointUnanswered');
   expect(world.ledger.rows()).not.toMatchObject([{ refusals: expect.any(Number) }]);

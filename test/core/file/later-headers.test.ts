@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../core/file/read-content.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
+import { runs } from '../../support/runs.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
 
 /** Pages that name a left-out or hashed column in words that are no name of it. */
@@ -236,6 +237,7 @@ describe('takes ordinary rows for no header', () => {
       fc.asyncProperty(file, async (rows) => {
         expect(await headersIn(HEADER + rows.map(quoted).join('\n'), LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
       }),
+      { numRuns: runs(300) },
     );
   });
 });
