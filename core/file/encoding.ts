@@ -15,8 +15,11 @@ export interface TextStart {
   text: string;
 }
 
-/** High bytes of ASCII, Hebrew and general punctuation in UTF-16. */
-const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
+/**
+ * High bytes in UTF-16: of the letters of Europe, Israel and its neighbours, which no other text has as characters, and of
+ * punctuation.
+ */
+const isHighByte = (byte: number) => byte < 0x09 || byte === 0x20;
 const UTF16_BYTES_SEARCHED = 64;
 const MARKS: Record<Encoding, readonly number[]> = {
   'utf-8': [0xef, 0xbb, 0xbf],
@@ -92,7 +95,7 @@ function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   let ascii = 0;
   for (let pair = 0; pair < pairs; pair += 1) {
     const highByte = bytes[2 * pair + high] ?? 0;
-    if (bytes[2 * pair + 1 - high] === 0 || !HIGH_BYTES.has(highByte)) return false;
+    if (bytes[2 * pair + 1 - high] === 0 || !isHighByte(highByte)) return false;
     if (highByte === 0) ascii += 1;
   }
   return ascii > 0;

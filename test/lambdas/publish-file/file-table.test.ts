@@ -81,6 +81,12 @@ const PUBLISHED: Row[] = [
     dialect: { encoding: 'utf-16le', byteOrderMark: false, separator: '\t' },
   },
   {
+    name: 'UTF-16 without a mark, with short names in other letters',
+    bytes: Buffer.from(csv([...TABLE.slice(0, 1), ['1', 'Иван', 'حيفا']]), 'utf16le'),
+    reads: { encoding: 'utf-16le' },
+    dialect: { encoding: 'utf-16le', byteOrderMark: false },
+  },
+  {
     name: 'UTF-16 big-endian with its mark',
     bytes: utf16be(`\uFEFF${csv(TABLE, ';', '\n')}`),
     reads: { encoding: 'utf-16be', delimiter: ';' },
