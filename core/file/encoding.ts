@@ -16,10 +16,10 @@ export interface TextStart {
 }
 
 /**
- * High bytes in UTF-16: of the letters of Europe, Israel and its neighbours, which no other text has as characters, and of
- * punctuation.
+ * High bytes in UTF-16: of the letters of Europe, Israel and its neighbours, which no other text has as characters, of
+ * punctuation, and of the halves of rare characters.
  */
-const isHighByte = (byte: number) => byte < 0x09 || byte === 0x20;
+const isHighByte = (byte: number) => byte < 0x09 || byte === 0x20 || byte >> 3 === 0xd8 >> 3;
 const UTF16_BYTES_SEARCHED = 64;
 const MARKS: Record<Encoding, readonly number[]> = {
   'utf-8': [0xef, 0xbb, 0xbf],
