@@ -38,17 +38,19 @@ test('readers change the policies of bucket and key, and no other resource', () 
 });
 
 test('readers of tables may read feeds of their entities, and a stack without feeds does not name them', () => {
-  const patterns = (deployment: Deployment) =>
-    JSON.stringify(oneOf(synthesise(deployment), 'AWS::S3::BucketPolicy', 'ExportsBucket')).match(
-      /changes\/entity=[^"]*/g,
-    ) ?? [];
+  const patterns = (deployment: Deployment) => [
+    ...new Set(
+      JSON.stringify(oneOf(synthesise(deployment), 'AWS::S3::BucketPolicy', 'ExportsBucket')).match(
+        /changes\/entity=[^"]*/g,
+      ),
+    ),
+  ];
   const ofLeads: Reader = { ...ALL, principal: '777788889999', entities: ['leads'] };
-  const ofFiles: Reader = { principal: '111122223333', entities: ['contacts'], of: ['files'] };
+  const ofFiles: Reader = { principal: '111122223333', entities: ['leads'], of: ['files'] };
 
   expect(patterns(sharing(ALL))).toEqual([]);
-  expect(new Set(patterns({ ...feedDeployment(), readers: [ALL, ofLeads, ofFiles] }))).toEqual(
-    new Set(['changes/entity=*/date=*', 'changes/entity=leads/date=*']),
-  );
+  expect(patterns({ ...feedDeployment(), readers: [ALL, ofFiles] })).toEqual(['changes/entity=*/date=*']);
+  expect(patterns({ ...feedDeployment(), readers: [ofLeads] })).toEqual(['changes/entity=leads/date=*']);
 });
 
 test.each<[string, Reader[], string[]]>([
