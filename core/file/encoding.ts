@@ -95,8 +95,10 @@ function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   let ascii = 0;
   for (let pair = 0; pair < pairs; pair += 1) {
     const highByte = bytes[2 * pair + high] ?? 0;
-    if (bytes[2 * pair + 1 - high] === 0 || !isHighByte(highByte)) return false;
-    if (highByte === 0) ascii += 1;
+    if (!isHighByte(highByte)) return false;
+    if (highByte > 0) continue;
+    if (bytes[2 * pair + 1 - high] === 0) return false;
+    ascii += 1;
   }
   return ascii > 0;
 }
