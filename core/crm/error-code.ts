@@ -1,6 +1,6 @@
 import type { RunErrorName } from '../errors.ts';
 import { folded } from '../folded.ts';
-import { ownValue } from '../json.ts';
+import { isRecord, ownValue } from '../json.ts';
 import type { CrmCall } from './call.ts';
 
 interface Sent {
@@ -118,7 +118,7 @@ const ADVICE = /(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)$/;
  * A value that was sent is no reason, because the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
  * @param isAboutValues the CRM may refuse the values that were sent, so only the keys for codes are read: a message
- *   such as `Unavailable` may be about a value
+ *   such as `Unavailable` may be about a value, but `Too many requests` is not
  */
 export function busyReason(
   body: unknown,
@@ -129,11 +129,15 @@ export function busyReason(
   }: Pick<CrmCall, 'json'> & { isResult?: boolean; isAboutValues?: boolean } = {},
 ): RunErrorName | undefined {
   const sent = textsSent(json);
-  const reasons = (isAboutValues ? codesIn(body) : reasonsIn(body, isResult))
-    .filter((reason) => !sent.has(folded(reason)))
-    .map((reason) => reason.toLowerCase().replace(/[^a-z]/g, ''))
-    .map((letters) => letters.replace(ADVICE, '') || (letters && 'tryagain'));
-  return BUSY_REASONS.find(([, letters]) => reasons.some((reason) => letters.test(reason)))?.[0];
+  const lettersOf = (texts: string[]) =>
+    texts
+      .filter((text) => !sent.has(folded(text)))
+      .map((text) => text.toLowerCase().replace(/[^a-z]/g, ''))
+      .map((letters) => letters.replace(ADVICE, '') || (letters && 'tryagain'));
+  const reasons = lettersOf(reasonsIn(body, isResult));
+  const codes = lettersOf(codesIn(body));
+  const textsFor = (name: RunErrorName) => (isAboutValues && name !== 'RateLimited' ? codes : reasons);
+  return BUSY_REASONS.find(([name, pattern]) => textsFor(name).some((letters) => pattern.test(letters)))?.[0];
 }
 
 /** The texts of a request. The CRM may repeat them in another spelling. */
@@ -152,10 +156,14 @@ function reasonsIn(body: unknown, isResult: boolean): string[] {
   return [...places.filter((place) => typeof place === 'string'), ...textsIn(places, REASON_KEYS)];
 }
 
-/** The texts in a refusal that may be an error code: in a key for codes or in `error`, or as one word in another key. */
+/**
+ * The texts in a refusal that may be an error code: in a key for codes or in `error`, or as one word in another key. An
+ * error may have its code in any key.
+ */
 export function possibleCodes(body: unknown): string[] {
-  const words = reasonsIn(body, false).filter((text) => /^[\w.-]+$/.test(text));
   const [error, , first] = errorsIn(body);
+  const inside = [error, first].filter(isRecord).flatMap(Object.values);
+  const words = [...reasonsIn(body, false), ...inside].filter((text) => /^[\w.-]+$/.test(text));
   return [error, first, ...words, ...codesIn(body)].filter((text) => typeof text === 'string');
 }
 

@@ -103,7 +103,7 @@ function hasError(body: unknown): boolean {
 }
 
 const WORTHLESS = [
-  'invalid|bad|unknown|nosuch|notexist|(?:can|could)?not(?:be)?found',
+  '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
   '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reused?',
 ].join('|');
 const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';

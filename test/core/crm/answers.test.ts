@@ -161,13 +161,19 @@ test.each<[RunErrorName, unknown]>([
   ['RateLimited', [{ errorCode: 'REQUEST_LIMIT_EXCEEDED' }]],
   ['CrmUnavailable', { error_code: 'maintenance' }],
   ['CrmBusy', { code: 'SERVER_BUSY', status: 'error' }],
-])('a refused line is sent again if a code says that the CRM is busy (%s): %j', async (name, body) => {
-  for (const status of [400, 409, 422])
-    expect(await meaningFor(Response.json(body, { status }), CALLS.update)).toMatchObject({
-      outcome: 'notTaken',
-      error: { name, status },
-    });
-});
+  ['RateLimited', { error: 'rate_limit_exceeded' }],
+  ['RateLimited', { error: { type: 'throttling_error' } }],
+  ['RateLimited', { message: 'Too many requests. Please try again later.' }],
+])(
+  'a refused line is sent again if a code, or a text on the rate, says that the CRM is busy (%s): %j',
+  async (name, body) => {
+    for (const status of [400, 409, 422])
+      expect(await meaningFor(Response.json(body, { status }), CALLS.update)).toMatchObject({
+        outcome: 'notTaken',
+        error: { name, status },
+      });
+  },
+);
 
 test.each([
   { errors: [{ field: 'slot', message: 'Unavailable' }] },

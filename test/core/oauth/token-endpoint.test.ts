@@ -110,6 +110,7 @@ const WORTHLESS = [
   'refresh_token_previously_used',
   'The refresh token given was revoked.',
   'Provided refresh token is expired or revoked',
+  'Refresh token is invalid. Request another.',
 ];
 const NOT_WORTHLESS = [
   'unknown_error: refresh_token: retry',
@@ -122,6 +123,10 @@ const NOT_WORTHLESS = [
   'refresh_token_hash_required',
   'Refresh token used too often',
   'invalid_refresh_token_request',
+  'refresh_token_invalid_request',
+  'refresh_token_bad_gateway',
+  'refresh_token_unknown_error',
+  'refresh_token_status_unknown',
 ];
 
 test.each([
@@ -145,6 +150,8 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, { error: { code: 'invalid_grant' } }, 'invalidGrant', 'answered 400: invalid_grant.'],
   [400, { error: { error: 'invalid_grant' } }, 'invalidGrant', 'answered 400: invalid_grant.'],
   [400, { errors: [{ errorType: 'invalid_grant' }], success: false }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { error: { name: 'invalid_grant', message: CANARY } }, 'invalidGrant', 'answered 400: invalid_grant.'],
+  [400, { errors: [{ kind: 'RefreshTokenRevoked' }] }, 'invalidGrant', 'answered 400: a code that calls'],
   [400, { error: ' INVALID_GRANT' }, 'invalidGrant', 'answered 400: invalid_grant.'],
   [400, { status: 'BAD_REFRESH_TOKEN', message: CANARY }, 'invalidGrant', 'answered 400: a code that calls'],
   [400, { error: 'refresh_token_does_not_exist' }, 'invalidGrant', 'answered 400: a code that calls'],
