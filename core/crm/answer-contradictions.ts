@@ -22,6 +22,8 @@ interface Sent {
 }
 
 type Level = [key: string, value: unknown][];
+/** The sent fields by their folded names. */
+type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
 /** Keys that services wrap a record in. */
@@ -29,8 +31,11 @@ const WRAPPERS = new Set(
   `attributes body content customer customers d data document entity export fields item items model node object output
     payload properties record records response result results return updated value values`.split(/\s+/),
 );
-/** Wrappers that next to an error may hold its reasons by field: `{ "error": …, "fields": { "city": … } }`. */
-const REASONS = /^(?:fields|properties|values)$/;
+/**
+ * Wrappers that may hold something else: next to an error its reasons by field, `{ "error": …, "fields": { "city": … } }`,
+ * and in a record another thing of the customer, `{ "city": …, "properties": [{ "city": … }] }`.
+ */
+const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 /** Keys of objects next to a record that describe the answer, the caller or the record before the change. */
 const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|before|old|original|prev)/;
@@ -62,7 +67,7 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
 }
 
 /** The objects that may be the record: the answer itself and the contents of its wrappers. */
-function levelsOf(body: unknown, sent: ReadonlyMap<string, unknown>): Level[] {
+function levelsOf(body: unknown, sent: SentFields): Level[] {
   const levels: Level[] = [];
   let layer = objectsIn(body);
   for (let wrappers = 0; wrappers <= MOST_WRAPPERS && layer.length > 0; wrappers += 1) {
@@ -78,16 +83,17 @@ function hasErrorIn(level: Level): boolean {
 }
 
 /** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
-function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
+function wrappedIn(level: Level, sent: SentFields): Level[] {
   const isFailed = hasErrorIn(level);
   const inner = level
     .filter(([key]) => !/^errors?$/.test(key))
     .map(([key, value]) => [key, objectsIn(value)] as const)
-    // Next to an error, only an id shows that another object than a usual wrapper is a record.
-    .filter(
-      ([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => one.some(([name]) => name === 'id')),
-    );
-  const known = inner.filter(([key]) => WRAPPERS.has(key)).flatMap(([, objects]) => objects);
+    // Next to an error, only an id or a sent value shows that another object than a usual wrapper is a record.
+    .filter(([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => isRecordOf(one, sent)));
+  const isWhole = level.some(([key, value]) => sent.has(key) && objectsIn(value).length === 0);
+  const known = inner
+    .filter(([key]) => (isWhole ? isWrapper(key) : WRAPPERS.has(key)))
+    .flatMap(([, objects]) => objects);
   if (known.length > 0) return known;
   const all = inner.filter(([, objects]) => objects.length > 0);
   const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
@@ -96,7 +102,12 @@ function wrappedIn(level: Level, sent: ReadonlyMap<string, unknown>): Level[] {
 }
 
 function isWrapper(key: string): boolean {
-  return WRAPPERS.has(key) && !REASONS.test(key);
+  return WRAPPERS.has(key) && !AMBIGUOUS.test(key);
+}
+
+function isRecordOf(level: Level, sent: SentFields): boolean {
+  const text = (value: unknown) => (typeof value === 'string' ? comparableText(value) : value);
+  return level.some(([key, value]) => key === 'id' || (sent.has(key) && text(value) === text(sent.get(key)?.value)));
 }
 
 function hasWrappedRecord(levels: readonly Level[]): boolean {
@@ -136,10 +147,7 @@ export function isEmpty(value: unknown, depth = 0): boolean {
   return depth < MOST_WRAPPERS && Object.values(value).every((inner) => isEmpty(inner, depth + 1));
 }
 
-function otherValue(
-  levels: readonly Level[],
-  sent: ReadonlyMap<string, { name: string; value: unknown }>,
-): string | undefined {
+function otherValue(levels: readonly Level[], sent: SentFields): string | undefined {
   for (const [key, echoed] of levels.flat()) {
     const field = sent.get(key);
     if (field && isOther(field.name, field.value, echoed)) return field.name;

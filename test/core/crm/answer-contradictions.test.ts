@@ -170,8 +170,18 @@ test.each<[unknown, boolean]>([
   [{ error: 'partial', fields: { id: ID, city: 'Haifa' } }, false],
   [{ error: 'partial', outcome: { id: ID } }, false],
   [{ error: 'partial', customer: { city: 'Haifa' } }, false],
+  [{ error: 'partial', values: { city: ' HAIFA' } }, false],
+  [{ errors: ['partial'], before: { city: 'Tel Aviv' }, after: { city: 'Haifa' } }, false],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
+});
+
+test.each([
+  { id: ID, city: 'Haifa', properties: [{ city: 'Tel Aviv' }] },
+  { customer: { city: 'Haifa', document: { number: 7, city: 'Tel Aviv' } } },
+  { data: { City: 'Haifa', object: { id: 7, city: 'Tel Aviv' } } },
+])('another thing of a customer may have another value than was sent: %j', (body) => {
+  expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
 test('the record before the change may have another value than was sent', () => {
