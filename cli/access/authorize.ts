@@ -288,8 +288,8 @@ async function exchangeCode(
   if (answer.message.includes(': invalid_scope')) {
     throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
   }
-  // Whatever its code, a 401 of the token endpoint is about the client.
-  const isAboutClient = answer.status === 401 && answer.kind !== 'elsewhere';
+  // A 401 of the token endpoint is about the client, unless its code is about the code of the consent.
+  const isAboutClient = answer.status === 401 && !['elsewhere', 'invalidGrant'].includes(answer.kind);
   if (!isAboutClient && !answer.message.includes(': invalid_client'))
     throw new CommandError(answer.message, RUN_FAILED);
   // The command does not try another way by itself: a service may lock the client.

@@ -155,6 +155,16 @@ describe('the client', () => {
     await nothingStored();
   });
 
+  test('is not blamed for a 401 about the code of the consent', async () => {
+    const { go, nothingStored, sandbox } = await setting();
+    sandbox.faults.add({ path: 'token', calls: [1], answer: { status: 401, body: { error: 'invalid_grant' } } });
+    await expect(go()).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(/401: invalid_grant\.(?!.*CRM_CLIENT_SECRET)/s),
+    });
+    await nothingStored();
+  });
+
   test('with an unreadable stored value ends with advice, without the value', async () => {
     const { go, places } = await setting();
     const value = { SecretId: places.ClientSecretId, SecretString: 'hunter2' };
