@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
@@ -271,7 +272,8 @@ class CsvCount {
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
     const bytes = () => block.toString('latin1', from, to);
-    const read = () => ({ record: this.#textsOf(record), column: 0 });
+    const otherEncoding = () => this.#csv.decoder === 'utf-8' && !isUtf8(block.subarray(from, to));
+    const read = () => ({ record: this.#textsOf(record), column: 0, otherEncoding: otherEncoding() });
     const verdict = this.#headers.mayBe(record) ? this.#headers.judge(record, bytes(), read, afterEmptyLine) : 'none';
     if (this.#headers.covers && (cells < this.#named || cells === 1 || record.hasStrayBreak)) {
       // A record in quotation marks is a single cell.

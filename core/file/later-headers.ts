@@ -15,6 +15,8 @@ export type Verdict = 'none' | 'repeated' | 'other' | 'leftOut';
 interface LowerRecord {
   record: readonly string[];
   column: number;
+  /** The record has another encoding than the file: readers do not drop it if it repeats the header. */
+  otherEncoding?: boolean;
 }
 
 interface Circumstances {
@@ -157,9 +159,10 @@ export class LaterHeaders {
     return this.#mayMention(lower.record.join(' ')) ? this.#judge(lower, afterGap) : 'none';
   }
 
-  #judge({ record, column }: LowerRecord, afterGap: boolean): Verdict {
+  #judge({ record, column, otherEncoding = false }: LowerRecord, afterGap: boolean): Verdict {
     const header = this.#cells;
-    if (header.length > 0 && column === 0 && foldedRecord(record) === this.#header) return 'repeated';
+    const mayRepeat = header.length > 0 && column === 0 && !otherEncoding;
+    if (mayRepeat && foldedRecord(record) === this.#header) return 'repeated';
     // The header of a narrower table may have empty cells beside its own.
     const isPadded = this.#sparse || this.covers;
     const cells = isPadded ? withoutEmptyEnd(record) : record;

@@ -22,6 +22,12 @@ async function headersIn(content: string | Uint8Array, expected: object) {
 
 const quoted = (cells: readonly string[]) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
 
+const windows1255 = (text: string) =>
+  Buffer.from(
+    text.replace(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
+    'latin1',
+  );
+
 describe('finds a header that names a left-out column', () => {
   const headers = [
     ['with its type after a colon', ['id', 'name', 'channel', 'nationalId:string']],
@@ -110,11 +116,6 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(text, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
   });
 
-  const windows1255 = (text: string) =>
-    Buffer.from(
-      text.replace(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
-      'latin1',
-    );
   test.each<[string, (text: string) => Buffer, (text: string) => Buffer]>([
     ['in a page in UTF-8 below rows in windows-1255', windows1255, (text) => Buffer.from(text)],
     ['in a page in windows-1255 below rows in UTF-8', (text) => Buffer.from(text), windows1255],
@@ -186,6 +187,15 @@ describe('counts a record once, and as repeated only if readers of records drop 
     const { facts } = await readContent(bytesSource(text), reading({ expected: covered }));
 
     expect(facts).toMatchObject({ rows, content: { repeatedHeaders: 0, otherHeaders: 1 } });
+  });
+
+  test('the header in another encoding than the file', async () => {
+    const page = `מזהה,Name,Channel,Notes\n${'1,דנה,Meeting,-\n'.repeat(40)}`;
+    const bytes = Buffer.concat([Buffer.from(page), windows1255(page)]);
+    const expected = { columns: COLUMNS, fields };
+    const { facts } = await readContent(bytesSource(bytes), reading({ expected }));
+
+    expect(facts).toMatchObject({ rows: 81, content: { repeatedHeaders: 0, otherHeaders: 1 } });
   });
 
   test('the header of one column, with a separator after it', async () => {
