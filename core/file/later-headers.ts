@@ -30,7 +30,7 @@ interface Circumstances {
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/** A longer text is not split. The first header of a file has at most 1 MiB. */
+/** A longer line of a text is not split. The first header of a file has at most 1 MiB. */
 const LONGEST_HEADER = 64 * 1024;
 /** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
@@ -139,13 +139,22 @@ export class LaterHeaders {
    * @param whole the verdict on the record itself, which is counted already
    */
   judgeText(text: string, afterGap: boolean, whole: Verdict): void {
-    if (text.length > LONGEST_HEADER || whole === 'leftOut' || !this.#mayMention(text)) return;
-    // Two signs may separate cells, so that every second part is empty.
-    const parts = partsOf(text).filter(({ length }) => length <= 2 * this.#widest);
-    const found = parts.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
-    if (text.split(NO_CODE).some((word) => this.#codes.has(word))) found.push(this.#leavesOut ? 'leftOut' : 'other');
+    if (whole === 'leftOut') return;
+    const lines = text.split(LINE_BREAK);
+    const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
     if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
     if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
+  }
+
+  /** @param alone the line is the whole text, which is judged as a single cell already */
+  #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
+    if (line.length > LONGEST_HEADER || !this.#mayMention(line)) return [];
+    const records = alone ? partsOf(line) : [[line], ...partsOf(line)];
+    // Two signs may separate cells, so that every second part is empty.
+    const parts = records.filter(({ length }) => length <= 2 * this.#widest);
+    const found = parts.map((record) => this.#judgePart({ record, column: 0 }, afterGap));
+    const named = line.split(NO_CODE).some((word) => this.#codes.has(word));
+    return named ? [...found, this.#leavesOut ? 'leftOut' : 'other'] : found;
   }
 
   #count(found: Verdict): void {
@@ -315,15 +324,13 @@ const MOST_SIGNS = 20;
 /** Any other sign separates at least three cells: free text has `email/phone`. */
 const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
 
-/** The records that a text may be: its lines, split by each of the signs in them. */
-function partsOf(text: string): string[][] {
-  const lines = text.split(/[\r\n\x85\u2028\u2029]+/);
-  return lines.flatMap((line) => {
-    const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
-    const splits = signs.map((sign) => cellsOf(line, sign, true));
-    const records = splits.filter(({ length }, at) => length > EXACT_NAMES || USUAL_SEPARATORS.test(signs[at] ?? ''));
-    return lines.length > 1 ? [[line], ...records] : records;
-  });
+const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
+
+/** The records that a line may be: split by each of the signs in it. */
+function partsOf(line: string): string[][] {
+  const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
+  const splits = signs.map((sign) => cellsOf(line, sign, true));
+  return splits.filter(({ length }, at) => length > EXACT_NAMES || USUAL_SEPARATORS.test(signs[at] ?? ''));
 }
 
 const isFilled = (cell: string) => visible(cell) !== '';

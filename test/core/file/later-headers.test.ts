@@ -104,6 +104,7 @@ describe('finds a header that names a left-out column', () => {
     ['with wide commas', 'id，name，National ID'],
     ['with control characters', 'id\x1fname\x1fNational ID'],
     ['in quotation marks with its rows', '"id,name,National ID\n1,Dana,312340001"'],
+    ['in quotation marks with many rows', `"id,name,National ID\n${'1,Dana,312340001\n'.repeat(5000)}"`],
     ['with line breaks of another kind', 'id,name,National ID\r1,Dana,312340001\r'],
     ['with line breaks and a separator of another kind', 'id;name;National ID\r1;Dana;312340001\r'],
     ['alone, with line breaks of another kind', 'nationalId\r312340001'],
