@@ -123,7 +123,7 @@ const triesSchema = z.object({
   lost: z.boolean(),
   /** HTTP status of the last answer. */
   status: z.int().nullable(),
-  /** Why the CRM has not taken the change yet; null for a refused token. */
+  /** Why the CRM has not taken the change yet; null for a refused token and in parts of an earlier release. */
   error: errorNameSchema.default(null),
 });
 /** The attempts of a line that has no result yet. */
@@ -147,7 +147,8 @@ export function unfinishedLine(
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
   // The line was refused, and was waiting for a retry or for another token.
-  return { ...of, outcome: 'FAILED', error: error ?? 'AuthRefused', status, at };
+  const unnamed = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
+  return { ...of, outcome: 'FAILED', error: error ?? unnamed, status, at };
 }
 
 const doubtSchema = z.object({

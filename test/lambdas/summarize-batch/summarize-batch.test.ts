@@ -154,6 +154,15 @@ test('reports lines in doubt by the last known answer', async () => {
   ]);
 });
 
+test('reports a line that an earlier release left waiting without blaming a right', async () => {
+  const doubt = { firstLine: 2, records: 1, tries: { attempts: 2, lost: false, status: 429 } };
+  const { results, summarize } = world({ [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n` });
+
+  await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(results()[1]).toMatchObject({ outcome: 'FAILED', error: 'CrmUnavailable', status: 429, attempts: 2 });
+});
+
 test('names a failed map as the reason, with its error name but not its cause', async () => {
   const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   const crash = { Error: 'States.ItemReaderFailed', Cause: CANARY };
