@@ -171,14 +171,15 @@ export class AllowedText implements XmlHandler {
       const value = attributes[name] ?? '';
       if (any && name === 'formatCode' && hasLongText(value)) this.#report(name);
       const listed = any || allowed.has(name) || name === 'xmlns' || (isUsualPrefix(name) && isListed(name, allowed));
-      const holds = any || (listed && this.#isAllowedAttribute(element, name, value));
+      const holds = any || (listed && this.#isAllowedAttribute(element, name, attributes));
       if (!holds) this.#report(listed && name === 'TargetMode' ? name : element);
     }
   }
 
-  #isAllowedAttribute(element: string, name: string, value: string): boolean {
+  #isAllowedAttribute(element: string, name: string, attributes: Attributes): boolean {
+    const value = attributes[name] ?? '';
     if (name === 'r' && PLACE_OF_CELL.test(value)) return true;
-    if (localName(name) === 'Ignorable') return value.split(' ').every((prefix) => isUsualPrefix(`${prefix}:`));
+    if (localName(name) === 'Ignorable') return value.split(' ').every((prefix) => `xmlns:${prefix}` in attributes);
     // The settings decide which sheets are allowed.
     if (element === 'sheet' && name === 'name') return isAllowedName(value, this.#names.settings);
     return this.#isAllowed(value, true) || (localName(name).toLowerCase() === 'id' && ID.test(value));

@@ -58,6 +58,7 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['the prefix of an attribute', '<row r="2"', '<row r="2" Canary:r="2"'],
     ['the prefix of an element', '<dimension', '<Canary:sheetPr/><dimension'],
     ['a declared prefix', '<worksheet', '<worksheet xmlns:Canary="http://schemas.openxmlformats.org/"'],
+    ['prefixes that are not declared', '<worksheet', '<worksheet mc:Ignorable="dana levi a05 b01"'],
     ['text between rows', '<row r="2"', `${CANARY}<row r="2"`],
     ['text after an element', '</sheetData>', `</sheetData><sheetPr/>${CANARY}`],
     ['a comment in the XML', '</sheetData>', `</sheetData><!-- ${CANARY} -->`],
@@ -309,6 +310,10 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       inMain(
         '<xr:revisionPtr documentId="13_ncr:1_{1F2A0B7C-0D4C-4B0F-9E36-1A2B3C4D5E6F}"/><extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}"><x15:workbookPr chartTrackingRefBase="1"/></ext><ext uri="{B58B0392-4F1F-4190-BB64-5DF3571DCE5F}" xmlns:xcalcf="http://schemas.microsoft.com/office/spreadsheetml/2018/calcfeatures"><xcalcf:calcFeatures><xcalcf:feature name="microsoft.com:LET_WF"/></xcalcf:calcFeatures></ext></extLst>',
       ),
+    ],
+    [
+      'prefixes that other programs ignore',
+      inPart(/sheet1/, '<worksheet', '<worksheet mc:Ignorable="xr msink" xmlns:xr="http://" xmlns:msink="http://"'),
     ],
     ['empty parts', (parts) => [...parts, { name: 'xl/empty.bin', content: '', deflated: true }]],
   ];
