@@ -285,10 +285,17 @@ class CsvCount {
     if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
   }
 
-  #textsOf({ block, from, to, quoted }: Scanner): string[] {
+  #textsOf(record: Scanner): string[] {
+    const { block, from, to, quoted } = record;
     const { separator, decoder } = this.#csv;
-    const cells = cellsOf(block.toString('latin1', from, to), separator, quoted > 0);
-    return cells.map((cell) => decodedBelow(cell, decoder));
+    // Without this, a text of Hebrew labels takes twice as long.
+    if (isUtf8(block.subarray(from, to))) return cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
+    return this.#bytesOf(record).map((cell) => decodedBelow(cell, decoder));
+  }
+
+  /** The cells of a record, with a character for each byte. */
+  #bytesOf({ block, from, to, quoted }: Scanner): string[] {
+    return cellsOf(block.toString('latin1', from, to), this.#csv.separator, quoted > 0);
   }
 
   /** @returns the width that the record is counted with */
@@ -306,10 +313,10 @@ class CsvCount {
 
   #lookForUnnamed(record: Scanner): void {
     if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
-    const texts = this.#textsOf(record);
+    const cells = this.#bytesOf(record);
     for (const place of this.#unnamed) {
-      if (place >= texts.length) return;
-      if (texts[place]) this.#valued.add(place);
+      if (place >= cells.length) return;
+      if (cells[place]) this.#valued.add(place);
     }
   }
 
