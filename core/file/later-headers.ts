@@ -30,7 +30,10 @@ interface Circumstances {
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/** A longer line of a text is not split. The first header of a file has at most 1 MiB. */
+/**
+ * A longer line of a text is not split, and the verdict on a longer record is not cached. The first header of a file has
+ * at most 1 MiB.
+ */
 const LONGEST_HEADER = 64 * 1024;
 /** The most records whose verdict is cached. */
 const MOST_KEPT = 1000;
@@ -125,7 +128,7 @@ export class LaterHeaders {
     const isNamed = counts.named >= counts.cells - counts.empty;
     const judged = () => (isNamed ? this.#judge(read(), afterGap) : this.#judgePart(read(), afterGap));
     const found = this.#judged.get(key) ?? judged();
-    if (this.#judged.size < MOST_KEPT) this.#judged.set(key, found);
+    if (this.#judged.size < MOST_KEPT && key.length < LONGEST_HEADER) this.#judged.set(key, found);
     this.#count(found);
     return found;
   }
@@ -139,7 +142,7 @@ export class LaterHeaders {
    * @param whole the verdict on the record itself, which is counted already
    */
   judgeText(text: string, afterGap: boolean, whole: Verdict): void {
-    if (whole === 'leftOut') return;
+    if (whole === 'leftOut' || !this.#mayMention(text)) return;
     const lines = text.split(LINE_BREAK);
     const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
     if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
