@@ -13,13 +13,18 @@ const COMPILED = join(COMPILE_CACHE, 'functions');
 
 /**
  * The script of that `node`. MiniStack starts it with DIRECTORY-FUNCTION-RANDOM/_worker.js. Node keeps compiled code by
- * the path from its cache, so a link beside the code makes all processes of a function find the same.
+ * the path from its cache, so a link beside the code makes all processes of a function find the same. Any other program,
+ * such as the CDK app, starts without a link.
  */
 const script = (recorder: string) => `#!/bin/sh
-dir=\${1%/*}
-name=\${dir%-*}
-ln -s '${COMPILED}/'"\${name##*-}" "$dir/compiled" 2>/dev/null
-export NODE_COMPILE_CACHE="$dir/compiled" NODE_COMPILE_CACHE_PORTABLE=1
+case "$1" in
+*/_worker.js)
+  dir=\${1%/*}
+  name=\${dir%-*}
+  ln -s '${COMPILED}/'"\${name##*-}" "$dir/compiled" 2>/dev/null
+  export NODE_COMPILE_CACHE="$dir/compiled" NODE_COMPILE_CACHE_PORTABLE=1
+  ;;
+esac
 exec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"
 `;
 
