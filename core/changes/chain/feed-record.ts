@@ -16,9 +16,7 @@ export const feedCounts = {
   deletes: count,
   updates: count.check(z.describe('Each is two rows of the feed, update_preimage and update_postimage.')),
   unmatched: count.check(
-    z.describe(
-      'Rows of both tables without a key, or with a key that occurs more than once in a table: compared as a multiset.',
-    ),
+    z.describe('Rows of both tables without a key, or with a key that a table repeats: compared as a multiset.'),
   ),
   keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
   gone: count.check(z.describe('Those of them that the table does not have any more.')),
