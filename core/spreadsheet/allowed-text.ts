@@ -1,6 +1,6 @@
 import { ENTITIES } from '../config/entities.ts';
 import { HUMPS } from '../folded.ts';
-import { type PartKind, type Rule, rulesOf } from './allowed-elements.ts';
+import { type Rule, rootRule, ruleOf } from './allowed-elements.ts';
 import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
 
 /** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
@@ -120,9 +120,12 @@ export class AllowedText implements XmlHandler {
   readonly #parents: (Rule | null)[] = [];
   #text = '';
 
-  /** @param found receives the words for each finding */
-  constructor(kind: PartKind, names: AllowedNames, found: (what: string) => void) {
-    this.#rule = rulesOf(kind);
+  /**
+   * @param root the root element of the part
+   * @param found receives the words for each finding
+   */
+  constructor(root: string, names: AllowedNames, found: (what: string) => void) {
+    this.#rule = rootRule(root);
     this.#names = names;
     this.#found = found;
   }
@@ -130,7 +133,8 @@ export class AllowedText implements XmlHandler {
   open(name: string, _depth: number, attributes: Attributes): void {
     if (this.#text !== '') this.#judgeText();
     const parent = this.#rule;
-    const rule = parent?.any && name !== 'AlternateContent' ? parent : (parent?.children.get(name) ?? null);
+    const below = parent?.children.has(name) ? ruleOf(name) : null;
+    const rule = parent?.any && name !== 'AlternateContent' ? parent : below;
     if (parent && !rule) this.#report(name);
     this.#parents.push(parent);
     this.#rule = rule;
@@ -162,7 +166,7 @@ export class AllowedText implements XmlHandler {
     this.#text = '';
     if (text === '') return;
     const rule = this.#rule;
-    const holds = rule?.text ? rule.name === 't' || this.#isAllowed(text) : USUAL_HEADER.test(text);
+    const holds = rule?.text ? this.#isAllowed(text) : USUAL_HEADER.test(text);
     if (rule && !holds) this.#report(rule.name);
   }
 
@@ -215,7 +219,7 @@ export class AllowedText implements XmlHandler {
   }
 }
 
-const isListed = (name: string, allowed: Set<string>) =>
+const isListed = (name: string, allowed: ReadonlySet<string>) =>
   name.startsWith('xmlns:') || name === 'xml:space' || allowed.has(localName(name));
 
 /** A quick test for the places of cells and rows, which are all different. */

@@ -32,7 +32,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const here = new Set<string>();
   const findings: SheetFindings = {
     unknownResults: 0,
-    text: new AllowedText('sheet', names, (what) => here.add(what)),
+    text: new AllowedText('worksheet', names, (what) => here.add(what)),
   };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(findings)) counter.add(row);
@@ -84,7 +84,7 @@ async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start
   const starts: Start[] = [];
   for (const sheet of sheets) {
     const text = new Set<string>();
-    const findings = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => text.add(what)) };
+    const findings = { unknownResults: 0, text: new AllowedText('worksheet', NO_NAMES, (what) => text.add(what)) };
     starts.push({ sheet, text, ...(await findHeader(sheet.rows(findings), expected)) });
   }
   return starts;

@@ -1,5 +1,4 @@
 import { UnreadableFile } from '../file/unreadable-file.ts';
-import type { PartKind } from './allowed-elements.ts';
 import { type AllowedNames, AllowedText, isAllowedName } from './allowed-text.ts';
 import type { Workbook } from './workbook.ts';
 import { readXml } from './xml.ts';
@@ -21,31 +20,31 @@ const CALLED: [type: RegExp, what: string][] = [
 /** Parts that hold no copies of cells. */
 const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'settings of a printer', 'formats', 'document properties']);
 
-/** Parts that are allowed if columns are left out, and the rules for their text. */
-const JUDGED: [type: RegExp, kind: PartKind][] = [
-  [/\bpackage\.relationships\+xml$/, 'relationships'],
-  [/\bpackage\.core-properties\+xml$/, 'core'],
-  [/\bextended-properties\+xml$/, 'application'],
+/** Parts that are allowed if columns are left out, with the root elements that `allowed-elements.ts` lists. */
+const JUDGED: [type: RegExp, root: string][] = [
+  [/\bpackage\.relationships\+xml$/, 'Relationships'],
+  [/\bpackage\.core-properties\+xml$/, 'coreProperties'],
+  [/\bextended-properties\+xml$/, 'Properties'],
   [/\b(spreadsheetml|ms-excel)\.(sheet|template)\.(macroenabled\.)?main\+xml$/, 'workbook'],
-  [/\bspreadsheetml\.styles\+xml$/, 'styles'],
+  [/\bspreadsheetml\.styles\+xml$/, 'styleSheet'],
   [/\bspreadsheetml\.table\+xml$/, 'table'],
-  [/\bspreadsheetml\.calcchain\+xml$/, 'calculation'],
+  [/\bspreadsheetml\.calcchain\+xml$/, 'calcChain'],
   [/\bofficedocument\.theme\+xml$/, 'theme'],
   [/\bspreadsheetml\.sheetmetadata\+xml$/, 'metadata'],
-  [/\bofficedocument\.drawing\+xml$/, 'drawing'],
+  [/\bofficedocument\.drawing\+xml$/, 'wsDr'],
 ];
 
-/** The rules for a part; `undefined` for a part that is not allowed if columns are left out. */
-const kindOf = ({ parts }: Workbook, part: string) =>
+/** The root element of a part; `undefined` for a part that is not allowed if columns are left out. */
+const rootOf = ({ parts }: Workbook, part: string) =>
   part.toLowerCase() === '[content_types].xml'
-    ? 'types'
+    ? 'Types'
     : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
 
 /** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {
   const { parts, read } = workbook;
   const calledOf = (part: string) => CALLED.find(([called]) => called.test(parts.typeOf(part)))?.[1] ?? 'other parts';
-  const others = parts.names.filter((part) => !kindOf(workbook, part) && !read.has(part.toLowerCase()));
+  const others = parts.names.filter((part) => !rootOf(workbook, part) && !read.has(part.toLowerCase()));
   return new Map(others.map((part) => [part, parts.sizeOf(part) === 0 ? '' : calledOf(part)]));
 }
 
@@ -72,9 +71,9 @@ export async function textOutsideSheets(workbook: Workbook, names: AllowedNames)
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
     const here = new Set(isAllowedName(part) ? [] : ['a name of a part']);
-    const kind = kindOf(workbook, part);
-    if (kind) {
-      const text = new AllowedText(kind, all, (what) => here.add(what));
+    const root = rootOf(workbook, part);
+    if (root) {
+      const text = new AllowedText(root, all, (what) => here.add(what));
       await readXml(parts.read(part), text).catch((error: unknown) => {
         // A part that is not an XML document may hold anything.
         if (!(error instanceof UnreadableFile)) throw error;

@@ -41,7 +41,7 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const main = await readMain(parts);
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
   const stringsText = new Set<string>();
-  const text = new AllowedText('strings', NO_NAMES, (what) => stringsText.add(what));
+  const text = new AllowedText('sst', NO_NAMES, (what) => stringsText.add(what));
   const { sharedStrings: part } = main;
   const strings = part === null ? null : await readSharedStrings(parts.read(part), parts.sizeOf(part), text);
   const context = { calendar: main.calendar, formats, strings };

@@ -121,7 +121,7 @@ async function read(xml: string, cuts: readonly number[]): Promise<unknown> {
     for (const [index, end] of places.slice(1).entries()) yield bytes.subarray(places[index], end);
   }
   const found: string[] = [];
-  const seen = { unknownResults: 0, text: new AllowedText('sheet', NO_NAMES, (what) => found.push(what)) };
+  const seen = { unknownResults: 0, text: new AllowedText('worksheet', NO_NAMES, (what) => found.push(what)) };
   const context = { calendar: 1900, formats: [], strings: null } as const;
   const rows = await all(sheetRows(pieces(), context, seen)).catch(String);
   return { rows, found, unknownResults: seen.unknownResults };
