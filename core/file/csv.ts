@@ -79,7 +79,7 @@ function warningsOf(
   const { emptyRows, repeatedHeaders, otherHeaders, strayQuotes, broken, nulRun, rowsAbove, doubts } = content;
   const { overhanging, errors, endsWithError, records } = count;
   const some = (number: number) => number > 0 && number < records - 1;
-  const remarks: [holds: boolean, remark: string][] = [
+  const warnings: [holds: boolean, warning: string][] = [
     [rowsAbove > 0, `The header is below ${counted(rowsAbove, 'line')} of titles.`],
     [emptyRows > 0, `There ${areMany(emptyRows, 'row')} without a value in any column.`],
     [repeatedHeaders > 0, `There ${areMany(repeatedHeaders, 'row')} that repeat${s(repeatedHeaders)} the header.`],
@@ -102,7 +102,7 @@ function warningsOf(
     [endsWithError, 'The last row may be the text of an error.'],
     [doubts > 0 && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
   ];
-  return [...headerWarnings(csv, headerless), ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : []))];
+  return [...headerWarnings(csv, headerless), ...warnings.flatMap(([holds, warning]) => (holds ? [warning] : []))];
 }
 
 const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
