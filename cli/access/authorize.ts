@@ -285,13 +285,12 @@ async function exchangeCode(
     const usual = 'many services give one for the scope "offline_access" only';
     throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
-  if (answer.message.includes(': invalid_scope')) {
+  if (answer.code === 'invalid_scope') {
     throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
   }
   // A 401 of the token endpoint is about the client, unless its code is about the code of the consent.
   const isAboutClient = answer.status === 401 && !['elsewhere', 'invalidGrant'].includes(answer.kind);
-  if (!isAboutClient && !answer.message.includes(': invalid_client'))
-    throw new CommandError(answer.message, RUN_FAILED);
+  if (!isAboutClient && answer.code !== 'invalid_client') throw new CommandError(answer.message, RUN_FAILED);
   // The command does not try another way by itself: a service may lock the client.
   const how = crm.clientAuthentication;
   const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);

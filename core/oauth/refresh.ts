@@ -142,7 +142,7 @@ function failureOf(
   claim: Claim,
   deps: RefreshDeps,
 ): { changes: Partial<LedgerItem>; error: RunError } {
-  const { kind, message, status, retryAfterSeconds } = answer;
+  const { kind, message, status, code, retryAfterSeconds } = answer;
   const now = deps.now().getTime();
   if (kind === 'invalidGrant') {
     const death = { reason: message, diedAt: deps.now().toISOString() };
@@ -174,7 +174,7 @@ function failureOf(
     return { changes: CLAIM_RETURNED, error: new RunError('CrmUnavailable', message, { status, retryAfterSeconds }) };
   }
   const newSecret = ` If the secret of the client has changed: ${deps.authorizeCommand} --new-secret.`;
-  const text = message.includes('invalid_client') ? `${message}${newSecret}` : message;
+  const text = code === 'invalid_client' ? `${message}${newSecret}` : message;
   return { changes: CLAIM_RETURNED, error: new RunError('ConfigInvalid', text, { status }) };
 }
 

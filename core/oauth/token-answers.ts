@@ -73,7 +73,11 @@ const ELSEWHERE: Row = [
   ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
 ];
 
-export function meaningOfToken(status: number, body: unknown): { means: TokenMeaning; message: string } {
+/** @returns the `code` of a refusal if RFC 6749 lists it */
+export function meaningOfToken(
+  status: number,
+  body: unknown,
+): { means: TokenMeaning; message: string; code: string | undefined } {
   const isGood = status >= 200 && status < 300;
   const isRefusal = body !== undefined && status >= 400 && status < 500 && status !== 403 && status !== 404;
   const codes = possibleCodes(body).map((text) => text.trim().toLowerCase());
@@ -82,7 +86,7 @@ export function meaningOfToken(status: number, body: unknown): { means: TokenMea
   const [means, , says] = ROWS.find(([, when]) => when({ status, body, isGood, isRefusal, ...words })) ?? ELSEWHERE;
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
   const end = says ?? (word === undefined ? '.' : `: ${word}.`);
-  return { means, message: `The token endpoint answered ${status}${end}` };
+  return { means, message: `The token endpoint answered ${status}${end}`, code: words.code };
 }
 
 /** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */

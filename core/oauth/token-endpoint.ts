@@ -42,6 +42,8 @@ export type TokenAnswer =
       message: string;
       /** HTTP status of a refusal. */
       status?: number;
+      /** The code of a refusal, if RFC 6749 lists it. */
+      code?: string | undefined;
       retryAfterSeconds?: number | undefined;
     };
 
@@ -90,12 +92,12 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
 }
 
 function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
-  const { means, message } = meaningOfToken(status, body);
+  const { means, message, code } = meaningOfToken(status, body);
   if (means === 'granted') return granted(status, answerSchema.parse(body), obtainedAt, call);
   const wanted = means === 'busy' || means === 'locked' ? headers.get('retry-after') : null;
   const seconds = retryAfterSeconds(wanted, headers.get('date'), call.now());
   const wait = seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
-  return { kind: means, message, ...(!ok && { status }), retryAfterSeconds: wait };
+  return { kind: means, message, code, ...(!ok && { status }), retryAfterSeconds: wait };
 }
 
 function granted(

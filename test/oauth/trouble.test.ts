@@ -186,6 +186,19 @@ test.each<[Fault & object, string, boolean]>([
   expect(world.clock.time - start).toBeLessThan(3_000);
 });
 
+test.each([
+  ['invalid_client', true],
+  ['unauthorized_client', false],
+  [undefined, false],
+])('a refusal with the code %s names --new-secret: %s', async (code, names) => {
+  const world = expired();
+  world.endpoint.faults = [{ kind: 'refused', message: 'The answer mentions invalid_client.', status: 401, code }];
+
+  const error = await world.one();
+
+  expect(String(error).includes('--new-secret')).toBe(names);
+});
+
 describe('invalid_grant', () => {
   const INVALID: Fault = { kind: 'invalidGrant', message: 'invalid_grant.' };
 

@@ -215,6 +215,21 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   expect(answer).toMatchObject({ kind, message: expect.stringContaining(message) });
 });
 
+test.each<[number, object, string | undefined]>([
+  [400, { error: 'invalid_scope' }, 'invalid_scope'],
+  [400, { error: ' INVALID_SCOPE' }, 'invalid_scope'],
+  [401, { errors: [{ errorType: 'invalid_client' }] }, 'invalid_client'],
+  [200, { error: { code: 'invalid_grant' } }, 'invalid_grant'],
+  [400, { error: 'x', error_description: 'The message is about invalid_client.' }, undefined],
+  [400, { error: 'invalid_clients' }, undefined],
+  [403, { error: 'invalid_client' }, undefined],
+  [503, { error: 'invalid_client' }, undefined],
+])('the refusal %i %j has the code %s', async (status, json, code) => {
+  const { answer } = await answerTo({ status, json });
+
+  expect(answer).toHaveProperty('code', code);
+});
+
 test.each([
   ['form-encoded', (token: string) => encodeURIComponent(token)],
   ['as it is', (token: string) => token],
