@@ -79,7 +79,7 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
 }
 
 function hasErrorIn(level: Level): boolean {
-  return level.some(([key, value]) => /^errors?$/.test(key) && !isEmpty(value));
+  return level.some(([key, value]) => /^errors?$/.test(key) && !isNoError(value));
 }
 
 /** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
@@ -140,11 +140,20 @@ function isFalse(value: unknown): boolean {
 /** Texts in `error` by which services say that there is none. */
 const NO_ERROR = /^(?:0+|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|success(?:ful)?|undefined|\[\]|\{\})?$/i;
 
-/** Whether a value is empty, or contains only empty values: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
-export function isEmpty(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return NO_ERROR.test(value.trim());
-  if (typeof value !== 'object' || value === null) return !value;
-  return depth < MOST_WRAPPERS && Object.values(value).every((inner) => isEmpty(inner, depth + 1));
+/** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
+export function isNoError(value: unknown): boolean {
+  return everyValue(value, (one) => (typeof one === 'string' ? NO_ERROR.test(one.trim()) : !one));
+}
+
+/** Whether a value has no content. In a record, the text `none`, the number 0 and `false` are content. */
+function isEmpty(value: unknown): boolean {
+  return everyValue(value, (one) => one === null || (typeof one === 'string' && one.trim() === ''));
+}
+
+/** Whether a condition holds for a value, or for all values inside it. */
+function everyValue(value: unknown, holds: (one: unknown) => boolean, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return holds(value);
+  return depth < MOST_WRAPPERS && Object.values(value).every((inner) => everyValue(inner, holds, depth + 1));
 }
 
 function otherValue(levels: readonly Level[], sent: SentFields): string | undefined {

@@ -1,4 +1,4 @@
-import { isEmpty, judgeBody } from '../crm/answer-contradictions.ts';
+import { isNoError, judgeBody } from '../crm/answer-contradictions.ts';
 import { busyReason, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
 import { isRecord, ownValue } from '../json.ts';
 
@@ -100,7 +100,7 @@ export function errorWord(error: unknown): string {
 function hasError(body: unknown): boolean {
   const entries = isRecord(body) ? Object.entries(body) : [];
   const isFailure = ([key, value]: [string, unknown]) =>
-    (/^(?:err|fault)/i.test(key) && !isEmpty(value)) ||
+    (/^(?:err|fault)/i.test(key) && !isNoError(value)) ||
     (key === 'ok' && value === false) ||
     (key === 'status' && isText(value) && /^(?:error|fail)/i.test(value));
   return entries.some(isFailure) || judgeBody(body).contradiction !== undefined;

@@ -172,6 +172,15 @@ test.each<[unknown, boolean]>([
   [{ error: 'partial', customer: { city: 'Haifa' } }, false],
   [{ error: 'partial', values: { city: ' HAIFA' } }, false],
   [{ errors: ['partial'], before: { city: 'Tel Aviv' }, after: { city: 'Haifa' } }, false],
+  ...['none', 'no', 'ok', '0', 0, false].map((value): [unknown, boolean] => [
+    { error: 'partial', data: { drugs: value } },
+    false,
+  ]),
+  ...[null, '', ' ', [], {}, [null], { street: '' }].map((value): [unknown, boolean] => [
+    { error: 'invalid', data: { drugs: value } },
+    true,
+  ]),
+  [{ error: 'invalid', data: { success: false, error: 'invalid', message: 'no' } }, true],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
   expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' } }).isRefusal).toBe(isRefusal);
 });

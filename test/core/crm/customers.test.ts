@@ -223,6 +223,7 @@ test.each<[string, unknown]>([
 
 test.each<[string, unknown, string]>([
   ['a failure', { success: false }, 'it says "success": false'],
+  ['an error and a customer of one text', { error: 'partial', data: { drugs: 'none' } }, 'it holds an error'],
   ['a customer and an error', { id: ID, error: { code: 7 } }, 'it holds an error'],
   ['a customer and errors three wrappers deep', { a: { b: { c: { id: ID, errors: ['x'] } } } }, 'it holds an error'],
   ['another id', { data: { id: ID.replace(/.$/, '2') } }, 'it holds the id of another record'],
