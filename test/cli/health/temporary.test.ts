@@ -4,10 +4,10 @@ import {
   LEFT_OVERS,
   reasonFor,
   removeLeftOvers,
-  stampOf,
   TEMPORARY_PREFIX,
   temporaryName,
 } from '../../../cli/health/verify-temporary.ts';
+import { clockAt } from '../../support/clock.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
@@ -15,10 +15,12 @@ import { OUTPUTS } from '../support/cloud/stack.ts';
 /** Tests AWS's answers about resources that a verify made and removed. Local clouds forget these at once. */
 
 const TOPIC = OUTPUTS.AlarmTopicArn;
-const OURS = `${stampOf(Date.now())}-0a0a0a`;
+const OURS = '20261122T020000Z-0a0a0a';
 /** Another verify that started just now, and one that must have ended. */
-const OTHER = `${stampOf(Date.now())}-0b0b0b`;
+const OTHER = '20261122T020000Z-0b0b0b';
 const KILLED = '20261120T020000Z-0c0c0c';
+clockAt('2026-11-22T02:00:05Z');
+
 const queues = (...ids: string[]) => ({
   QueueUrls: ids.map((id) => `http://127.0.0.1/000000000000/crm-export-test_verify_${id}`),
 });

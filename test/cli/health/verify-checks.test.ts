@@ -9,10 +9,13 @@ import { reasonFor } from '../../../cli/health/verify-temporary.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import { deployedOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
+import { clockAt } from '../../support/clock.ts';
 import { aRun } from '../support/a-run.ts';
 import { type Answers, Reply, refused, xml } from '../support/cloud/answers.ts';
 import { awsWithTarget, once } from '../support/cloud/cloud.ts';
 import { OUTPUTS } from '../support/cloud/stack.ts';
+
+clockAt('2026-11-22T02:00:05Z');
 
 /** Tests documented AWS answers that local clouds do not give (docs/verify.md). */
 
