@@ -23,7 +23,7 @@ export const changesSchema = z.object({
   entity: entitySchema,
   feeds: z.array(feedRecordSchema).check(z.describe('In the order of the chain.')),
   stopped: z.nullable(stoppedSchema).check(z.describe('A mass deletion that was stopped.')),
-  release: z.nullable(z.string()).check(z.describe('Why a person lets the next feed through.')),
+  release: z.nullable(z.string()).check(z.describe('The reason of the person who released the next feed.')),
 });
 type ChangesDocument = z.infer<typeof changesSchema>;
 
@@ -115,7 +115,7 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
     throw new CommandError(`A run wrote a feed of ${entity} at the same time. Run the command again.`, RUN_FAILED);
   const { gone, of, date } = head.stopped;
   printErr(
-    `The next feed of ${entity} is let through, ${manyText(gone, of === 'keys' ? 'key' : 'row')} gone on ${date} and whatever is gone then.`,
+    `The next feed of ${entity} will be written, although ${manyText(gone, of === 'keys' ? 'key' : 'row')} were gone on ${date}, and no matter how many are gone then.`,
   );
 }
 
@@ -150,6 +150,6 @@ function stopText(entity: Entity, { stopped, release, end }: FeedHead, place: Ta
     const dates = `--from ${end.date} --to ${date}`;
     what.push(`Which: ${commandFor(`diff ${entity} ${dates}${key} --show-keys`, place)}`);
   }
-  if (release !== null) return [...what, 'A person lets the next feed through.'];
+  if (release !== null) return [...what, 'A person has released the next feed: it will be written.'];
   return [...what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason WHY`, place)}`];
 }

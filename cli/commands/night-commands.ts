@@ -96,7 +96,7 @@ What is empty at the end of a line is left out.`,
     examples: {
       'show leads --deployment prod': 'the newest run of leads',
       'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
-      'show 1a2b3c --deployment prod': 'the run whose name ends so',
+      'show 1a2b3c --deployment prod': 'the run whose name ends with 1a2b3c',
       'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
     },
     action: async () => (await import('../runs/show-run.ts')).show,

@@ -68,7 +68,11 @@ export const SET_UP_COMMANDS = {
     takes: (command) =>
       command
         .option('--configuration <file>', 'has the extra keys of requests; default: config/NAME.json', pathArgument)
-        .option('--entity <name>', 'the one to export; default: the first that lists its fields', entityArgument)
+        .option(
+          '--entity <name>',
+          'the entity to export; default: the first whose fields the CRM lists',
+          entityArgument,
+        )
         .option('--json', JSON_ALONE),
     examples: {
       'probe --deployment prod': 'read the fields of all entities, and export one column of one of them',

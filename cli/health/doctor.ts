@@ -209,7 +209,10 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   const refresh = async () => {
     // A function has to make the first refresh: this shows that functions can refresh.
     if (isNew)
-      return notChecked('a first refresh by a function', `Start a run, which is to be the first: ${FIRST_RUN}.`);
+      return notChecked(
+        'a first refresh by a function',
+        `Start a run, whose function makes this refresh: ${FIRST_RUN}.`,
+      );
     if (!deployment || !before) return notChecked(deployment ? 'a grant' : 'a valid configuration');
     if ([...client, ...claim].some(({ verdict }) => verdict === 'broken' || verdict === 'unknown')) {
       return notChecked('a grant that can be spent');
@@ -270,7 +273,7 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all
 
 function conclusionOf(checks: Checked[]): string {
   const broken = checks.filter(({ verdict }) => verdict === 'broken');
-  const ends = broken.every(({ id }) => id === 'rules') ? 'not come as it was deployed' : 'fail';
+  const ends = broken.every(({ id }) => id === 'rules') ? 'not start as it was deployed' : 'fail';
   if (broken.length > 0) return `A nightly run would ${ends}: see ${SIGNS.bad} (${broken.length}).`;
   if (exitCodeOf(checks) !== 0) return 'doctor could not find out whether a nightly run would work: see ?.';
   const doubt = doubtOf(checks);

@@ -29,9 +29,9 @@ interface ProbeOptions extends TargetOptions {
 export const probeReportSchema = z.strictObject({
   ok: z.boolean().check(z.describe('Whether the command ends with exit code 0.')),
   at: z.iso.datetime(),
-  release: z.string().check(z.describe('Of the checkout that asked.')),
+  release: z.string().check(z.describe('Release of the checkout that ran the command.')),
   host: z.string().check(z.describe('Of crm.baseUrl.')),
-  entity: z.nullable(z.string()).check(z.describe('The one that was exported.')),
+  entity: z.nullable(z.string()).check(z.describe('The entity that was exported.')),
   ended: z.nullable(z.string()).check(z.describe('Why the probe ended early.')),
   points: z.array(pointSchema),
   calls: z.array(callSchema),

@@ -72,7 +72,7 @@ export const statusSchema = z.object({
         'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is unknown.',
       ),
     ),
-  alarms: z.nullable(z.array(z.string())).check(z.describe('Those that are raised now; null = not known.')),
+  alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null = not known.')),
   grant: z
     .nullable(z.object({ obtainedAt: z.iso.datetime(), trouble: z.nullable(z.string()) }))
     .check(z.describe('When its tokens were obtained, and why it cannot be used; null = not known.')),

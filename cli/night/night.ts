@@ -77,7 +77,9 @@ export interface EntityNights {
   rule: RuleState;
   /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
   next: Start | null;
-  /** The newest run, if it failed; `null` if the date is missing, and for an asked date. */
+  /**
+   * The newest run, if it failed although readers have the date; `null` otherwise, and always if one date was asked for.
+   */
   failedSince: Attempt | null;
   /**
    * The cell of the asked date; by default of the night that began last, or of the night before, if that is missing and

@@ -117,9 +117,15 @@ export const runSchema = z.object({
     .check(z.describe('null for a batch whose execution Step Functions has deleted.')),
   what: z
     .enum(['export', 'release', 'table', 'update'])
-    .check(z.describe('release and table: about the file of another run. update: a batch of customer updates.')),
+    .check(
+      z.describe(
+        'release, table: publishes the file of another run, or writes its table. update: a batch of customer updates.',
+      ),
+    ),
   byVerify: z.boolean().check(z.describe('Whether `verify` made it, to try the deployment.')),
-  of: z.nullable(z.string()).check(z.describe('That other run; of an update, its batch.')),
+  of: z
+    .nullable(z.string())
+    .check(z.describe('The run whose file is released, or gets its table; of an update, the batch.')),
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
   outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),

@@ -6,7 +6,7 @@ export interface CrmCall {
   /** The path in the interface document, for logs and errors. */
   template: string;
   json?: unknown;
-  /** Time limit until the whole answer has arrived; the default is in `client.ts`. */
+  /** Time limit until the whole answer has arrived; the default is in `crm-client.ts`. */
   timeoutMs?: number;
   /** What confirms an update. `status` ignores the values in the answer. Default: `answer`. */
   confirmation?: 'answer' | 'status';

@@ -41,7 +41,7 @@ export const manifestSchema = z.object({
     .check(
       z.minimum(0),
       z.describe(
-        'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the CRM may hold as many further exports.',
+        'Requests that may have made an export although their answer was lost, unreadable or an error. The CRM may hold as many further exports.',
       ),
     ),
   warnings: z.array(z.string()).check(z.describe('Warnings for readers; empty if there are none.')),

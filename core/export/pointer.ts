@@ -16,7 +16,7 @@ export const pointerSchema = z.object({
     .datetime()
     .check(
       z.describe(
-        'When the run was started: of two runs of one date the later counts, but a partial one never before another.',
+        'When the run was started. Of two runs for one date the later one counts, but a partial run never replaces one of another kind.',
       ),
     ),
   execution: z.string().check(z.describe('Name of the Step Functions execution.')),
@@ -29,7 +29,11 @@ export const pointerSchema = z.object({
   ),
   released: z
     .boolean()
-    .check(z.describe('A check had stopped the file and a person released it: `_release.json` beside its manifest.')),
+    .check(
+      z.describe(
+        'Whether a check had stopped the file, and a person released it (`_release.json` beside the manifest says why).',
+      ),
+    ),
   newNormal: z
     .boolean()
     .check(z.describe('Guards compare later files with this date and those after it, not with earlier ones.')),

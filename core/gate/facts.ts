@@ -10,7 +10,7 @@ const unknown = <T extends z.core.SomeType>(fact: T, what: string) =>
 /** The end of a file: its last record, and what it has in common with other files of its kind. */
 const endingSchema = z.object({
   cells: count.check(z.describe('Cells of the last record.')),
-  lineBreak: z.boolean().check(z.describe('A line break follows it.')),
+  lineBreak: z.boolean().check(z.describe('A line break follows the last record.')),
 });
 export type Ending = z.infer<typeof endingSchema>;
 
@@ -41,7 +41,7 @@ const contentSchema = z.object({
   ending: unknown(endingSchema, 'The end of the file.'),
   repeatedHeaders: countOf('Records that repeat the header.'),
   otherHeaders: countOf('Records further down that name other columns, or another order of them.'),
-  leftOutHeaders: countOf('Those of them that name a column that is left out.'),
+  leftOutHeaders: countOf('Records further down that are a header with a column that is left out.'),
   endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
   strayQuotes: countOf('Cells with text after their closing quotation mark.'),
   nulRun: countOf('Characters with the code 0 in the longest run of them.'),

@@ -17,7 +17,9 @@ const comparedSchema = z.object({
   rows: z
     .nullable(z.int())
     .check(
-      z.describe('Without rows that are empty in every cell; the least where it is doubtful; null = not counted.'),
+      z.describe(
+        'Rows of the file that are not empty. If the number is doubtful, the smallest possible; null = not counted.',
+      ),
     ),
 });
 
@@ -27,7 +29,9 @@ export const gateReportSchema = z.object({
   comparedWith: z
     .array(comparedSchema)
     .check(z.describe('Published exports that the file is compared with, newest first.')),
-  medianRows: z.nullable(z.number()).check(z.describe('Of their rows; null = none of them has counted rows.')),
+  medianRows: z
+    .nullable(z.number())
+    .check(z.describe('Median of the rows of these exports; null = none of them has counted rows.')),
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
 
@@ -38,7 +42,7 @@ export const acceptedSchema = z.object({
     .string()
     .check(
       z.describe(
-        'What such files have in common: the first record (SHA-256), or format, width and last width; empty = nothing.',
+        'By what later files are recognised: the SHA-256 of the first record, or format, width and last width; empty = every file.',
       ),
     ),
   columns: z

@@ -18,9 +18,7 @@ const entityOfNightSchema = z.object({
   tableVersion: z
     .nullable(z.int().check(z.minimum(1)))
     .check(
-      z.describe(
-        'Version of its tables when the night began; null = the entity had none, or has none any more, and the night waits for none.',
-      ),
+      z.describe('Version of its tables when the night began; null = the night waits for no table of the entity.'),
     ),
   table: z
     .nullable(z.object({ key: z.string(), etag: z.string() }))
@@ -34,9 +32,7 @@ const entityOfNightSchema = z.object({
     ),
   error: z
     .nullable(z.string())
-    .check(
-      z.describe('The error in which a run ended that leaves the file or the table missing; null = none is known.'),
-    ),
+    .check(z.describe('The error of the run that did not store the file or the table; null = no such run is known.')),
 });
 
 /** The state of a night, by date. Parsed loosely, like pointers: later releases may add fields. */

@@ -44,7 +44,9 @@ export function noTableReason(
     return because(`its plan differs from the configured one${how}, and tables have the rows of the configured plan`);
   if (!ofDate) return because(`no file of ${entity} is published for ${date}`);
   if (ofDate.execution === manifest.execution) return undefined;
-  return because(`the run ${ofDate.execution} is published for ${date}, whose table it is`);
+  return because(
+    `the table of ${date} is made from the file of the run ${ofDate.execution}, which is published for that date`,
+  );
 }
 
 export function notConfiguredText(entity: string): string {

@@ -17,7 +17,7 @@ import {
 export interface UpdateRecord {
   /** Physical line on which the record begins, from 1. */
   line: number;
-  /** Where that line begins in the file, in bytes; `null` for CSV. */
+  /** The byte of the file at which the line begins; `null` for CSV. */
   from: number | null;
   /** The id and the fields to change. */
   record: WithId;

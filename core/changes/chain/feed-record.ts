@@ -14,12 +14,12 @@ export const feedCounts = {
   rows: count.check(z.describe('Rows of the table that the feed ends at.')),
   inserts: count,
   deletes: count,
-  updates: count.check(z.describe('Each is two rows of the feed, update_preimage and update_postimage.')),
+  updates: count.check(z.describe('Changed rows; each is two rows of the feed, update_preimage and update_postimage.')),
   unmatched: count.check(
     z.describe('Rows of both tables without a key, or with a key that a table repeats: compared as a multiset.'),
   ),
   keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
-  gone: count.check(z.describe('Those of them that the table does not have any more.')),
+  gone: count.check(z.describe('Keys of the table before that this table no longer has.')),
 };
 
 /** The record of a feed, stored beside it. Parsed loosely: later releases may add fields. */

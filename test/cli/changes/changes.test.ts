@@ -210,7 +210,7 @@ test('reports missing rows instead of missing keys if the feed compares whole ro
   const { cli } = await chain({ ...STOPPED, of: 'rows' });
 
   expect((await cli('leads')).stderr).toContain('Stopped: 20 of 40 rows were gone from the table of 2026-11-22.');
-  expect((await cli('leads', '--release', '--reason', 'Archived')).stderr).toContain('20 rows gone on 2026-11-22');
+  expect((await cli('leads', '--release', '--reason', 'Archived')).stderr).toContain('20 rows were gone on 2026-11-22');
 });
 
 test('--release lets the next feed through with a conditional write to the head', async () => {

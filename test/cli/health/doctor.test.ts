@@ -147,7 +147,7 @@ describe('checks', () => {
     );
 
     const unseen = 'No check found a reason for a nightly run to fail, but some nights may not start: see rules.';
-    expect(lines).toEqual(['A nightly run would not come as it was deployed: see ✕ (1).', unseen, unseen]);
+    expect(lines).toEqual(['A nightly run would not start as it was deployed: see ✕ (1).', unseen, unseen]);
     const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
     expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✕ (2).');
   });

@@ -321,7 +321,7 @@ describe('a requested table that cannot be written', () => {
     [
       'a run that is not the published one of its date',
       'night-1',
-      /gets no table: the run later is published for 2026-11-20/,
+      /gets no table: the table of 2026-11-20 is made from the file of the run later/,
     ],
   ])('is refused for %s', async (_, run, why) => {
     const world = await publishedRuns();
