@@ -19,8 +19,8 @@ const WORDS = new Set([
   ridcore ridapp ridstyles ridsharedstrings ridworkbook w3 i4 lpstr vmldrawing vml visible hidden veryhidden vnd vt w3cdtf workbook worksheet worksheets www xl xlnm xml xmlns xmlschema instance mso
   pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
-  apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi
-  rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
+  apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
+  frame hucre rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
   all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
   records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
   activities calls companies deals emails events invoices opportunities orders policies products
@@ -41,8 +41,11 @@ const FORMAL = whole(
   '[a-z]{2}-[A-Z]{2}',
   String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
 );
-/** Header and footer of each page that LibreOffice prints: the name of the sheet, and the number of the page. */
-const USUAL_HEADER = /^&C(?:&"(?:Times New Roman|Arial),Regular"&1[0-2])?(?:&A|(?:Page|עמוד) &P)$/;
+/**
+ * Header and footer of each page that LibreOffice prints: the name of the sheet, and the number of the page. PyExcelerate
+ * writes the text `None`.
+ */
+const USUAL_TEXT = /^None$|^&C(?:&"(?:Times New Roman|Arial),Regular"&1[0-2])?(?:&A|(?:Page|עמוד) &P)$/;
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
@@ -166,7 +169,7 @@ export class AllowedText implements XmlHandler {
     this.#text = '';
     if (text === '') return;
     const rule = this.#rule;
-    const holds = rule?.text ? this.#isAllowed(text) : USUAL_HEADER.test(text);
+    const holds = rule?.text ? this.#isAllowed(text) : USUAL_TEXT.test(text);
     if (rule && !holds) this.#report(rule.name);
   }
 

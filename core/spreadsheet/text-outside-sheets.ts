@@ -34,11 +34,15 @@ const JUDGED: [type: RegExp, root: string][] = [
   [/\bofficedocument\.drawing\+xml$/, 'wsDr'],
 ];
 
+/** Parts without a media type of their own. PyExcelerate does not declare its styles. */
+const JUDGED_BY_NAME = new Map([
+  ['[content_types].xml', 'Types'],
+  ['xl/styles.xml', 'styleSheet'],
+]);
+
 /** The root element of a part; `undefined` for a part that is not allowed if columns are left out. */
 const rootOf = ({ parts }: Workbook, part: string) =>
-  part.toLowerCase() === '[content_types].xml'
-    ? 'Types'
-    : JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
+  JUDGED_BY_NAME.get(part.toLowerCase()) ?? JUDGED.find(([judged]) => judged.test(parts.typeOf(part)))?.[1];
 
 /** Parts that are neither read nor allowed, with a word for each; '' for an empty part. */
 function otherParts(workbook: Workbook): Map<string, string> {

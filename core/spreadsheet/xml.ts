@@ -95,8 +95,11 @@ export class XmlReader {
 
   /** @param bytes are missing at the end of the document */
   private parse(bytes?: Uint8Array): void {
+    const begins = this.decoder === undefined;
     this.decoder ??= decoderOf(encodingOf(this.start));
-    const text = decode(this.decoder, bytes);
+    const decoded = decode(this.decoder, bytes);
+    // PyExcelerate writes an empty line before the declaration.
+    const text = begins ? decoded.trimStart() : decoded;
     this.held += text.length;
     this.guarded(() => this.parser.write(text.slice(this.regular ? this.readTags(text, this.regular) : 0)));
     if (this.held > LONGEST_PIECE) throw new UnreadableFile('has a part with a text of several megabytes');

@@ -73,3 +73,44 @@ test('refuses parts whose names differ only by a leading slash', async () => {
 
   expect((await failureOf(read(twice), 'FileRejected')).message).toContain('several parts of one name');
 });
+
+describe('beside a left-out column, a workbook has no text elsewhere', () => {
+  const OFFICE = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+  const changed = (name: RegExp, from: string | RegExp, to: string) => (files: File[]) =>
+    files.map((file) => (name.test(file.name) ? { ...file, content: String(file.content).replace(from, to) } : file));
+
+  test.each<[string, ((files: File[]) => File[])[]]>([
+    [
+      'with an empty line before the declaration, and a word between elements, as PyExcelerate writes it',
+      [changed(/styles|sheet1/, /^/, '\n'), changed(/sheet1/, '</sheetData>', '</sheetData>None')],
+    ],
+    [
+      'with styles that no part declares, as PyExcelerate writes it',
+      [
+        changed(/_rels/, /<Relationship Id="st".*?\/>/, ''),
+        changed(
+          /Types/,
+          /<Override PartName="\/xl\/styles.xml".*?\/>/,
+          '<Default Extension="xml" ContentType="application/xml"/>',
+        ),
+      ],
+    ],
+    [
+      'with a table by Polars',
+      [
+        changed(/Types/, '</Types>', `<Override PartName="/xl/table.xml" ContentType="${OFFICE}.table+xml"/></Types>`),
+        (files) => [
+          ...files,
+          { name: 'xl/table.xml', content: '<table name="Frame0" displayName="Frame0" ref="A1:B2"/>' },
+        ],
+      ],
+    ],
+  ])('%s', async (_, changes) => {
+    const files = changes.reduce((all, change) => change(all), PARTS);
+    const excepted = [{ name: 'phone', label: null }];
+
+    const { facts } = await readContent(bytesSource(zipOfFiles(...files)), reading({ expected: { excepted } }));
+
+    expect(facts).toMatchObject({ rows: 1, content: { elsewhere: 0 } });
+  });
+});
