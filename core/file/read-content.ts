@@ -187,10 +187,10 @@ async function withArchive(
 ): Promise<Content> {
   await archive.verify();
   // Programs that read an archive from its beginning would find more files.
-  if (archive.unlisted() > 0) throw new UnreadableFile('has content that its directory does not list');
+  if (archive.hasUnlisted()) throw new UnreadableFile('has content that its directory does not list');
   const elsewhere = [
     ...new Array<string>(besides).fill('other files in the archive'),
-    ...containerTexts({ name: entry.name, others: archive.texts() > 0 }),
+    ...containerTexts({ name: entry.name, others: archive.hasTexts() }),
   ];
   const entries = countText(passedOver, 'other entry', 'other entries');
   const remark = `The archive holds ${entries} beside the file, which an operating system added. They are ignored.`;

@@ -32,10 +32,10 @@ export interface ZipArchive {
   read(entry: ZipEntry): AsyncGenerator<Uint8Array>;
   /** Reads all entries that were not read to their end, to prove the archive undamaged. @throws the errors of `read` */
   verify(): Promise<void>;
-  /** Bytes that belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
-  unlisted(): number;
-  /** Number of comments and extra fields that may hold text, without names. Call it after `verify`. */
-  texts(): number;
+  /** Whether bytes belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
+  hasUnlisted(): boolean;
+  /** Whether a comment or an extra field may hold text, after `verify`. */
+  hasTexts(): boolean;
 }
 
 /** More than the entries of a workbook with a picture in every row. */
@@ -50,27 +50,26 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   const { zip, listed } = await directoryOf(bytes, source.size);
   const directory = await directoryStart(zip, listed, source.size, bytes);
   const entries = listed.map((entry) => ({ name: nameOf(entry), size: entry.uncompressedSize, listed: entry }));
+  /** Of entries that were read to their end. */
   const extents = new Map<Entry, Extent>();
-  const whole = new Set<Entry>();
   async function* read({ listed: entry }: ZipEntry): AsyncGenerator<Uint8Array> {
     if (!entry.canDecodeFileData()) throw new UnreadableFile('has an entry that is encrypted or packed in a rare way');
     const header = await localHeader(zip, entry, bytes);
     const from = header.fileDataStart;
     const to = from + entry.compressedSize;
     const descriptor = isDescribed(entry) ? await descriptorBytes(entry, to, source.size, bytes) : 0;
-    const texts = holdsText(header.extraField, entry) ? 1 : 0;
-    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: to + descriptor, texts });
     yield* contentOf(entry, bytes.range(from, to), budget);
-    whole.add(entry);
+    const hasText = holdsText(header.extraField, entry);
+    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: to + descriptor, hasText });
   }
   return {
     entries: entries.filter(({ name, size }) => !name.endsWith('/') || size > 0),
     read,
     verify: async () => {
-      for (const entry of entries) if (!whole.has(entry.listed)) for await (const _ of read(entry));
+      for (const entry of entries) if (!extents.has(entry.listed)) for await (const _ of read(entry));
     },
-    unlisted: () => unlistedBytes([...extents.values()], directory),
-    texts: () => textsOf(zip, listed) + [...extents.values()].reduce((sum, { texts }) => sum + texts, 0),
+    hasUnlisted: () => !areAdjacent([...extents.values()], directory),
+    hasTexts: () => hasTexts(zip, listed) || [...extents.values()].some(({ hasText }) => hasText),
   };
 }
 
@@ -180,8 +179,8 @@ async function* contentOf(
 interface Extent {
   from: number;
   to: number;
-  /** Number of extra fields of the local header that may hold text. */
-  texts: number;
+  /** An extra field of the local header may hold text. */
+  hasText: boolean;
 }
 
 /** The flag for a descriptor after the data (APPNOTE.TXT, 4.4.4). */
@@ -209,10 +208,9 @@ function holdsText(raw: Buffer, entry: Entry): boolean {
   return !known || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
 }
 
-function textsOf({ comment }: ZipFile, listed: Entry[]): number {
-  const comments = listed.filter(({ fileCommentLength }) => fileCommentLength > 0).length;
-  const extras = listed.filter((entry) => holdsText(entry.extraFieldRaw, entry)).length;
-  return comments + extras + (comment.length > 0 ? 1 : 0);
+function hasTexts({ comment }: ZipFile, listed: Entry[]): boolean {
+  const has = (entry: Entry) => entry.fileCommentLength > 0 || holdsText(entry.extraFieldRaw, entry);
+  return comment.length > 0 || listed.some(has);
 }
 
 /** Sizes of the records after the directory. An archive with large numbers has two more of them (4.3.14 to 4.3.16). */
@@ -229,15 +227,11 @@ async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes
   return end - (large ? LARGE_END_BYTES : 0) - lengths.reduce((sum, length) => sum + length, 0);
 }
 
-function unlistedBytes(extents: Extent[], directory: number): number {
-  let at = 0;
-  let unlisted = 0;
-  const end = { from: directory, to: directory };
-  for (const { from, to } of [...extents.toSorted((one, other) => one.from - other.from), end]) {
-    unlisted += Math.abs(from - at);
-    at = Math.max(at, to);
-  }
-  return unlisted;
+/** Whether each entry begins at the end of another, the first at the begin of the file, and the directory follows. */
+function areAdjacent(extents: Extent[], directory: number): boolean {
+  const sorted = extents.toSorted((one, other) => one.from - other.from);
+  const ends = [0, ...sorted.map(({ to }) => to)];
+  return ends.every((end, place) => end === (sorted[place]?.from ?? directory));
 }
 
 /** Each read from the bucket is one request. The first block contains the directory, or all of a small archive. */

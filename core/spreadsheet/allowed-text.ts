@@ -87,7 +87,7 @@ export interface AllowedNames {
   mentioned: ReadonlySet<string>;
 }
 
-export const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
+const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
 
 /** Words for elements and attributes that often occur where they are not allowed. */
 const CALLED: [name: RegExp, what: string][] = [
@@ -113,8 +113,9 @@ const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
 
 /** Walks through a part and reports text that is not allowed. */
 export class AllowedText implements XmlHandler {
+  /** Words for the findings. */
+  readonly found = new Set<string>();
   readonly #names: AllowedNames;
-  readonly #found: (what: string) => void;
   /** Verdicts on values that occurred before. */
   readonly #attributes = new Map<string, boolean>();
   readonly #texts = new Map<string, boolean>();
@@ -123,14 +124,10 @@ export class AllowedText implements XmlHandler {
   readonly #parents: (Rule | null)[] = [];
   #text = '';
 
-  /**
-   * @param root the root element of the part
-   * @param found receives the words for each finding
-   */
-  constructor(root: string, names: AllowedNames, found: (what: string) => void) {
+  /** @param root the root element of the part */
+  constructor(root: string, names: AllowedNames = NO_NAMES) {
     this.#rule = rootRule(root);
     this.#names = names;
-    this.#found = found;
   }
 
   open(name: string, _depth: number, attributes: Attributes): void {
@@ -156,12 +153,12 @@ export class AllowedText implements XmlHandler {
 
   /** A comment or processing instruction. */
   aside(): void {
-    if (this.#rule) this.#found('comments in its XML');
+    if (this.#rule) this.found.add('comments in its XML');
   }
 
   /** A text of a cell that is not the value of the cell. */
   dropped(): void {
-    this.#found(OTHER);
+    this.found.add(OTHER);
   }
 
   #judgeText(): void {
@@ -218,7 +215,7 @@ export class AllowedText implements XmlHandler {
   }
 
   #report(name: string): void {
-    this.#found(CALLED.find(([called]) => called.test(name))?.[1] ?? OTHER);
+    this.found.add(CALLED.find(([called]) => called.test(name))?.[1] ?? OTHER);
   }
 }
 

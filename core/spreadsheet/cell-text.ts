@@ -92,23 +92,15 @@ export function unescaped(text: string): string {
 }
 
 /** Built-in formats (ECMA-376, part 1, 18.8.30). The formats for East Asia are dates in all its languages. */
-const BUILT_IN: [from: number, to: number, shown: Shown][] = [
-  [14, 17, 'date'],
-  [18, 21, 'time'],
-  [22, 22, 'moment'],
-  [27, 31, 'date'],
-  [32, 35, 'time'],
-  [36, 36, 'date'],
-  [45, 45, 'time'],
-  [46, 46, 'duration'],
-  [47, 47, 'time'],
-  [50, 54, 'date'],
-  [55, 56, 'time'],
-  [57, 58, 'date'],
+const BUILT_IN: [shown: Shown, ids: number[]][] = [
+  ['date', [14, 15, 16, 17, 27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58]],
+  ['time', [18, 19, 20, 21, 32, 33, 34, 35, 45, 47, 55, 56]],
+  ['moment', [22]],
+  ['duration', [46]],
 ];
 
 export function builtInFormat(id: number): NumberFormat {
-  return { shown: BUILT_IN.find(([from, to]) => id >= from && id <= to)?.[2] ?? 'number', mask: null };
+  return { shown: BUILT_IN.find(([, ids]) => ids.includes(id))?.[0] ?? 'number', mask: null };
 }
 
 /** Parts of a format code that show no digits: texts, escapes, widths, fillings, and brackets except of durations. */

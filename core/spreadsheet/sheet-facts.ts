@@ -4,7 +4,7 @@ import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import { CONTENT_NOT_READ, type Content, type Facts, rowsIn } from '../gate/facts.ts';
-import { type AllowedNames, AllowedText, NO_NAMES } from './allowed-text.ts';
+import { AllowedText } from './allowed-text.ts';
 import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
 import { partsWithValues, textOutsideSheets } from './text-outside-sheets.ts';
 import type { Sheet, Workbook } from './workbook.ts';
@@ -24,16 +24,17 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const excused = starts.filter((start) => start !== counted && allowed.includes(start.sheet.name));
   for (const { sheet } of excused) for await (const _ of sheet.rows());
   const others = starts.filter((start) => start !== counted && !excused.includes(start));
-  const otherSheets = others.filter(({ filled }) => filled).map(({ sheet: { visible } }) => sheetWords(visible));
+  const filled = others.filter(({ filled }) => filled);
+  const otherSheets = filled.map(({ sheet: { visible } }) => (visible ? 'other sheets' : 'hidden sheets'));
   const besides = [...otherSheets, ...partsWithValues(workbook)];
   if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
   const { sheet, header } = counted;
-  const names = namesOf(workbook, header.cells, [...allowed, wanted ?? []].flat());
-  const here = new Set<string>();
-  const findings: SheetFindings = {
-    unknownResults: 0,
-    text: new AllowedText('worksheet', names, (what) => here.add(what)),
+  const names = {
+    settings: new Set([...allowed, wanted ?? []].flat()),
+    mentioned: new Set([...workbook.sheets.map(({ name }) => name), ...header.cells]),
   };
+  const text = new AllowedText('worksheet', names);
+  const findings: SheetFindings = { unknownResults: 0, text };
   const counter = new RowCounter(header, expected);
   for await (const row of sheet.rows(findings)) counter.add(row);
   const { content, recordsAbove } = counter;
@@ -43,22 +44,24 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
     // If other sheets have values, their shared texts were not read and do not count.
     ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell has'] : []),
-    ...(workbook.archive.unlisted() > 0 ? ['bytes outside of its parts'] : []),
+    ...(workbook.archive.hasUnlisted() ? ['bytes outside of its parts'] : []),
   ];
   const elsewhere = [
     ...otherSheets,
     ...others.flatMap(({ filled, text }) => (filled ? [] : [...text])),
-    ...here,
+    ...text.found,
     ...(await textOutsideSheets(workbook, names)),
     ...outside,
   ];
+  // Visible sheets that fit as well as the counted one.
+  const alike = [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind);
   return {
     header: header.header.names,
     rows: rowsIn(content, content.headed),
     content: {
       ...content,
       place: { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 },
-      sheets: wanted === undefined ? sheetsLike(counted, others) : 1,
+      sheets: wanted === undefined ? alike.length : 1,
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
@@ -83,19 +86,12 @@ interface Start {
 async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start[]> {
   const starts: Start[] = [];
   for (const sheet of sheets) {
-    const text = new Set<string>();
-    const findings = { unknownResults: 0, text: new AllowedText('worksheet', NO_NAMES, (what) => text.add(what)) };
-    starts.push({ sheet, text, ...(await findHeader(sheet.rows(findings), expected)) });
+    const text = new AllowedText('worksheet');
+    const rows = sheet.rows({ unknownResults: 0, text });
+    starts.push({ sheet, text: text.found, ...(await findHeader(rows, expected)) });
   }
   return starts;
 }
-
-const namesOf = ({ sheets }: Workbook, cells: readonly string[], settings: readonly string[]): AllowedNames => ({
-  settings: new Set(settings),
-  mentioned: new Set([...sheets.map(({ name }) => name), ...cells]),
-});
-
-const sheetWords = (visible: boolean) => (visible ? 'other sheets' : 'hidden sheets');
 
 /** @throws UnreadableFile if the sheet of the settings does not exist */
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expected): Start | undefined {
@@ -106,11 +102,6 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expe
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
   return visible.find(({ kind }) => kind === 'known') ?? visible.find(({ kind }) => kind === 'wide');
-}
-
-/** Counts the visible sheets that fit as well as the counted one, including it. */
-function sheetsLike(counted: Start, others: Start[]): number {
-  return [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */

@@ -74,17 +74,16 @@ export async function textOutsideSheets(workbook: Workbook, names: AllowedNames)
   const all = { ...names, mentioned: new Set([...names.mentioned, ...mentions]) };
   const found = [...stringsText, ...[...others.values()].filter((what) => what !== '')];
   for (const part of parts.names.filter((name) => !others.has(name))) {
-    const here = new Set(isAllowedName(part) ? [] : ['a name of a part']);
+    if (!isAllowedName(part)) found.push('a name of a part');
     const root = rootOf(workbook, part);
-    if (root) {
-      const text = new AllowedText(root, all, (what) => here.add(what));
-      await readXml(parts.read(part), text).catch((error: unknown) => {
-        // A part that is not an XML document may hold anything.
-        if (!(error instanceof UnreadableFile)) throw error;
-        here.add('other parts');
-      });
-    }
-    found.push(...here);
+    if (!root) continue;
+    const text = new AllowedText(root, all);
+    await readXml(parts.read(part), text).catch((error: unknown) => {
+      // A part that is not an XML document may hold anything.
+      if (!(error instanceof UnreadableFile)) throw error;
+      text.found.add('other parts');
+    });
+    found.push(...text.found);
   }
-  return archive.texts() > 0 ? [...found, 'comments or extra fields of the archive'] : found;
+  return archive.hasTexts() ? [...found, 'comments or extra fields of the archive'] : found;
 }

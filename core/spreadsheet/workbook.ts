@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { ZipArchive, ZipEntry } from '../file/zip-archive.ts';
-import { AllowedText, NO_NAMES } from './allowed-text.ts';
+import { AllowedText } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
 import { readSharedStrings, type SharedStrings } from './shared-strings.ts';
 import { type SheetFindings, type SheetRow, sheetRows } from './sheet-rows.ts';
@@ -40,8 +40,7 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const parts = await partsOf(archive);
   const main = await readMain(parts);
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
-  const stringsText = new Set<string>();
-  const text = new AllowedText('sst', NO_NAMES, (what) => stringsText.add(what));
+  const text = new AllowedText('sst');
   const { sharedStrings: part } = main;
   const strings = part === null ? null : await readSharedStrings(parts.read(part), parts.sizeOf(part), text);
   const context = { calendar: main.calendar, formats, strings };
@@ -51,7 +50,7 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   }));
   const read = [...sheets.map(({ part }) => part), main.sharedStrings ?? [], main.styles ?? []].flat();
   const lowered = new Set(read.map((part) => part.toLowerCase()));
-  return { sheets, archive, parts, strings, stringsText, read: lowered };
+  return { sheets, archive, parts, strings, stringsText: text.found, read: lowered };
 }
 
 /** A package of parts (ECMA-376, part 2). Names of parts have no leading slash; letter case does not matter. */

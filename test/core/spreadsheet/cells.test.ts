@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { AllowedText, NO_NAMES } from '../../../core/spreadsheet/allowed-text.ts';
+import { AllowedText } from '../../../core/spreadsheet/allowed-text.ts';
 import { sheetRows } from '../../../core/spreadsheet/sheet-rows.ts';
 import { runs } from '../../support/runs.ts';
 import { all, escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
@@ -120,11 +120,11 @@ async function read(xml: string, cuts: readonly number[]): Promise<unknown> {
   async function* pieces() {
     for (const [index, end] of places.slice(1).entries()) yield bytes.subarray(places[index], end);
   }
-  const found: string[] = [];
-  const seen = { unknownResults: 0, text: new AllowedText('worksheet', NO_NAMES, (what) => found.push(what)) };
+  const text = new AllowedText('worksheet');
+  const seen = { unknownResults: 0, text };
   const context = { calendar: 1900, formats: [], strings: null } as const;
   const rows = await all(sheetRows(pieces(), context, seen)).catch(String);
-  return { rows, found, unknownResults: seen.unknownResults };
+  return { rows, found: text.found, unknownResults: seen.unknownResults };
 }
 
 test('a cell of the usual form is read as the same cell in another form', async () => {
