@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { authorize } from '../../cli/access/authorize.ts';
 import { deployment } from '../support/builders.ts';
+import { portOf } from '../support/loopback.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';
 
 /** Tests an independent authorization server: `oidc-provider`, certified for OpenID Connect. */
@@ -21,9 +21,7 @@ async function foreignServer(
   onTestFinished(() => void silent.map((spy) => spy.mockRestore()));
   let answer: RequestListener = () => undefined;
   const server = createServer((request, response) => answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close().closeAllConnections());
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const issuer = `http://127.0.0.1:${await portOf(server)}`;
   answer = new Provider(issuer, {
     clients: [
       {

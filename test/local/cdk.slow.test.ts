@@ -1,9 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import {
   CreateAliasCommand,
   CreateFunctionCommand,
@@ -19,6 +16,7 @@ import { bootstrap, endVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
+import { servedOnLoopback } from '../support/loopback.ts';
 import { CACHE, eventually, NODE_BIN, runningProcesses, tempRecord } from '../support/project.ts';
 import { zipWith } from '../support/zip.ts';
 
@@ -49,15 +47,13 @@ test.each([
   ['ValidationError', 'cannot be prepared'],
 ])('a cloud that answers %s to the bootstrap stack %s', async (code) => {
   const requests: URLSearchParams[] = [];
-  const server = createServer(async (request, response) => {
-    requests.push(new URLSearchParams(await text(request)));
+  const endpoint = await servedOnLoopback((_, body, response) => {
+    requests.push(new URLSearchParams(String(body)));
     const error = `<Error><Type>Sender</Type><Code>${code}</Code><Message>because</Message></Error>`;
     response.writeHead(400, { 'content-type': 'text/xml' }).end(`<ErrorResponse>${error}</ErrorResponse>`);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
 
-  const error = await bootstrap(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).catch((why) => why);
+  const error = await bootstrap(endpoint).catch((why) => why);
 
   expect(requests[0]?.get('StackName')).toBe('CDKToolkit');
   expect(requests[0]?.get('TemplateBody')).toMatch(/CdkBootstrapVersion:/);

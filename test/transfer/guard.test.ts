@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import http, { createServer } from 'node:http';
 import https from 'node:https';
-import { type AddressInfo, BlockList, isIP, type LookupFunction } from 'node:net';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -9,6 +9,7 @@ import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { SourcePolicy } from '../../transfer/base/types.ts';
 import { checkAddress, guardedLookup, type Resolve } from '../../transfer/source/guard.ts';
 import { CANARY } from '../support/builders.ts';
+import { portOf } from '../support/loopback.ts';
 import { runs } from '../support/runs.ts';
 
 const HOST = 'files.example.com';
@@ -455,12 +456,7 @@ async function server() {
   const listening = createServer((_, response) => response.end('inside')).on('connection', () => {
     count.connections += 1;
   });
-  await new Promise<void>((ready) => listening.listen(0, '127.0.0.1', ready));
-  onTestFinished(async () => {
-    listening.closeAllConnections();
-    await new Promise((closed) => listening.close(closed));
-  });
-  return { port: (listening.address() as AddressInfo).port, count };
+  return { port: await portOf(listening), count };
 }
 
 /** GETs through an agent, as the transfer does; returns the text or the error. */

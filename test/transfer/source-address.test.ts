@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { createServer } from 'node:net';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Link } from '../../transfer/source/open.ts';
+import { portOf } from '../support/loopback.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';
@@ -86,31 +87,18 @@ describe('an address that redirects', () => {
     expect(target.requests).toEqual([]);
   });
 
-  test.each([
-    'https://evil.example/file',
-    'http://169.254.169.254/latest/meta-data',
-    'http://[::ffff:10.0.0.1]/',
-    'ftp://127.0.0.1/file',
-    'http://user:password@127.0.0.1/file',
-  ])('is refused for a redirect to %s', async (redirect) => {
-    const ran = await transfers.transferOf({ size: SIZE, script: always({ redirect }) });
+  test('is refused if it leads elsewhere', async () => {
+    const ran = await transfers.transferOf({ size: SIZE, script: always({ redirect: 'https://evil.example/file' }) });
 
     expect(ran.outcome).toBe('address-rejected');
     expect(transfers.leftovers(ran)).toEqual(NOTHING);
     expect(ran.requests).toHaveLength(1);
   });
 
-  test.each([
-    'file:///etc/passwd',
-    'data:text/csv,a',
-    'no address at all',
-    'http://2130706433.example/',
-    'https://10.0.0.1/file',
-    'https://0x7f.1/file',
-  ])('%s is refused in a deployment on AWS', async (address) => {
+  test('at an IP address is refused in a deployment on AWS', async () => {
     const policy = { hosts: ['.example.com'], local: false };
 
-    const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => address });
+    const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => 'https://10.0.0.1/file' });
 
     expectNothing(ran, 'address-rejected');
     expect(ran.requests).toEqual([]);
@@ -118,19 +106,6 @@ describe('an address that redirects', () => {
 });
 
 describe('an origin that is unreachable', () => {
-  async function listening(onConnection: () => void): Promise<number> {
-    const server = createServer(onConnection);
-    const sockets = new Set<{ destroy: () => void }>();
-    server.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
-    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-    onTestFinished(() => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    });
-    const address = server.address();
-    return typeof address === 'object' && address ? address.port : 0;
-  }
-
   test('and refuses connections ends in source-unavailable', async () => {
     const ran = await transfers.transferOf({ size: 1 }, { address: async () => 'http://127.0.0.1:1/file' });
 
@@ -140,9 +115,11 @@ describe('an origin that is unreachable', () => {
 
   test('and never completes the handshake ends in source-unavailable after five tries', async () => {
     let connections = 0;
-    const port = await listening(() => {
+    const server = createServer((socket) => {
       connections += 1;
+      socket.on('error', () => undefined);
     });
+    const port = await portOf(server);
 
     const ran = await transfers.transferOf(
       { size: 1 },

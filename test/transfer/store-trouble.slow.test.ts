@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { portOf } from '../support/loopback.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';
 import type { Fault, FaultScript, Operation } from '../support/strict-store/types.ts';
@@ -465,13 +466,7 @@ describe('a store that closes a connection without bytes', () => {
 describe('faults that no tested store has', () => {
   async function storeThat(answers: RequestListener): Promise<string> {
     const server = createServer(answers);
-    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const address = server.address();
-    return typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : '';
+    return `http://127.0.0.1:${await portOf(server)}`;
   }
 
   test('silence in the middle of an answer ends in store-unavailable', async () => {

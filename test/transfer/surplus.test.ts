@@ -1,7 +1,8 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sampleFile } from '../../transfer/source/sample-file.ts';
+import { portOf } from '../support/loopback.ts';
 import { KIB } from '../support/transfers.ts';
 
 const SURPLUS_MS = 100;
@@ -26,9 +27,7 @@ async function originOf(bytes: number): Promise<string> {
       busy(3 * SURPLUS_MS);
     });
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+  return `http://127.0.0.1:${await portOf(server)}/file`;
 }
 
 test('finds a surplus byte after a whole file even if the process was busy when it arrived', async () => {

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { updateCustomer } from '../../../core/crm/customers.ts';
@@ -8,6 +7,7 @@ import { CANARY } from '../../support/builders.ts';
 import { at, recordingLog } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { cutOff, deadAddress, type Exchange, hangUp, serverFor } from '../../support/http-server.ts';
+import { portOf } from '../../support/loopback.ts';
 
 const ID = '00000000-0000-4000-8000-000000000001';
 const LINE = `PATCH /api/v1/customers/${ID}`;
@@ -120,8 +120,7 @@ test('a 401 keeps its status if the repeated call finds no connection', async ()
     server.close();
     response.writeHead(401, { connection: 'close', 'content-length': '0' }).end();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { update } = updateAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const { update } = updateAt(`http://127.0.0.1:${await portOf(server)}`);
 
   expect(await update()).toMatchObject({ status: 401, error: { name: 'CrmUnavailable' } });
 });

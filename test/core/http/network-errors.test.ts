@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { codeOf, neverSent } from '../../../core/http/network-errors.ts';
 import { deadAddress } from '../../support/http-server.ts';
+import { portOf } from '../../support/loopback.ts';
 
 const error = (fields: object) => Object.assign(new Error(), fields);
 /** The error that fetch throws: the connection's error is its cause. */
@@ -43,10 +44,7 @@ async function saying(bytes: number[]): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => socket.end(Buffer.from(bytes)));
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  onTestFinished(() => void server.close());
-  const address = server.address();
-  return `https://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  return `https://127.0.0.1:${await portOf(server)}`;
 }
 
 const alert = (description: number) => [0x15, 3, 1, 0, 2, 2, description];
