@@ -3,9 +3,8 @@ import { createLog } from '../../core/log/log.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
-import { composed, lambdaContext, testDeps, unclaimed } from '../support/deps.ts';
-import { exportRecords } from '../support/export-records.ts';
-import { fakeBucket } from '../support/fake-bucket.ts';
+import { composed, lambdaContext } from '../support/deps.ts';
+import { createDeps } from '../support/export-records.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { written } from '../support/written.ts';
 
@@ -40,15 +39,7 @@ const TAKEN: [string, (token: string) => unknown][] = [
 async function start(input: unknown) {
   const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }]], ['post /leads/exports', { id: EXPORT_ID }]);
   const log = createLog('CreateExport', 'prod');
-  const deps = {
-    ...testDeps(),
-    log,
-    crm,
-    claimSlot: unclaimed,
-    records: exportRecords(),
-    read: fakeBucket().read,
-    softwareVersion: '1',
-  };
+  const deps = { ...createDeps(crm), log };
   const handler = asStep('CreateExport', createExport, ...composed(deps));
   let answer: Awaited<ReturnType<typeof handler>> | undefined;
   const seen = await written(async () => {

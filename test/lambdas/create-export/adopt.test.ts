@@ -4,8 +4,8 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
-import { emptyLedger, exportRecords } from '../../support/export-records.ts';
+import { at, composed, lambdaContext } from '../../support/deps.ts';
+import { createDeps, emptyLedger, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -20,16 +20,8 @@ const NEW = created(OTHER_EXPORT_ID);
 
 /** The dependencies of CreateExport a day after the failed run, with these answers of the CRM. */
 function retryDeps(ledger = emptyLedger(), ...answers: Answers) {
-  const crm = fakeCrm(FIELDS, ...answers);
   const now = at('2026-11-21T07:00:00.000Z');
-  return {
-    ...testDeps({ now }),
-    crm,
-    claimSlot: unclaimed,
-    records: exportRecords(ledger),
-    read: fakeBucket().read,
-    softwareVersion: '1.2.3',
-  };
+  return { ...createDeps(fakeCrm(FIELDS, ...answers), { now }), records: exportRecords(ledger) };
 }
 
 const startedAt = '2026-11-21T06:55:00.000Z';
@@ -39,15 +31,7 @@ const retry = (input: object = {}, execution = 'retry-1') =>
 /** The ledger after a run of the day before that created an export and failed later. */
 async function afterFailedRun(input: object = {}) {
   const ledger = emptyLedger();
-  const crm = fakeCrm(FIELDS, created(EXPORT_ID));
-  const deps = {
-    ...testDeps(),
-    crm,
-    claimSlot: unclaimed,
-    records: exportRecords(ledger),
-    read: fakeBucket().read,
-    softwareVersion: '1.2.3',
-  };
+  const deps = { ...createDeps(fakeCrm(FIELDS, created(EXPORT_ID))), records: exportRecords(ledger) };
   await createExport(newState({ entity: 'leads', ...input }), deps);
   return ledger;
 }

@@ -5,8 +5,8 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
-import { composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
-import { exportRecords } from '../../support/export-records.ts';
+import { composed, lambdaContext } from '../../support/deps.ts';
+import { createDeps } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { manifestOf } from '../../support/manifests.ts';
@@ -47,12 +47,8 @@ function compare(listed: ReturnType<typeof field>[], { bucket = published(), pla
   const fields = listed.map(({ name, type, label }) => ({ fieldName: name, type, label }));
   const crm = fakeCrm(['get /leads/fields', fields], ['post /leads/exports', { id: EXPORT_ID }]);
   const deps = {
-    ...testDeps({ deployment: deployment({ entities: { leads: plan } }) }),
-    crm,
+    ...createDeps(crm, { deployment: deployment({ entities: { leads: plan } }) }),
     read: bucket.read,
-    records: exportRecords(),
-    claimSlot: unclaimed,
-    softwareVersion: '1.2.3',
   };
   const handler = asStep('CreateExport', createExport, ...composed(deps));
   return { crm, bucket, deps, answer: handler(newState({ entity: 'leads', ...input }), lambdaContext()) };

@@ -5,10 +5,9 @@ import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
-import { exportRecords } from '../../support/export-records.ts';
+import { at, composed, lambdaContext } from '../../support/deps.ts';
+import { createDeps } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
-import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
 const FIELDS = [
@@ -19,14 +18,9 @@ const fields = (entity = 'leads'): [string, unknown] => [`get /${entity}/fields`
 const created = (entity = 'leads'): [string, unknown] => [`post /${entity}/exports`, { id: EXPORT_ID }];
 const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
 
-function depsWith(crm: ReturnType<typeof fakeCrm>, overrides: Parameters<typeof testDeps>[0] = {}) {
-  const others = { claimSlot: unclaimed, records: exportRecords(), read: fakeBucket().read, softwareVersion: '1.2.3' };
-  return { ...testDeps(overrides), crm, ...others };
-}
-
 /** The date of a run in a zone, from its input and start. */
 async function dateOf(timeZone: string, startedAt: string, input: object = {}): Promise<string | undefined> {
-  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone }) });
+  const deps = createDeps(fakeCrm(fields(), created()), { deployment: deployment({ timeZone }) });
   const { run } = await createExport(newState({ entity: 'leads', ...input }, { startedAt }), deps);
   return run?.date;
 }
@@ -34,7 +28,7 @@ async function dateOf(timeZone: string, startedAt: string, input: object = {}): 
 test('CREATED returns everything that the later steps need', async () => {
   const crm = fakeCrm(fields(), created());
 
-  const answer = await createExport(newState(), depsWith(crm));
+  const answer = await createExport(newState(), createDeps(crm));
 
   expect(answer).toEqual({
     outcome: 'CREATED',
@@ -74,7 +68,7 @@ test('sends the settings of input and configuration in the POST, after one reque
 
   await createExport(
     newState({ entity: 'leads', sendEmail: true }),
-    depsWith(crm, { deployment: deployment({ entities }) }),
+    createDeps(crm, { deployment: deployment({ entities }) }),
   );
 
   expect(crm.calls).toEqual([
@@ -94,7 +88,7 @@ test.each<[string, object, Partial<Run>]>([
   ['a filter, to be published', { filters: [{}], publish: true }, { kind: 'partial', differs: ['filters'] }],
 ])('sets kind and publication of a manual run with %s', async (_, input, expected) => {
   const entities = { leads: { columns: ['firstName'] } };
-  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities }) });
+  const deps = createDeps(fakeCrm(fields(), created()), { deployment: deployment({ entities }) });
 
   const { run } = await createExport(newState({ entity: 'leads', ...input }), deps);
 
@@ -107,7 +101,7 @@ const YESTERDAY = {
 
 test('relative dates count from the date of the run: a repeat weeks later sends equal bytes', async () => {
   const deps = (crm: ReturnType<typeof fakeCrm>) =>
-    depsWith(crm, { deployment: deployment({ entities: { leads: YESTERDAY } }) });
+    createDeps(crm, { deployment: deployment({ entities: { leads: YESTERDAY } }) });
   const night = fakeCrm(fields(), created());
   const repeat = fakeCrm(fields(), created());
   const later = { startedAt: '2026-12-24T15:00:00.000Z' };
@@ -124,7 +118,9 @@ test('relative dates count from the date of the run: a repeat weeks later sends 
 
 test('nights with relative dates share one plan and have different fingerprints', async () => {
   const runOn = async (date: string) => {
-    const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities: { leads: YESTERDAY } }) });
+    const deps = createDeps(fakeCrm(fields(), created()), {
+      deployment: deployment({ entities: { leads: YESTERDAY } }),
+    });
     return (await createExport(newState({ entity: 'leads', date }), deps)).run;
   };
   const one = await runOn('2026-11-18');
@@ -137,7 +133,7 @@ test('nights with relative dates share one plan and have different fingerprints'
 test('replaces relative dates of an input too, and the run stays partial', async () => {
   const crm = fakeCrm(fields(), created());
 
-  const { run } = await createExport(newState({ entity: 'leads', ...YESTERDAY }), depsWith(crm));
+  const { run } = await createExport(newState({ entity: 'leads', ...YESTERDAY }), createDeps(crm));
 
   expect(run).toMatchObject({ kind: 'partial', differs: ['filters'], publish: false });
   expect(crm.calls.at(-1)?.json).toMatchObject({ filters: [{ value: ['2026-11-19', '2026-11-20'] }] });
@@ -146,7 +142,7 @@ test('replaces relative dates of an input too, and the run stays partial', async
 test('refuses a wrong input before any request to the CRM', async () => {
   const crm = fakeCrm();
 
-  await failureOf(createExport(newState({}), depsWith(crm)), 'InvalidInput');
+  await failureOf(createExport(newState({}), createDeps(crm)), 'InvalidInput');
 
   expect(crm.calls).toEqual([]);
 });
@@ -186,7 +182,7 @@ test.each([
 
 test('takes deadline, waits and retention from the configuration', async () => {
   const entities = { leads: { polling: { firstWaitSeconds: 5, deadlineSeconds: 120 } } };
-  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities, retentionDays: 1 }) });
+  const deps = createDeps(fakeCrm(fields(), created()), { deployment: deployment({ entities, retentionDays: 1 }) });
 
   const answer = await createExport(newState(), deps);
 
@@ -210,14 +206,14 @@ test.each([
 ])('gives an execution named %s its own folder, run=%s', async (execution, folder) => {
   const { run } = await createExport(
     newState({ entity: 'leads' }, { execution }),
-    depsWith(fakeCrm(fields(), created())),
+    createDeps(fakeCrm(fields(), created())),
   );
 
   expect(run?.prefix).toBe(`runs/entity=leads/run=${folder}/`);
 });
 
 test('repeats a POST without an answer after five minutes, and counts it in the state', async () => {
-  const answer = await createExport(newState(), depsWith(fakeCrm(fields(), lost)));
+  const answer = await createExport(newState(), createDeps(fakeCrm(fields(), lost)));
 
   expect(answer).toMatchObject({ outcome: 'RETRY', unansweredCreates: 1, waits: 1, waitSeconds: 300 });
 });
@@ -227,7 +223,7 @@ test.each([
   ['the largest wait of a local configuration', { largestWaitSeconds: 10, createAgainSeconds: 1 }, 10],
 ])('repeats a POST without an answer after %s', async (_, change, waitSeconds) => {
   const polling = { firstWaitSeconds: 10, deadlineSeconds: 3600, ...change };
-  const deps = depsWith(fakeCrm(fields(), lost), { deployment: deployment({ polling }) });
+  const deps = createDeps(fakeCrm(fields(), lost), { deployment: deployment({ polling }) });
 
   expect(await createExport(newState(), deps)).toMatchObject({ outcome: 'RETRY', waitSeconds });
 });
@@ -236,7 +232,7 @@ test.each([
   ['01:54:50', 'RETRY'],
   ['01:54:51', 'CreateUnanswered'],
 ])('a POST without an answer at %s, with the deadline at 02:00, ends in %s', async (time, end) => {
-  const deps = depsWith(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
+  const deps = createDeps(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
 
   const answer = createExport(newState(), deps);
 
@@ -246,7 +242,10 @@ test.each([
 
 test('gives the POST the configured timeout and the time left of the invocation', async () => {
   const crm = fakeCrm(fields(), created());
-  const deps = depsWith(crm, { deployment: deployment({ crm: { createTimeoutSeconds: 400 } }), secondsLeft: () => 77 });
+  const deps = createDeps(crm, {
+    deployment: deployment({ crm: { createTimeoutSeconds: 400 } }),
+    secondsLeft: () => 77,
+  });
 
   await createExport(newState(), deps);
 
@@ -271,7 +270,7 @@ test('sends at most two POSTs that may have created an export, until the longest
     const handler = asStep(
       'CreateExport',
       createExport,
-      ...composed(depsWith(crm, { deployment: deployment({ polling }) })),
+      ...composed(createDeps(crm, { deployment: deployment({ polling }) })),
     );
 
     let state = newState();
@@ -284,7 +283,7 @@ test('sends at most two POSTs that may have created an export, until the longest
 
 test('keeps the state of an ordinary run below 16 KB and of the largest request below 140 KB', async () => {
   const filters = [{ value: 'ש'.repeat(31_900) }];
-  const handlerWith = () => asStep('CreateExport', createExport, ...composed(depsWith(fakeCrm(fields(), created()))));
+  const handlerWith = () => asStep('CreateExport', createExport, ...composed(createDeps(fakeCrm(fields(), created()))));
 
   const ordinary = await handlerWith()(newState(), lambdaContext());
   const largest = await handlerWith()(newState({ entity: 'leads', filters }), lambdaContext());
@@ -302,7 +301,7 @@ test.each<[what: string, input: object, date: string]>([
 ])('refuses %s before any call', async (_, input, date) => {
   const crm = fakeCrm();
 
-  const error = await failureOf(createExport(newState({ entity: 'leads', ...input }), depsWith(crm)), 'InvalidInput');
+  const error = await failureOf(createExport(newState({ entity: 'leads', ...input }), createDeps(crm)), 'InvalidInput');
 
   expect(error.message).toBe(
     `${date} is not a valid date for an export: dates go from 2000-01-01 to today, 2026-11-20 in UTC.`,
@@ -327,7 +326,7 @@ test('every accepted schedule has a date from 2000-01-01 to today; any other mak
     fc.asyncProperty(fc.oneof(moment, near), offset, zone, async (time, ending, timeZone) => {
       const crm = fakeCrm(fields(), created());
       const scheduledFor = time.toISOString().replace('Z', ending);
-      const deps = depsWith(crm, { deployment: deployment({ timeZone }) });
+      const deps = createDeps(crm, { deployment: deployment({ timeZone }) });
       const today = await dateOf(timeZone, STARTED_AT);
 
       const date = await createExport(newState({ entity: 'leads', scheduledFor }), deps).then(
@@ -358,7 +357,7 @@ test.each([
     const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds });
     const crm = fakeCrm(fields(), ['post /leads/exports', slow]);
 
-    const answer = createExport(newState(), depsWith(crm));
+    const answer = createExport(newState(), createDeps(crm));
 
     if (waitSeconds === undefined) await failureOf(answer, 'CreateUnanswered');
     else expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds });
@@ -391,7 +390,7 @@ test.each<[string, object, object, string, boolean]>([
   ['no date', {}, {}, 'UTC', false],
   ['the event of a rule', { date: '2026-11-19', scheduledFor: '2026-11-19T01:00:00Z' }, {}, 'UTC', false],
 ])('with %s, warns that the records are of another day: %s', async (_, input, leads, timeZone, warns) => {
-  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone, entities: { leads } }) });
+  const deps = createDeps(fakeCrm(fields(), created()), { deployment: deployment({ timeZone, entities: { leads } }) });
 
   const { run } = await createExport(newState({ entity: 'leads', ...input }), deps);
 

@@ -6,9 +6,8 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { createClaimSlot } from '../../../lambdas/create-export/date-of-run.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
-import { exportRecords } from '../../support/export-records.ts';
-import { fakeBucket } from '../../support/fake-bucket.ts';
+import { at, composed, lambdaContext } from '../../support/deps.ts';
+import { createDeps } from '../../support/export-records.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
 const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
@@ -22,8 +21,7 @@ function deployed(settings: Parameters<typeof deployment>[0] = {}) {
   const run = async (execution: string, startedAt: string, input: object, state: Partial<RunState> = {}) => {
     const crm = fakeCrm(FIELDS, CREATED);
     const claimSlot = createClaimSlot(ledger.client, 'ledger', at(startedAt));
-    const around = testDeps({ deployment: deployment(settings), now: at(startedAt) });
-    const deps = { ...around, crm, claimSlot, records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
+    const deps = { ...createDeps(crm, { deployment: deployment(settings), now: at(startedAt) }), claimSlot };
     const begun = newState({ entity: 'leads', ...input }, { execution, startedAt, ...state });
     const answer = await asStep('CreateExport', createExport, ...composed(deps))(begun, lambdaContext());
     posts += crm.calls.filter(({ line }) => line.startsWith('post')).length;
@@ -148,10 +146,8 @@ test.each([
   const [time, start] = due('2026-06-19T23:00:00Z');
   const invoke = (localTime: string, state: RunState, ...answers: Parameters<typeof fakeCrm>) => {
     const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: localTime } });
-    const around = testDeps({ deployment: settings, now: at(time) });
     const claimSlot = createClaimSlot(ledger.client, 'ledger', at(time));
-    const others = { records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
-    const deps = { ...around, ...others, claimSlot, crm: fakeCrm(...answers) };
+    const deps = { ...createDeps(fakeCrm(...answers), { deployment: settings, now: at(time) }), claimSlot };
     return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
   };
   const begun = newState({ entity: 'leads', ...start }, { execution: 'event-1', startedAt: time });
