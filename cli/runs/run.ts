@@ -50,17 +50,17 @@ export type Outcome = keyof typeof OUTCOMES;
 export const OUTCOME_NAMES = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];
 
 /** An invalid value counts as missing, so that a run with any input can be shown. */
-const known = <T extends z.core.SomeType>(schema: T) => z.catch(z.optional(schema), undefined);
+const valid = <T extends z.core.SomeType>(schema: T) => z.catch(z.optional(schema), undefined);
 
 const inputSchema = z.object({
-  entity: known(entitySchema),
-  date: known(z.string()),
-  scheduledFor: known(z.string()),
+  entity: valid(entitySchema),
+  date: valid(z.string()),
+  scheduledFor: valid(z.string()),
   /** The failed run whose export this run adopts. */
-  adopt: known(z.string()),
-  release: known(z.string()),
-  table: known(z.object({ run: z.string() })),
-  file: known(z.string()),
+  adopt: valid(z.string()),
+  release: valid(z.string()),
+  table: valid(z.object({ run: z.string() })),
+  file: valid(z.string()),
 });
 const jsonSchema = z.catch(z.record(z.string(), z.unknown()), {});
 
