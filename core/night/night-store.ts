@@ -26,30 +26,37 @@ export interface NightDeps {
   deployment: Deployment;
 }
 
-export function nightStore(date: string, deps: NightDeps): NightStore {
+/** The storage of a night. Each method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
+export type NightStore = ReturnType<typeof nightStore>;
+
+export function nightStore(date: string, deps: NightDeps) {
   const { bucket, deployment } = deps;
   return {
     date,
-    expected: () => expectedOf(deployment, date),
-    writesTables: (entity) => deployment.entities[entity].tables !== undefined,
+    /** The entities of the night by today's configuration. */
+    expected: (): Waited => {
+      const entities = [...startsOfNight(deployment, date).keys()];
+      return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
+    },
+    /** Whether today's configuration writes the tables of an entity. */
+    writesTables: (entity: Entity) => deployment.entities[entity].tables !== undefined,
     read: () => readNight(bucket, date),
-    find: async (entity, tableVersion, known) => {
+    /** @param known what the stored night says of the entity */
+    find: async (entity: Entity, tableVersion: number | null, known: EntityOfNight | undefined): Promise<Found> => {
       const file = await fileOf(entity, date, known?.file ?? null, bucket);
       if (!file) return { file, table: null, feed: null };
       const table = await tableOf(entity, date, tableVersion, file.run, deps);
       return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
     },
-    write: (night, etag) => {
+    /** `false` if another run has written the night since it was read. */
+    write: (night: Night, etag: string | undefined) => {
       return unlessConflict(() => writeOver(bucket, nightKey(date), nightText(night), etag));
     },
-    // An object at this key is the same revision, so an existing one counts as success.
-    announce: (night) => unlessConflict(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
+    /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
+    announce: (night: Night) =>
+      // An object at this key is the same revision, so an existing one counts as success.
+      unlessConflict(() => bucket.putOnce(completeKey(night), nightText(night)).then(() => true)),
   };
-}
-
-function expectedOf(deployment: Deployment, date: string): Waited {
-  const entities = [...startsOfNight(deployment, date).keys()];
-  return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
 }
 
 /** `false` if another conditional write of the key is under way. */
@@ -120,22 +127,6 @@ type Found = Pick<EntityOfNight, 'file' | 'table' | 'feed'>;
 export interface Failure {
   entity: Entity;
   error: string;
-}
-
-/** The storage of a night. Each method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
-export interface NightStore {
-  date: string;
-  /** The entities of the night by today's configuration. */
-  expected: () => Waited;
-  /** Whether today's configuration writes the tables of an entity. */
-  writesTables: (entity: Entity) => boolean;
-  read(): Promise<{ night: Night | undefined; etag: string | undefined }>;
-  /** @param known what the stored night says of the entity */
-  find(entity: Entity, tableVersion: number | null, known: EntityOfNight | undefined): Promise<Found>;
-  /** `false` if another run has written the night since it was read. */
-  write(night: Night, etag: string | undefined): Promise<boolean>;
-  /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
-  announce(night: Night): Promise<boolean>;
 }
 
 /** A round fails only if another run writes first. Seven runs may end at the same moment, and each may be repeated. */
