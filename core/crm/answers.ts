@@ -292,24 +292,17 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
 }
 
 /** Reads the body of an answer in any format. @param path of the address that was called */
-export async function readAnswer(
-  whole: WholeAnswer,
+export function readAnswer(
+  { status: code, ok, headers, body: text }: WholeAnswer,
   sent: { call: CrmCall; accessToken: string },
   path: string,
-): Promise<CrmAnswer> {
-  const { status: code, ok, headers } = whole;
-  const text = await whole.text().catch((error: unknown) => {
-    return error instanceof UnreadableBody
-      ? error
-      : new UnreadableBody('cut off', `${code}, but the answer broke off`, error);
-  });
-  const unread = text instanceof UnreadableBody ? text : undefined;
-  const read = text instanceof UnreadableBody ? undefined : text;
+): CrmAnswer {
+  const [read, unread] = text instanceof UnreadableBody ? ['', text] : [text, undefined];
   const body = jsonOrUndefined(read);
   // Some servers send JSON as text/html.
-  const isPage = body === undefined && (/html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read ?? ''));
+  const isPage = body === undefined && (/html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read));
   const shown = errorCode(body, sent, { isGood: ok });
-  return { status: code, ok, headers, body, isPage, characters: read?.length ?? 0, unread, code: shown, path };
+  return { status: code, ok, headers, body, isPage, characters: read.length, unread, code: shown, path };
 }
 
 /** The media type of an answer, for messages. */

@@ -136,7 +136,7 @@ async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise
   });
   if (whole instanceof RunError) return { answer: undefined, outcome: 'unknown', error: whole, token };
   const called = new URL(call.path, deps.baseUrl).pathname;
-  const answer = await readAnswer(whole, { call, accessToken: token.accessToken }, called);
+  const answer = readAnswer(whole, { call, accessToken: token.accessToken }, called);
   const { method, template: path } = call;
   const { status, code } = answer;
   deps.log.info('called', { method, path, status, code, milliseconds: Math.round(performance.now() - started) });

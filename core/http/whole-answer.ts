@@ -1,9 +1,9 @@
 export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
-  /** @throws `UnreadableBody` if the body was cut off, took too long or was too large. */
-  text(): Promise<string>;
+  /** The text of the body, or why it could not be read. */
+  body: string | UnreadableBody;
 }
 
-/** The message is the end of a sentence that begins "… was answered". */
+/** A body that was cut off, took too long or was too large. The message is the end of "… was answered 200, but …". */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
   /** A retry may help after `cut off`. */
@@ -19,7 +19,7 @@ export class UnreadableBody extends Error {
  * Sends a request and reads its whole answer within one time limit. A timer of its own ends the wait: `fetch` keeps
  * only a weak reference to its signal after the headers, and would wait forever for a silent body.
  * @param limits bytes of the body after decompression
- * @throws the errors of `send`, and a `TimeoutError` if no status came in time; `text` throws errors of the body
+ * @throws the errors of `send`, and a `TimeoutError` if no status came in time
  */
 export async function wholeAnswer(
   send: (signal: AbortSignal) => Promise<Response>,
@@ -34,13 +34,8 @@ export async function wholeAnswer(
   }, milliseconds);
   try {
     const response = await Promise.race([send(controller.signal), late.promise]);
-    const body = await bodyOf(response, late.promise, bytes);
     const { status, ok, headers } = response;
-    const text = async () => {
-      if (body instanceof UnreadableBody) throw body;
-      return body;
-    };
-    return { status, ok, headers, text };
+    return { status, ok, headers, body: await bodyOf(response, late.promise, bytes) };
   } finally {
     clearTimeout(timer);
   }

@@ -64,12 +64,11 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
-    const response = await wholeAnswer((signal) => post(call, signal), limits);
-    const body = jsonOrUndefined(await response.text());
-    return answerOf(response, body, obtainedAt, call);
+    const answer = await wholeAnswer((signal) => post(call, signal), limits);
+    if (answer.body instanceof UnreadableBody)
+      return { kind: 'lost', message: `The token endpoint answered ${answer.body.message}.` };
+    return answerOf(answer, jsonOrUndefined(answer.body), obtainedAt, call);
   } catch (error) {
-    if (error instanceof UnreadableBody)
-      return { kind: 'lost', message: `The token endpoint answered ${error.message}.` };
     const code = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
     if (!neverSent(error)) return { kind: 'lost', message: `The token endpoint did not answer (${code}).` };
     return { kind: 'notSent', message: `There is no connection to the token endpoint at crm.authUrl (${code}).` };

@@ -137,7 +137,9 @@ export function fakeExchange(
         return { answer: undefined, outcome: 'unknown', error, token };
       }
       const { response, trouble } = repliedBy(answer, call);
-      const read = await readAnswer(response, { call, accessToken: CANARY }, `/${call.path}`);
+      const { status, ok, headers } = response;
+      const whole = { status, ok, headers, body: await response.text() };
+      const read = readAnswer(whole, { call, accessToken: CANARY }, `/${call.path}`);
       const { outcome, error } = meaningOf({ call, answer: read, scope }, new Date(NOW));
       return { answer: read, outcome, error: trouble ?? error, token };
     },

@@ -61,8 +61,11 @@ test('a POST that times out is CreateUnanswered, with the name of the error', ()
   });
 });
 
-const answerOf = (reply: Response, call: CrmCall) =>
-  readAnswer(reply, { call, accessToken: CANARY }, `/api/v1/${call.path}`);
+async function answerOf(reply: Response, call: CrmCall) {
+  const { status, ok, headers } = reply;
+  const whole = { status, ok, headers, body: await reply.text() };
+  return readAnswer(whole, { call, accessToken: CANARY }, `/api/v1/${call.path}`);
+}
 const meaningFor = async (reply: Response, call: CrmCall) =>
   meaningOf({ call, answer: await answerOf(reply, call), scope: 'openid' }, NOW);
 
