@@ -113,10 +113,7 @@ export interface RunEnd {
   measures: Measures;
 }
 
-export interface Ended {
-  outcome: string | null;
-  failure: { error: string; cause: string } | null;
-}
+export type Ended = Pick<AnyState, 'outcome' | 'failure'>;
 
 export interface Machine<T extends AnyState> {
   schema: z.core.$ZodType<T>;
@@ -214,6 +211,7 @@ export function nextWait(
 
 /** The environment of a function; tests replace it. */
 export interface Platform {
+  /** In an invocation, its lines name the run. */
   log: FunctionLog;
   now: () => Date;
   random: Random;
@@ -221,12 +219,8 @@ export interface Platform {
 }
 
 /** One invocation of a function, passed to the step beside its clients. */
-export interface Invocation {
+export interface Invocation extends Omit<Platform, 'deployment'> {
   deployment: Deployment;
-  /** The log, whose lines name the run. */
-  log: FunctionLog;
-  now: () => Date;
-  random: Random;
   /** Seconds until Lambda kills the invocation. */
   secondsLeft: () => number;
   /** CPU time of this process so far. */
@@ -247,22 +241,18 @@ export function lambdaPlatform(step: FunctionName): Platform {
   };
 }
 
-function begin({ log, now, random, deployment }: Platform, context: Context): Invocation {
+function begin(platform: Platform, context: Context): Invocation {
   return {
-    deployment: deployment(),
-    log,
-    now,
-    random,
+    ...platform,
+    deployment: platform.deployment(),
     secondsLeft: () => context.getRemainingTimeInMillis() / 1000,
-    cpuMilliseconds,
+    cpuMilliseconds: () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1000;
+    },
     requests: { crm: 0, file: 0, store: 0 },
     requestId: context.awsRequestId,
   };
-}
-
-function cpuMilliseconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 /** Makes a value at its first use. If `make` throws, the next use tries again. */
