@@ -25,10 +25,7 @@ import {
  */
 
 /** An answer of the interface, with its whole body read. */
-export interface CrmAnswer {
-  status: number;
-  ok: boolean;
-  headers: Headers;
+export interface CrmAnswer extends Omit<WholeAnswer, 'body'> {
   /** The value of the JSON in its body; `undefined` if the body holds none. */
   body: unknown;
   /** The body is a web page, or another document in HTML or XML. */
@@ -86,8 +83,8 @@ const isBusyServer = status(503, 521, 523, 525, 526);
 const isBusyRecord = status(409, 423);
 const isUnclear = ({ answer: { status: code } }: About) => code >= 500 || code === 408 || code === 425;
 const isRefusal = ({ answer }: About) => answer.status >= 400;
-const isUnread = ({ answer }: About) => answer.unread !== undefined;
 const isCut = ({ answer }: About) => answer.unread?.reason === 'cut off';
+const isTooLarge = ({ answer }: About) => answer.unread?.reason === 'too large';
 const isNoJson = ({ answer }: About) => answer.body === undefined;
 /** An empty body, such as that of a 202 or 204. */
 const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
@@ -141,8 +138,7 @@ const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
 const REFUSED: Row[] = [BUSY_REFUSAL, [isRefusal, 'refused', 'CrmRejectedRequest']];
 /** Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before. */
 const UNREADABLE_FOR_NOW: Row[] = [
-  [isCut, 'notTaken', 'CrmContractError', unreadText],
-  [isUnread, 'contradiction', 'CrmContractError', unreadText],
+  [isTooLarge, 'contradiction', 'CrmContractError', unreadText],
   [isNoJson, 'notTaken', 'CrmContractError', unreadText],
 ];
 

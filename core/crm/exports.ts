@@ -7,8 +7,7 @@ import type { CrmClient } from './crm-client.ts';
 import {
   type ExportStatus,
   exportIdIn,
-  idsOf,
-  isSameId,
+  isOfExport,
   linkSchema,
   recordSchema,
   STATUSES,
@@ -64,8 +63,7 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
       retryAfterSeconds = seconds;
     },
   );
-  const ids = idsOf(record);
-  if (ids.length > 0 && !ids.some((id) => isSameId(id, exportId))) {
+  if (isOfExport(record, exportId) === false) {
     throw new RunError('CrmContractError', `GET ${template} returned the record of another export than ${exportId}.`);
   }
   const status = statusOf(record.status);

@@ -24,10 +24,9 @@ export function exportIdIn(body: unknown): string | undefined {
 export const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export type ExportStatus = (typeof STATUSES)[number];
 
-/** The status for a word of the CRM; `undefined` for a word that the interface document does not list. */
-export function statusOf(word: string): ExportStatus | undefined {
-  const plain = word.trim().toUpperCase();
-  return STATUSES.find((known) => known === plain);
+/** The status for a word of the CRM; `undefined` for a value that the interface document does not list. */
+export function statusOf(word: unknown): ExportStatus | undefined {
+  return STATUSES.find((known) => typeof word === 'string' && known === word.trim().toUpperCase());
 }
 
 const statusRecord = z.looseObject({ status: z.string() });
@@ -39,10 +38,16 @@ const statusRecord = z.looseObject({ status: z.string() });
 export function recordSchema(exportId: string) {
   const recordIn = (body: unknown): unknown => {
     const [bare, wrapped] = levelsOf(body).map((level) => statusRecord.safeParse(level).data);
-    const isRecord = bare && (statusOf(bare.status) || idsOf(bare).some((id) => isSameId(id, exportId)));
+    const isRecord = bare && (statusOf(bare.status) || isOfExport(bare, exportId));
     return isRecord ? bare : (wrapped ?? body);
   };
   return z.pipe(z.transform(recordIn), statusRecord);
+}
+
+/** Whether a record is of this export; `undefined` if it has no id, under any name that the id may have. */
+export function isOfExport(record: object, exportId: string): boolean | undefined {
+  const ids = ID_FIELDS.flatMap((field) => guidIn(ownValue(record, field)) ?? []);
+  return ids.length === 0 ? undefined : ids.some((id) => id.toLowerCase() === exportId.toLowerCase());
 }
 
 const statusesIn = (body: unknown) => levelsOf(body).map((level) => ownValue(level, 'status'));
@@ -54,7 +59,7 @@ export function hasStatus(body: unknown): boolean {
 
 /** Whether a body has a status that the interface document lists. */
 export function hasListedStatus(body: unknown): boolean {
-  return statusesIn(body).some((status) => typeof status === 'string' && statusOf(status));
+  return statusesIn(body).some(statusOf);
 }
 
 /** Whether a body is a list, or has one under a key for lists of fields. */
@@ -67,15 +72,6 @@ export function hasNoStatusYet(body: unknown): boolean {
   const statuses = statusesIn(body).filter((status) => status !== undefined);
   const isBlank = (status: unknown) => status === null || (typeof status === 'string' && status.trim() === '');
   return statuses.every(isBlank) && (statuses.length > 0 || levelsOf(body).some(isEmptyValue));
-}
-
-export function isSameId(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
-}
-
-/** The ids of a record, under every name that may hold the id of an export. */
-export function idsOf(record: Record<string, unknown>): string[] {
-  return ID_FIELDS.flatMap((field) => guidIn(record[field]) ?? []);
 }
 
 /** Stage 3: the address of the file. */
