@@ -16,7 +16,7 @@ import {
   readSecret,
   secretError,
   tokensSchema,
-  writeOAuthClient,
+  writeSecret,
 } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { type GrantPlaces, grantPlaces } from '../deployment-state.ts';
@@ -179,7 +179,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
     signal?.throwIfAborted();
     const deps = {
       ...places,
-      writeClient: (value: OAuthClient) => writeOAuthClient(target.secrets, target.ClientSecretId, value),
+      writeClient: (value: OAuthClient) => writeSecret(target.secrets, target.ClientSecretId, value),
       needed: options.replace ? [] : crm.scopes,
       // Functions compare the claim with their own clock, which runs on AWS time.
       now: () => clock.now().getTime(),

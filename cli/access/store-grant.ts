@@ -32,7 +32,7 @@ type Numbered = NewTokens & Pick<Tokens, 'authorization'>;
 
 interface AuthorizationDeps extends StoreDeps {
   /** @throws RunError */
-  writeClient: (value: OAuthClient) => Promise<void>;
+  writeClient: (value: OAuthClient) => Promise<unknown>;
   /** Scopes without which the grant replaces no working one; default: none. */
   needed?: string[] | undefined;
 }

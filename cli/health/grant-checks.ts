@@ -22,14 +22,12 @@ export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
 /** What a command needs to refresh the stored grant as a run does. */
 export function grantDeps(target: Target, crm: OAuthSettings, now: () => Date): AccessTokenDeps {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
-  return accessTokenDeps(
-    { clientSecretId: ClientSecretId, tokensSecretId: TokensSecretId, ledgerTable: LedgerTableName },
-    {
-      ...{ crm, now, secrets, dynamo, sleep, random: Math.random, authorizeCommand: AUTHORIZE },
-      count: () => undefined,
-      secondsLeft: () => Number.POSITIVE_INFINITY,
-    },
-  );
+  return accessTokenDeps({
+    ...{ clientSecretId: ClientSecretId, tokensSecretId: TokensSecretId, ledgerTable: LedgerTableName },
+    ...{ crm, now, secrets, dynamo, sleep, random: Math.random, authorizeCommand: AUTHORIZE },
+    count: () => undefined,
+    secondsLeft: () => Number.POSITIVE_INFINITY,
+  });
 }
 
 interface Advising {

@@ -20,20 +20,12 @@ export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchang
   const authorizeCommand = `${CRM_EXPORT} authorize --deployment ${DEPLOYMENT}`;
   const cache: TokenCache = {};
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
-    const deps = accessTokenDeps(
-      { clientSecretId, tokensSecretId, ledgerTable },
-      {
-        ...clients,
-        crm,
-        now,
-        random,
-        sleep,
-        secondsLeft,
-        count: (event) => log.measure({ [event]: 1 }),
-        authorizeCommand,
-        inFunction: true,
-      },
-    );
+    const deps = accessTokenDeps({
+      ...{ ...clients, clientSecretId, tokensSecretId, ledgerTable, authorizeCommand },
+      ...{ crm, now, random, sleep, secondsLeft },
+      count: (event) => log.measure({ [event]: 1 }),
+      inFunction: true,
+    });
     const getAccessToken = createGetAccessToken(deps, cache);
     const count = () => {
       requests.crm += 1;

@@ -153,38 +153,33 @@ function leftAlone({ deadline, unansweredSince }: LedgerItem, deps: AccessTokenD
   return new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
 }
 
-/** Where the grant of a deployment is stored. */
-export interface TokenPlaces {
-  clientSecretId: string;
+interface DeploymentDeps
+  extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
   tokensSecretId: string;
   ledgerTable: string;
-}
-
-interface FunctionDeps
-  extends Omit<
-    AccessTokenDeps,
-    'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId' | 'clientSecretId'
-  > {
   crm: OAuthSettings;
   secrets: SecretsManagerClient;
   dynamo: DynamoDBClient;
 }
 
 /** The dependencies of `createGetAccessToken` in production: secrets, ledger and token endpoint of one deployment. */
-export function accessTokenDeps(
-  { clientSecretId, tokensSecretId, ledgerTable }: TokenPlaces,
-  { crm, secrets, dynamo, ...rest }: FunctionDeps,
-): AccessTokenDeps {
+export function accessTokenDeps({
+  tokensSecretId: secretId,
+  ledgerTable,
+  crm,
+  secrets,
+  dynamo,
+  ...rest
+}: DeploymentDeps): AccessTokenDeps {
   return {
     ...rest,
-    store: createGrantStore(secrets, tokensSecretId),
-    ledger: createLedger(dynamo, ledgerTable, tokensSecretId),
-    readClient: () => readOAuthClient(secrets, clientSecretId),
+    secretId,
+    store: createGrantStore(secrets, secretId),
+    ledger: createLedger(dynamo, ledgerTable, secretId),
+    readClient: () => readOAuthClient(secrets, rest.clientSecretId),
     callTokenEndpoint: (client, { refreshToken, scope }, timeoutMs) => {
       const grant = { grant_type: 'refresh_token' as const, refresh_token: refreshToken };
       return callTokenEndpoint({ crm, client, grant, scope, timeoutMs, now: rest.now });
     },
-    secretId: tokensSecretId,
-    clientSecretId,
   };
 }

@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto';
-import {
-  PutSecretValueCommand,
-  ResourceExistsException,
-  type SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { RunError } from '../errors.ts';
-import { parseSecret, readSecret, secretError, type Tokens, tokensSchema, withoutValue } from './secrets.ts';
+import { parseSecret, readSecret, type Tokens, tokensSchema, withoutValue, writeSecret } from './secrets.ts';
 
 /** Stored token sets: the id of a token set, the id of its successor, its freshness, and when it may be refreshed. */
 
@@ -108,17 +104,8 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
       return stored && parse(stored);
     },
     /** `false` if this version exists already, with any content. The signal aborts the request. */
-    store: async (versionId: string, tokens: Tokens, abortSignal?: AbortSignal) => {
-      const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
-      const command = new PutSecretValueCommand({ SecretId: secretId, ...value, VersionStages: ['AWSCURRENT'] });
-      try {
-        await client.send(command, abortSignal && { abortSignal });
-        return true;
-      } catch (error) {
-        if (error instanceof ResourceExistsException) return false;
-        throw secretError('written', secretId, error);
-      }
-    },
+    store: (versionId: string, tokens: Tokens, abortSignal?: AbortSignal) =>
+      writeSecret(client, secretId, tokens, { versionId, abortSignal }),
   };
 }
 

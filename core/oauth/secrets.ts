@@ -1,6 +1,7 @@
 import {
   GetSecretValueCommand,
   PutSecretValueCommand,
+  ResourceExistsException,
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
@@ -90,17 +91,24 @@ export function withoutValue(secretId: string): RunError {
   return new RunError('ConfigInvalid', `The secret ${secretId} has no value yet (${FIX}).`);
 }
 
-/** @throws RunError `TokenStoreUnavailable`, `ConfigInvalid` */
-export async function writeOAuthClient(
+/**
+ * Stores a value as the current version of a secret. The signal aborts the request.
+ * @returns `false` if a version with this id exists already, with any content
+ * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
+ */
+export async function writeSecret(
   client: SecretsManagerClient,
-  secretId: string,
-  value: OAuthClient,
-): Promise<void> {
-  const SecretString = JSON.stringify(value);
+  SecretId: string,
+  value: OAuthClient | Tokens,
+  { versionId, abortSignal }: { versionId?: string; abortSignal?: AbortSignal | undefined } = {},
+): Promise<boolean> {
+  const version = { ClientRequestToken: versionId, SecretString: JSON.stringify(value), VersionStages: ['AWSCURRENT'] };
   try {
-    await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString, VersionStages: ['AWSCURRENT'] }));
+    await client.send(new PutSecretValueCommand({ SecretId, ...version }), abortSignal && { abortSignal });
+    return true;
   } catch (error) {
-    throw secretError('written', secretId, error);
+    if (error instanceof ResourceExistsException) return false;
+    throw secretError('written', SecretId, error);
   }
 }
 

@@ -2,7 +2,7 @@ import { ListSecretVersionIdsCommand, SecretsManagerClient } from '@aws-sdk/clie
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { storeGrant } from '../../cli/access/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/grant.ts';
-import { type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
+import { type Tokens, writeSecret } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { functionAt, makePlaces } from '../e2e/support/grant-places.ts';
 import { deployment } from '../support/builders.ts';
@@ -30,7 +30,7 @@ afterAll(() => moto?.close());
 beforeEach(async () => {
   sandbox = await startSandbox({ rotation: 'strict' });
   at = await makePlaces(moto.endpoint);
-  await writeOAuthClient(at.secrets, at.ClientSecretId, sandbox);
+  await writeSecret(at.secrets, at.ClientSecretId, sandbox);
 });
 afterEach(() => sandbox?.close());
 

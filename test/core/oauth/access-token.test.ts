@@ -27,20 +27,18 @@ async function composed(reply: Reply) {
   secrets.trouble = (operation, secret) => void done.push(`${operation} ${secret}`);
   ledger.trouble = (operation) => void done.push(`ledger ${operation}`);
   const endpoint = await serverFor(['POST /oauth/token', reply]);
-  const deps = accessTokenDeps(
-    { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
-    {
-      crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
-      secrets: secrets.client,
-      dynamo: ledger.client,
-      now,
-      sleep: async () => undefined,
-      random: () => 0.5,
-      secondsLeft: () => 900,
-      count: (event) => done.push(event),
-      authorizeCommand: 'npx --no -- crm-export authorize',
-    },
-  );
+  const deps = accessTokenDeps({
+    ...{ clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
+    crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
+    secrets: secrets.client,
+    dynamo: ledger.client,
+    now,
+    sleep: async () => undefined,
+    random: () => 0.5,
+    secondsLeft: () => 900,
+    count: (event) => done.push(event),
+    authorizeCommand: 'npx --no -- crm-export authorize',
+  });
   return { getAccessToken: createGetAccessToken(deps), done, secrets, ledger, clock, seen: endpoint.seen };
 }
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { parseSecret, readOAuthClient, tokensSchema, writeOAuthClient } from '../../../core/oauth/secrets.ts';
+import { parseSecret, readOAuthClient, tokensSchema, writeSecret } from '../../../core/oauth/secrets.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { secretsManager } from '../../support/secrets-manager.ts';
 
-test('readOAuthClient returns what writeOAuthClient wrote', async () => {
+test('readOAuthClient returns what writeSecret wrote', async () => {
   const { client } = await secretsManager({ s: '' });
 
-  await writeOAuthClient(client, 's', { clientId: 'c', clientSecret: CANARY });
+  await writeSecret(client, 's', { clientId: 'c', clientSecret: CANARY });
 
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
 });
@@ -49,7 +49,7 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
 
     const reading = await failureOf(readOAuthClient(client, 's'), 'TokenStoreUnavailable');
     const writing = await failureOf(
-      writeOAuthClient(client, 's', { clientId: CANARY, clientSecret: CANARY }),
+      writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY }),
       'TokenStoreUnavailable',
     );
 
@@ -65,7 +65,7 @@ test('a missing permission is ConfigInvalid, with advice for a function and for 
 
   const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
   const value = { clientId: CANARY, clientSecret: CANARY };
-  const writing = await failureOf(writeOAuthClient(client, 's', value), 'ConfigInvalid');
+  const writing = await failureOf(writeSecret(client, 's', value), 'ConfigInvalid');
 
   expect(reading.message).toBe(`There is no permission to read the secret s ${advice}`);
   expect(writing.message).toBe(`There is no permission to write the secret s ${advice}`);

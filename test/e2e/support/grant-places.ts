@@ -50,21 +50,19 @@ export function functionAt(
   const { ClientSecretId: clientSecretId, TokensSecretId: tokensSecretId, LedgerTableName: ledgerTable } = target;
   const { secrets, dynamo } = target;
   return createGetAccessToken(
-    accessTokenDeps(
-      { clientSecretId, tokensSecretId, ledgerTable },
-      {
-        crm,
-        secrets,
-        dynamo,
-        sleep: (ms) => sleep(ms),
-        random: () => 0.1,
-        secondsLeft: () => 900,
-        now: () => new Date(),
-        count,
-        authorizeCommand: 'npx --no -- crm-export authorize',
-        inFunction: true,
-      },
-    ),
+    accessTokenDeps({
+      ...{ clientSecretId, tokensSecretId, ledgerTable },
+      crm,
+      secrets,
+      dynamo,
+      sleep: (ms) => sleep(ms),
+      random: () => 0.1,
+      secondsLeft: () => 900,
+      now: () => new Date(),
+      count,
+      authorizeCommand: 'npx --no -- crm-export authorize',
+      inFunction: true,
+    }),
   );
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../../core/oauth/access-token.ts';
 import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
-import { oauthClientSchema, type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
+import { oauthClientSchema, type Tokens, writeSecret } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { randomFrom } from '../../support/seeds.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
@@ -67,7 +67,8 @@ export class Simulation {
     diesAfter,
     change,
   }: ClientOptions = {}): GetAccessToken {
-    const deps = accessTokenDeps(PLACES, {
+    const deps = accessTokenDeps({
+      ...PLACES,
       crm: deployment().crm,
       secrets: this.secrets.client,
       dynamo: this.ledger.client,
@@ -147,7 +148,7 @@ export class Simulation {
     const secrets = through(this.secrets.client);
     return storeAuthorization({ ...client, stored }, tokens, {
       ...this.places(through),
-      writeClient: (value) => writeOAuthClient(secrets, 'client', value),
+      writeClient: (value) => writeSecret(secrets, 'client', value),
       now: () => this.clock.time,
       elapsed: () => this.clock.time,
       sleep: this.clock.sleep,
