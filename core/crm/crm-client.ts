@@ -2,7 +2,7 @@ import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
 import { retryAfterSeconds } from '../../transfer/base/retry.ts';
 import { RunError } from '../errors.ts';
-import { codeOf, neverSent } from '../http/network-errors.ts';
+import { codeOf, isUntrusted, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
@@ -147,7 +147,7 @@ async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise
 export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
-    const what = code?.includes('CERT')
+    const what = isUntrusted(code ?? '')
       ? `the certificate of the CRM at crm.baseUrl is not trusted (${code})`
       : `no connection to the CRM at crm.baseUrl (${code})`;
     return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });

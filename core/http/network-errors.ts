@@ -6,20 +6,17 @@ const NEVER_SENT = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'CERT_NOT_YET_VALID',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
   // The same alert, as older and newer releases of OpenSSL name it.
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
 ]);
+
+/** Whether the certificate of the server is not trusted: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+export function isUntrusted(code: string): boolean {
+  return /^(?!ERR_SSL_).*CERT|^UNABLE_TO_/.test(code);
+}
 
 /** The code of a failed request, which `fetch` puts into a nested cause of its error. */
 export function codeOf(error: unknown): string | undefined {
@@ -31,7 +28,10 @@ export function neverSent(error: unknown): boolean {
   return chain(error).some((link) => {
     // Node tries all addresses of a host and reports their errors together.
     const attempts = link instanceof AggregateError && link.errors.length > 0 ? link.errors : [link];
-    return attempts.every((at) => wordOf('syscall')(at) === 'connect' || NEVER_SENT.has(wordOf('code')(at) ?? ''));
+    return attempts.every((at) => {
+      const code = wordOf('code')(at) ?? '';
+      return wordOf('syscall')(at) === 'connect' || NEVER_SENT.has(code) || isUntrusted(code);
+    });
   });
 }
 

@@ -19,6 +19,9 @@ test.each([
   ['the host name cannot be resolved', fetchFailed(error({ code: 'EAI_AGAIN', syscall: 'getaddrinfo' }))],
   ['the certificate is not valid yet', fetchFailed(error({ code: 'CERT_NOT_YET_VALID' }))],
   ['the issuer of the certificate is unknown', fetchFailed(error({ code: 'UNABLE_TO_GET_ISSUER_CERT' }))],
+  ['the first certificate cannot be verified', fetchFailed(error({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }))],
+  ['the certificate has been revoked', fetchFailed(error({ code: 'CERT_REVOKED' }))],
+  ['the certificate is for another host', fetchFailed(error({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' }))],
   ['client and server share no cipher', fetchFailed(error({ code: 'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE' }))],
 ])('neverSent is true when %s', (_, thrown) => {
   expect(neverSent(thrown)).toBe(true);
@@ -32,6 +35,7 @@ test.each([
     ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' })),
   ],
   ['a TLS record is corrupt', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
+  ['the server asks for a certificate', fetchFailed(error({ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }))],
   ['an AggregateError contains no error', fetchFailed(new AggregateError([]))],
   ['the request times out', new DOMException('', 'TimeoutError')],
   ['the thrown value is not an error', 'a word'],
