@@ -16,7 +16,7 @@ export interface BodyJudgement {
 
 interface Sent {
   /** The id of the record, if the answer may repeat it. */
-  id?: string;
+  id?: string | undefined;
   /** The fields whose values the answer may repeat. */
   fields?: Record<string, unknown>;
 }

@@ -5,7 +5,7 @@ import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
-import { type CrmCall, nameOf, type Operation, operationOf } from './call.ts';
+import { type CrmCall, nameOf, type Operation } from './call.ts';
 import { busyReason, errorCode } from './error-code.ts';
 import {
   exportIdIn,
@@ -102,9 +102,9 @@ const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
 
 /** Whether a good answer may be what the call asks for. */
 const mayBeResult = ({ call, answer: { ok, body } }: About) =>
-  ok && (operationOf(call) === 'update' || exportIdIn(body) !== undefined || hasListedStatus(body) || hasList(body));
+  ok && (call.operation === 'update' || exportIdIn(body) !== undefined || hasListedStatus(body) || hasList(body));
 /** Any refusal of an update but a 403, which is about a right. */
-const mayBeAboutValues = ({ call, answer }: About) => operationOf(call) === 'update' && answer.status !== 403;
+const mayBeAboutValues = ({ call, answer }: About) => call.operation === 'update' && answer.status !== 403;
 const busyName = (about: About) =>
   busyReason(about.answer.body, {
     json: about.call.json,
@@ -132,7 +132,7 @@ const RECORD_BUSY: Row = [
   (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
 ];
 const withoutUrl = ({ call }: About, what: string) =>
-  ` without the URL of the file, although export ${call.path.split('/')[2]} is PROCESSED: ${what}.`;
+  ` without the URL of the file, although export ${call.id} is PROCESSED: ${what}.`;
 const UNCLEAR: Row = [isUnclear, 'unknown', 'CrmUnavailable'];
 const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
 const REFUSED: Row[] = [BUSY_REFUSAL, [isRefusal, 'refused', 'CrmRejectedRequest']];
@@ -215,8 +215,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
       isRefusal,
       'notTaken',
       'ExportNotReady',
-      (about) =>
-        `${described(about)}: the CRM does not provide the file of export ${about.call.path.split('/')[2]} yet.`,
+      (about) => `${described(about)}: the CRM does not provide the file of export ${about.call.id} yet.`,
     ],
     [isNothing, 'notTaken', 'ExportNotReady', (about) => withoutUrl(about, 'an empty body')],
     ...UNREADABLE_FOR_NOW,
@@ -259,7 +258,7 @@ const ANSWERS: Record<Operation, readonly Row[]> = {
 
 /** The meaning of an answer: the first matching row in the table of its operation. */
 export function meaningOf(about: About, now: Date): Meaning {
-  const row = ANSWERS[operationOf(about.call)].find(([when]) => when(about));
+  const row = ANSWERS[about.call.operation].find(([when]) => when(about));
   if (!row) return { outcome: 'done', error: undefined };
   const [, outcome, name, says = (which: About) => `${described(which)}.`] = row;
   const { status: code, ok, headers, unread: cause } = about.answer;
@@ -280,7 +279,7 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
   const where = `${nameOf(call)} was answered ${answer.status}`;
-  const address = operationOf(call) === 'fields' ? ` ${addressText(answer)}` : '';
+  const address = call.operation === 'fields' ? ` ${addressText(answer)}` : '';
   throw new RunError(
     'CrmContractError',
     `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.${address}`,
@@ -341,7 +340,7 @@ function addressText({ path }: CrmAnswer): string {
 }
 
 function scopesOf({ call, scope }: About): string {
-  const [what, needed] = call.method === 'patch' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
+  const [what, needed] = call.operation === 'update' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
   const has = `The token has the scopes "${scope}"`;
   if (scope.split(/\s+/).includes(needed))
     return `${has}, with "${needed}", which ${what} need: the person who authorized lacks a right in the CRM.`;
@@ -358,5 +357,5 @@ const updateSchema = z.record(z.string(), z.unknown());
 function judgeUpdateBody({ call, answer }: About): BodyJudgement {
   if (call.confirmation === 'status') return judgeBody(answer.body);
   const fields = z.safeParse(updateSchema, call.json).data ?? {};
-  return judgeBody(answer.body, { id: call.path.split('/').at(-1) ?? '', fields });
+  return judgeBody(answer.body, { id: call.id, fields });
 }

@@ -1,10 +1,21 @@
+import type { Entity } from '../config/entities.ts';
+
+/** The operations of the interface (`docs/interface/reference.md`). `address` (stage 3) returns the file's address. */
+const OPERATIONS = {
+  fields: ['get', '/{entity}/fields'],
+  create: ['post', '/{entity}/exports'],
+  status: ['get', '/{entity}/exports/{id}'],
+  address: ['post', '/{entity}/exports/{id}/download'],
+  update: ['patch', '/{entity}/{id}'],
+} as const;
+export type Operation = keyof typeof OPERATIONS;
+
 /** One call of the CRM's API. */
 export interface CrmCall {
-  method: 'get' | 'post' | 'patch';
-  /** The path relative to the base address, without a leading slash. */
-  path: string;
-  /** The path in the interface document, for logs and errors. */
-  template: string;
+  operation: Operation;
+  entity: Entity;
+  /** The id of the export, or of the customer to update. */
+  id?: string;
   json?: unknown;
   /** Time limit until the whole answer has arrived; the default is in `crm-client.ts`. */
   timeoutMs?: number;
@@ -14,18 +25,17 @@ export interface CrmCall {
   secondsLeft?: () => number;
 }
 
-/** The name of a call in logs and errors: `GET /leads/fields`. */
-export function nameOf({ method, template }: CrmCall): string {
-  return `${method.toUpperCase()} ${template}`;
+/** The method and path of a call. The path in logs and errors is `template`, as in the interface document. */
+export function requestOf({ operation, entity, id = '' }: CrmCall) {
+  const [method, pattern] = OPERATIONS[operation];
+  const template = pattern.replace('{entity}', entity);
+  // Relative to the base address, without a leading slash.
+  const path = template.slice(1).replace('{id}', () => id);
+  return { method, template, path };
 }
 
-/** The operations of the interface (`docs/interface/reference.md`). `address` (stage 3) returns the file's address. */
-export type Operation = 'fields' | 'create' | 'status' | 'address' | 'update';
-
-/** The operation that a call belongs to. */
-export function operationOf({ method, template }: CrmCall): Operation {
-  if (method === 'patch') return 'update';
-  if (template.endsWith('/download')) return 'address';
-  if (method === 'post') return 'create';
-  return template.includes('{id}') ? 'status' : 'fields';
+/** The name of a call in logs and errors: `GET /leads/fields`. */
+export function nameOf(call: CrmCall): string {
+  const { method, template } = requestOf(call);
+  return `${method.toUpperCase()} ${template}`;
 }

@@ -7,7 +7,7 @@ import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { type CrmAnswer, meaningOf, type Outcome, parsedBody, readAnswer } from './answers.ts';
-import { type CrmCall, nameOf, operationOf } from './call.ts';
+import { type CrmCall, nameOf, requestOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
 const LARGEST_ANSWER_BYTES = 5_000_000;
@@ -122,24 +122,25 @@ async function repeated(refused: Exchange, status: 401 | 403, call: CrmCall, dep
 async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
+  const { method, template, path } = requestOf(call);
   const options = {
-    method: call.method,
+    method,
     headers: { authorization: `Bearer ${token.accessToken}`, accept: 'application/json' },
     ...(call.json === undefined ? {} : { json: call.json }),
   };
   const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
-  const sent = wholeAnswer((late) => deps.http(call.path, { ...options, signal: until(late) }), limits);
+  const sent = wholeAnswer((late) => deps.http(path, { ...options, signal: until(late) }), limits);
   const whole = await sent.catch((error: unknown) => {
     if (neverSent(error)) throw notReached(error, call);
     return notReached(error, call);
   });
   if (whole instanceof RunError) return { answer: undefined, outcome: 'unknown', error: whole, token };
-  const called = new URL(call.path, deps.baseUrl).pathname;
+  const called = new URL(path, deps.baseUrl).pathname;
   const answer = readAnswer(whole, { call, accessToken: token.accessToken }, called);
-  const { method, template: path } = call;
   const { status, code } = answer;
-  deps.log.info('called', { method, path, status, code, milliseconds: Math.round(performance.now() - started) });
+  const milliseconds = Math.round(performance.now() - started);
+  deps.log.info('called', { method, path: template, status, code, milliseconds });
   return { answer, ...meaningOf({ call, answer, scope: token.scope }, deps.now()), token };
 }
 
@@ -153,7 +154,7 @@ export function notReached(error: unknown, call: CrmCall): RunError {
     return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
   }
   const reason = code ?? (error instanceof Error ? error.name : 'unknown');
-  const name = operationOf(call) === 'create' ? 'CreateUnanswered' : 'CrmUnavailable';
+  const name = call.operation === 'create' ? 'CreateUnanswered' : 'CrmUnavailable';
   return new RunError(name, `${nameOf(call)} got no answer (${reason}).`, { cause: error });
 }
 

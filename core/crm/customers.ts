@@ -28,7 +28,7 @@ export async function updateCustomer(
   fields: object,
   how: Pick<CrmCall, 'secondsLeft' | 'confirmation'> = {},
 ): Promise<UpdateAnswer> {
-  const call: CrmCall = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields, ...how };
+  const call: CrmCall = { operation: 'update', entity: 'customers', id, json: fields, ...how };
   const { answer, outcome, error, token } = await crm.exchange(call);
   if (!answer) return { status: null, outcome, error };
   const { status, ok } = answer;

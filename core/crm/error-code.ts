@@ -1,10 +1,10 @@
 import type { RunErrorName } from '../errors.ts';
 import { folded } from '../folded.ts';
 import { isRecord, ownValue } from '../json.ts';
-import type { CrmCall } from './call.ts';
+import { type CrmCall, requestOf } from './call.ts';
 
 interface Sent {
-  call: Pick<CrmCall, 'json' | 'path'>;
+  call: CrmCall;
   accessToken: string;
 }
 
@@ -181,7 +181,7 @@ function isListed(value: unknown): value is string {
 
 /** Whether a token is a word or a text of the request, or a part of the access token. */
 function wasSent(code: string, { call, accessToken }: Sent): boolean {
-  const request = JSON.stringify([call.json, call.path]).replace(/\\[bfnrt]/g, ' ');
+  const request = JSON.stringify([call.json, requestOf(call).path]).replace(/\\[bfnrt]/g, ' ');
   const word = new RegExp(`(?<![\\p{L}\\p{N}_])${code.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}_])`, 'iu');
   return accessToken.includes(code) || word.test(request) || textsSent(call.json).has(folded(code));
 }

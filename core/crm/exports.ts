@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../step/states.ts';
-import type { CrmCall } from './call.ts';
+import { type CrmCall, nameOf } from './call.ts';
 import type { CrmClient } from './crm-client.ts';
 import {
   type ExportStatus,
@@ -44,27 +44,22 @@ export async function createExport(
   request: ExportRequest,
   time: Pick<CrmCall, 'timeoutMs' | 'secondsLeft'>,
 ): Promise<string> {
-  const template = `/${entity}/exports`;
-  const call = { method: 'post', path: `${entity}/exports`, template, json: request, ...time } as const;
+  const call: CrmCall = { operation: 'create', entity, json: request, ...time };
   const answer = await crm.call(call, z.unknown());
   const id = exportIdIn(answer);
   if (id !== undefined) return id;
-  throw new RunError('CrmContractError', `POST ${template} returned no UUID of an export: ${shapeOf(answer)}.`);
+  throw new RunError('CrmContractError', `${nameOf(call)} returned no UUID of an export: ${shapeOf(answer)}.`);
 }
 
 /** Stage 2. @throws RunError `CrmContractError` for an unlisted status and for the record of another export */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
   let retryAfterSeconds: number | undefined;
-  const template = `/${entity}/exports/{id}`;
-  const record = await crm.call(
-    { method: 'get', path: `${entity}/exports/${exportId}`, template },
-    recordSchema(exportId),
-    (seconds) => {
-      retryAfterSeconds = seconds;
-    },
-  );
+  const call: CrmCall = { operation: 'status', entity, id: exportId };
+  const record = await crm.call(call, recordSchema(exportId), (seconds) => {
+    retryAfterSeconds = seconds;
+  });
   if (isOfExport(record, exportId) === false) {
-    throw new RunError('CrmContractError', `GET ${template} returned the record of another export than ${exportId}.`);
+    throw new RunError('CrmContractError', `${nameOf(call)} returned the record of another export than ${exportId}.`);
   }
   const status = statusOf(record.status);
   if (status) return { status, retryAfterSeconds };
@@ -80,7 +75,5 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
  *  on 404 and 410, which may also mean that the file is not ready
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
-  const template = `/${entity}/exports/{id}/download`;
-  const call = { method: 'post', path: `${entity}/exports/${exportId}/download`, template } as const;
-  return (await crm.call(call, linkSchema)).url;
+  return (await crm.call({ operation: 'address', entity, id: exportId }, linkSchema)).url;
 }

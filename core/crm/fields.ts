@@ -34,8 +34,7 @@ const fieldsSchema = unwrapped(
  * @throws RunError the errors of `CrmClient.call`
  */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
-  const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
-  const fields = await crm.call(call, fieldsSchema);
+  const fields = await crm.call({ operation: 'fields', entity }, fieldsSchema);
   return fields.map(({ fieldName, label, fieldLabel, type, fieldType }) => ({
     name: fieldName,
     label: textsOf(label, fieldLabel).find(isSafeLabel) ?? null,

@@ -122,7 +122,7 @@ export function fakeExchange(
   const crm: CrmExchange = {
     exchange: async (call) => {
       if (call.secondsLeft && call.secondsLeft() < 35) throw new RunError('TokenRefreshInProgress', 'No time.');
-      const line = Number(call.path.slice(-12));
+      const line = Number(call.id?.slice(-12));
       sent.push(line);
       times.set(line, (times.get(line) ?? 0) + 1);
       const answer = reply(line, times.get(line) ?? 0, call);
@@ -139,7 +139,7 @@ export function fakeExchange(
       const { response, trouble } = repliedBy(answer, call);
       const { status, ok, headers } = response;
       const whole = { status, ok, headers, body: await response.text() };
-      const read = readAnswer(whole, { call, accessToken: CANARY }, `/${call.path}`);
+      const read = readAnswer(whole, { call, accessToken: CANARY }, `/customers/${call.id}`);
       const { outcome, error } = meaningOf({ call, answer: read, scope }, new Date(NOW));
       return { answer: read, outcome, error: trouble ?? error, token };
     },
@@ -150,12 +150,12 @@ export function fakeExchange(
 /** The response to an update. A 200 with the record confirms a change. */
 function repliedBy(
   answer: Exclude<Reply, 'lost' | Error>,
-  { path }: CrmCall,
+  { id }: CrmCall,
 ): { response: Response; trouble?: RunError } {
   if (answer instanceof Response) return { response: answer };
   if (typeof answer !== 'number') return answer;
   const done = answer === 200;
-  return { response: done ? Response.json({ id: path.split('/').at(-1) }) : new Response(null, { status: answer }) };
+  return { response: done ? Response.json({ id }) : new Response(null, { status: answer }) };
 }
 
 let invocations = 0;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CrmCall } from '../../core/crm/call.ts';
+import { type CrmCall, requestOf } from '../../core/crm/call.ts';
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 
 /**
@@ -12,7 +12,8 @@ export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSe
   const given: CrmCall[] = [];
   const crm: CrmClient = {
     call: async (call, schema, onRetryAfter) => {
-      const line = `${call.method} ${call.template}`;
+      const { method, template } = requestOf(call);
+      const line = `${method} ${template}`;
       calls.push({ line, json: call.json });
       given.push(call);
       const next = left.shift();

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { meaningOf, type Outcome, parsedBody, readAnswer } from '../../../core/crm/answers.ts';
-import type { CrmCall, Operation } from '../../../core/crm/call.ts';
+import { type CrmCall, type Operation, requestOf } from '../../../core/crm/call.ts';
 import { notReached } from '../../../core/crm/crm-client.ts';
 import type { RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 
-const create: CrmCall = { method: 'post', path: 'leads/exports', template: '/leads/exports' };
-const read: CrmCall = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const create: CrmCall = { operation: 'create', entity: 'leads' };
+const read: CrmCall = { operation: 'fields', entity: 'leads' };
 const NOW = new Date('2026-11-20T01:00:00Z');
 
 /** The error that fetch throws: the connection's error is the cause of its cause. */
@@ -64,7 +64,7 @@ test('a POST that times out is CreateUnanswered, with the name of the error', ()
 async function answerOf(reply: Response, call: CrmCall) {
   const { status, ok, headers } = reply;
   const whole = { status, ok, headers, body: await reply.text() };
-  return readAnswer(whole, { call, accessToken: CANARY }, `/api/v1/${call.path}`);
+  return readAnswer(whole, { call, accessToken: CANARY }, `/api/v1/${requestOf(call).path}`);
 }
 const meaningFor = async (reply: Response, call: CrmCall) =>
   meaningOf({ call, answer: await answerOf(reply, call), scope: 'openid' }, NOW);
@@ -72,9 +72,9 @@ const meaningFor = async (reply: Response, call: CrmCall) =>
 const CALLS: Record<Operation, CrmCall> = {
   fields: read,
   create,
-  status: { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' },
-  address: { method: 'post', path: 'leads/exports/7/download', template: '/leads/exports/{id}/download' },
-  update: { method: 'patch', path: 'customers/7', template: '/customers/{id}', json: {} },
+  status: { operation: 'status', entity: 'leads', id: '7' },
+  address: { operation: 'address', entity: 'leads', id: '7' },
+  update: { operation: 'update', entity: 'customers', id: '7', json: {} },
 };
 const OPERATIONS = Object.keys(CALLS) as Operation[];
 type Case = [Operation, statuses: string, Outcome, RunErrorName];
@@ -367,23 +367,19 @@ test('does not quote a content type that is too long for one', async () => {
 });
 
 test('describes an unexpected shape by its keys and wrong paths, never by its values', async () => {
-  const call = { method: 'get', path: 'x/7', template: '/x/{id}' } as const;
-
-  const answer = await answerOf(Response.json({ name: CANARY, secret: CANARY }), call);
-  const parsed = async () => parsedBody(answer, call, z.object({ name: z.number() }));
+  const answer = await answerOf(Response.json({ name: CANARY, secret: CANARY }), CALLS.status);
+  const parsed = async () => parsedBody(answer, CALLS.status, z.object({ name: z.number() }));
   const error = await failureOf(parsed(), 'CrmContractError');
 
   expect(error.message).toBe(
-    'GET /x/{id} was answered 200 in an unexpected shape (wrong at name): an object with the keys name, secret.',
+    'GET /leads/exports/{id} was answered 200 in an unexpected shape (wrong at name): an object with the keys name, secret.',
   );
 });
 
 test('names only the first ten of many wrong paths', async () => {
   const rows = Array.from({ length: 5000 }, () => ({ wrong: 1 }));
-  const call = { method: 'get', path: 'x', template: '/x' } as const;
-
-  const answer = await answerOf(Response.json(rows), call);
-  const parsed = async () => parsedBody(answer, call, z.array(z.object({ fieldName: z.string() })));
+  const answer = await answerOf(Response.json(rows), CALLS.status);
+  const parsed = async () => parsedBody(answer, CALLS.status, z.array(z.object({ fieldName: z.string() })));
   const error = await failureOf(parsed(), 'CrmContractError');
 
   expect(error.message).toContain('(wrong at 0.fieldName, 1.fieldName, ');

@@ -12,14 +12,9 @@ import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } fro
 const CREATE = '/api/v1/leads/exports';
 const FIELDS = '/api/v1/leads/fields';
 const STATUS = '/api/v1/leads/exports/7';
-const create: CrmCall = {
-  method: 'post',
-  path: 'leads/exports',
-  template: '/leads/exports',
-  json: { columns: ['id'] },
-};
-const fields: CrmCall = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
-const status: CrmCall = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
+const create: CrmCall = { operation: 'create', entity: 'leads', json: { columns: ['id'] } };
+const fields: CrmCall = { operation: 'fields', entity: 'leads' };
+const status: CrmCall = { operation: 'status', entity: 'leads', id: '7' };
 const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
 

@@ -4,9 +4,7 @@ import { errorCode } from '../../../core/crm/error-code.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
 
 const call: CrmCall = {
-  method: 'patch',
-  path: 'customers/not_numbered',
-  template: '/customers/{id}',
+  ...{ operation: 'update', entity: 'customers', id: 'not_numbered' },
   json: { maritalStatus: 'not_married', notes: 'Was Newly-Wed.\nCohen', city: 'Tel Aviv' },
 };
 const codeIn = (body: unknown, isGood = false) => {

@@ -53,8 +53,8 @@ const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 }
 
 test('sends each line once, without its id, and stores its result', async () => {
   const bodies: unknown[] = [];
-  const { store, sent, invoke } = world(3, (_, __, { json, path, method }) => {
-    bodies.push([method, path, json]);
+  const { store, sent, invoke } = world(3, (_, __, { operation, id, json }) => {
+    bodies.push([operation, id, json]);
     return 200;
   });
 
@@ -62,7 +62,7 @@ test('sends each line once, without its id, and stores its result', async () => 
 
   expect(answer).toEqual({ outcome: 'FINISHED', place: null, waits: 0 });
   expect(sent).toEqual([1, 2, 3]);
-  expect(bodies[1]).toEqual(['patch', `customers/${idOf(2)}`, { firstName: CANARY, city: 'Haifa' }]);
+  expect(bodies[1]).toEqual(['update', idOf(2), { firstName: CANARY, city: 'Haifa' }]);
   expect(resultsIn(store)[1]).toEqual({
     line: 2,
     id: idOf(2),

@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
+import { requestOf } from '../../../core/crm/call.ts';
 import type { CrmClient } from '../../../core/crm/crm-client.ts';
 import type { ExportRecords } from '../../../core/export/export-record.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
@@ -123,7 +124,7 @@ function clients(world: World) {
 
 function clientOf(crm: World['crm']): CrmClient {
   if (typeof crm !== 'function') return crm;
-  return { call: async ({ template }, schema) => z.parse(schema, crm(template)) };
+  return { call: async (call, schema) => z.parse(schema, crm(requestOf(call).template)) };
 }
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
