@@ -3,7 +3,8 @@ import { deployedConfiguration, unsettledText } from '../../../cli/support/deplo
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deployment } from '../../support/builders.ts';
 import { refused } from './cloud/answers.ts';
-import { awsWithTarget } from './cloud/cloud.ts';
+import { aws, awsWithTarget } from './cloud/cloud.ts';
+import { executions } from './cloud/executions.ts';
 import { stack, template } from './cloud/stack.ts';
 
 const columns = {
@@ -24,26 +25,45 @@ test('Hebrew, keys like "Ref", and 500 columns are read back from a template wit
   expect(said).toEqual([]);
 });
 
-test.each(['UPDATE_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED', 'UPDATE_ROLLBACK_IN_PROGRESS'])(
-  'in %s, commands warn that functions may have another configuration',
-  async (status) => {
-    const { target, cli } = await awsWithTarget(stack({}, status), { DescribeRule: { State: 'DISABLED' } });
-    const said: string[] = [];
+test.each([
+  ...['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_FAILED'],
+  ...['UPDATE_ROLLBACK_IN_PROGRESS', 'ROLLBACK_COMPLETE', 'DELETE_FAILED'],
+])('in %s, functions may have another configuration', (stackStatus) => {
+  const warning = new RegExp(`is in ${stackStatus}: .* functions may have another configuration`);
+  expect(unsettledText({ stack: 's', stackStatus })).toMatch(warning);
+});
 
-    await deployedConfiguration(target, (line) => said.push(line));
+test.each([
+  ...['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE'],
+  ...['IMPORT_COMPLETE', 'IMPORT_ROLLBACK_COMPLETE'],
+])('in %s, there is no warning', (stackStatus) => {
+  expect(unsettledText({ stack: 's', stackStatus })).toBeUndefined();
+});
 
-    expect(said).toEqual([expect.stringMatching(`is in ${status}: .* functions may have another configuration`)]);
-    const paused = await cli('pause', 'leads');
-    const doctor = await cli('doctor');
-    expect(paused).toMatchObject({ code: 0, stderr: expect.stringContaining(said[0] ?? '') });
-    expect(doctor.stdout).toContain(`! stack: Does the stack exist? ${said[0]}`);
-  },
-);
+test.each([
+  ['start', 'leads'],
+  ['retry', 'leads-night'],
+  ['backfill', 'leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data', '--dry-run'],
+  ['pause', 'leads'],
+])('during a deployment, %s warns once', async (...args) => {
+  const night = { name: 'leads-night', status: 'FAILED', input: { entity: 'leads' }, error: 'CrmUnavailable' };
+  const times = { start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' };
+  const paused = { DescribeRule: { State: 'DISABLED' } };
+  const deploying = stack({ TimeZone: 'UTC' }, 'UPDATE_IN_PROGRESS');
+  const { cli } = await aws(deploying, executions([{ ...night, ...times }]), paused);
 
-test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_COMPLETE'])(
-  'in %s, there is no warning',
-  (stackStatus) => expect(unsettledText({ stack: 's', stackStatus })).toBeUndefined(),
-);
+  const { code, stderr } = await cli(...args);
+
+  expect(code, stderr).toBe(0);
+  expect(stderr.match(/UPDATE_IN_PROGRESS: .* functions may have another configuration/g)).toHaveLength(1);
+});
+
+test('during a deployment, doctor warns in its check of the stack, and a command that only reads does not', async () => {
+  const { cli } = await aws(stack({}, 'UPDATE_IN_PROGRESS'));
+
+  expect((await cli('doctor')).stdout).toMatch(/^! stack: Does the stack exist\? .* is in UPDATE_IN_PROGRESS: /m);
+  expect(await cli('list', 'leads')).toMatchObject({ code: 0, stderr: '' });
+});
 
 const OF_ANOTHER_RELEASE = template({ Resources: {} });
 

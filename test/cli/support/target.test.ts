@@ -3,7 +3,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { afterEach, expect, test, vi } from 'vitest';
-import { clientSettings, connect, isSettled } from '../../../cli/support/target.ts';
+import { clientSettings, connect } from '../../../cli/support/target.ts';
 import { LEASE_MS } from '../../../core/oauth/ledger.ts';
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
 import type { Call } from './cloud/call.ts';
@@ -109,18 +109,4 @@ test('clients of the secret and the ledger give up a silent connection before a 
   for (const end of ends) expect(end).toMatchObject({ name: 'ResourceNotFoundException' });
   expect(asked).toHaveLength(4);
   expect(performance.now() - start).toBeLessThan(LEASE_MS);
-});
-
-test.each(['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'IMPORT_ROLLBACK_COMPLETE'])(
-  'isSettled is true in %s',
-  (status) => {
-    expect(isSettled(status)).toBe(true);
-  },
-);
-
-test.each([
-  ...['UPDATE_IN_PROGRESS', 'UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', 'UPDATE_ROLLBACK_FAILED'],
-  ...['ROLLBACK_COMPLETE', 'DELETE_FAILED'],
-])('isSettled is false in %s', (status) => {
-  expect(isSettled(status)).toBe(false);
 });
