@@ -13,7 +13,7 @@ import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { deployment, EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
-import { exportRecords } from '../../support/export-records.ts';
+import { createDeps } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
@@ -28,13 +28,7 @@ const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 const create = (...answers: [string, unknown][]) => begin(newState(), ...answers);
 const begin = (state: RunState, ...answers: [string, unknown][]) => {
   const night = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } });
-  const others = {
-    claimSlot: async () => 'night-0',
-    records: exportRecords(),
-    read: fakeBucket().read,
-    softwareVersion: '1',
-  };
-  const deps = { ...testDeps({ deployment: night }), ...others, crm: fakeCrm(...answers) };
+  const deps = { ...createDeps(fakeCrm(...answers), { deployment: night }), claimSlot: async () => 'night-0' };
   return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
 };
 const byRule = (scheduledFor: string) => begin(newState({ entity: 'leads', scheduledFor }));
