@@ -194,14 +194,12 @@ describe('spreadsheets', () => {
     ['half of the file', half(book(240)), 'FileRejected'],
   ]);
 
-  test.each([
-    ['with one unlisted text', ['id', 'name', 'Mobil'], 'unknownHeader'],
-    ['with only unlisted texts', ['Nummer', 'Wer', 'Telefon'], 'unknownHeader'],
-  ])('quarantines a header %s until one release, then publishes it', async (_, header, outcome) => {
+  test('quarantines a header with one unlisted text until one release, then publishes it', async () => {
     const nights = await behindNights();
+    const header = ['id', 'name', 'Mobil'];
 
     const first = await nights.night({ date: '2026-11-20', bytes: book(240, header), run: RUN });
-    expect(outcomeOf(first), first.cause).toBe(outcome);
+    expect(outcomeOf(first), first.cause).toBe('unknownHeader');
     expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
     const second = await nights.night({ date: '2026-11-21', bytes: book(230, header), run: RUN });
 
@@ -281,14 +279,6 @@ describe('required columns and drift settings', () => {
 });
 
 describe('dates', () => {
-  test('publishes equal bytes of another export', async () => {
-    const nights = await behindNights();
-
-    const end = await nights.night({ date: DATE, bytes: csv(240), run: RUN });
-
-    expect(outcomeOf(end), end.cause).toBe('PUBLISHED');
-  });
-
   test('compares a rerun on the date of a new normal with the released file', async () => {
     const nights = await behindNights();
     await nights.night({ date: DATE, bytes: csv(60), run: RUN });
@@ -298,16 +288,5 @@ describe('dates', () => {
     const good = await nights.night({ date: DATE, execution: 'once-more', bytes: csv(61), run: RUN });
 
     expect([bad, good].map(outcomeOf)).toEqual(['maxShrink', 'PUBLISHED']);
-  });
-
-  test('a partial export does not replace the full one of its date', async () => {
-    const nights = await behindNights();
-    await nights.night({ date: DATE, bytes: csv(240), run: RUN });
-    const partial: Partial<Run> = { ...RUN, kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) };
-
-    const end = await nights.night({ date: DATE, execution: 'partial', bytes: csv(3), run: partial });
-
-    expect(outcomeOf(end), end.cause).toBe('UNPUBLISHED');
-    expect(nights.bucket.text(`published/entity=leads/date=${DATE}.json`)).toContain(`of-${DATE}`);
   });
 });
