@@ -15,9 +15,12 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { base64Crc32 } from '../support/strict-store/checksums.ts';
-import { clientOf, type StoreOptions, storeForTest, TROUBLE } from '../support/strict-store/strict-store.ts';
+import { clientOf, type StoreOptions, storeForTest } from '../support/strict-store/strict-store.ts';
 
-/** Tests the strict store, a test double: the SDK's own client, which works on AWS, must work here, too. */
+/**
+ * Tests the strict store, a test double: the SDK's own client, which works on AWS, must work here, too. The faults of its
+ * script are tested by store-trouble.slow.test.ts, which counts the calls that each one causes.
+ */
 
 const PART = Buffer.alloc(70_000, 'abcdefghij');
 const LAST = Buffer.from('the end\n');
@@ -136,35 +139,4 @@ test('lists parts in pages, and returns a range of an object', async () => {
   expect(await complete({ MultipartUpload: { Parts: all } })).toBe('completed');
   const { Body, ContentRange } = await client.send(new GetObjectCommand({ ...AT, Range: 'bytes=140000-' }));
   expect([await Body?.transformToString(), ContentRange]).toEqual(['the end\n', 'bytes 140000-140007/140008']);
-});
-
-test('returns the faults of its script, and keeps the object of a lost answer', async () => {
-  const { client, ...store } = await storeAndClient();
-  const put = () =>
-    client.send(new PutObjectCommand({ ...AT, Body: 'x', IfNoneMatch: '*' })).then(
-      () => 'stored',
-      (error: Error) => error.name,
-    );
-  store.settings.faults = ({ attempt }) => [TROUBLE.slowDown, TROUBLE.kmsDisabled, 'lostAnswer' as const][attempt - 1];
-
-  expect(await put()).toBe('SlowDown');
-  expect(await put()).toBe('KMS.DisabledException');
-  expect(store.keys()).toEqual([]);
-  expect(await put()).toMatch(/Error/);
-  expect(store.keys()).toEqual([AT.Key]);
-  expect(await put()).toBe('PreconditionFailed');
-  expect(store.calls.map(({ status }) => status)).toEqual([503, 400, 0, 412]);
-});
-
-test('can fail CompleteMultipartUpload within a 200, and deny one that succeeded', async () => {
-  const { client, ...store } = await storeAndClient();
-  const { complete } = await uploaded(client);
-  const script = [{ errorIn200: 'InternalError' }, 'noSuchUploadAfterSuccess' as const];
-  store.settings.faults = ({ operation, attempt }) =>
-    operation === 'CompleteMultipartUpload' ? script[attempt - 1] : undefined;
-
-  expect(await complete()).toBe('InternalError');
-  expect([store.keys(), store.calls.at(-1)?.status]).toEqual([[], 200]);
-  expect(await complete()).toBe('NoSuchUpload');
-  expect(store.object(AT.Key)?.body.equals(WHOLE)).toBe(true);
 });
