@@ -24,3 +24,8 @@ test('docs/new-entity.md names every file with a list of entities', () => {
     .filter((file) => file !== ORIGIN && !/^test\/|^config\/|schemas?\b.*json$|^docs\/first-day.md$/.test(file));
   expect(lists).toEqual(named);
 });
+
+test('the reference of the interface names the entities in their order', () => {
+  const [, names = ''] = /^`\{entity\}` is (.*)\. Every /ms.exec(readFileSync(ORIGIN, 'utf8')) ?? [];
+  expect([...names.matchAll(/`([^`]+)`/g)].map(([, name]) => name)).toEqual([...ENTITIES]);
+});

@@ -24,7 +24,7 @@ export interface FieldRule {
 /** The rule of each field's schema. */
 const rules = z.registry<FieldRule>();
 
-/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them. The text is sent unchanged. */
+/** `+` and 7 to 15 digits, which spaces, hyphens, dots and brackets may separate. The text is sent unchanged. */
 const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
 /** ISO 8601, seconds optional. An offset is required: a time without one depends on the reader's time zone. */
