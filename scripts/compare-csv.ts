@@ -36,9 +36,9 @@ async function compare({ file, separator, records: read }: z.infer<typeof readSc
   const fields = columns.map((name) => ({ name, label: null }));
   const others = { excepted: [], labels: {}, formats: ['csv' as const], opaque: [], headerless: false };
   const expected = { columns, fields, ...others };
-  const { facts, remarks } = await readContent(source, { ...READING, expected });
+  const { facts, warnings } = await readContent(source, { ...READING, expected });
   const { content } = facts;
-  if (!content || facts.rows === null) return { result: 'uncounted', words: remarks.join(' ') };
+  if (!content || facts.rows === null) return { result: 'uncounted', words: warnings.join(' ') };
   const rows = facts.rows + content.repeatedHeaders;
   const form = { ...facts, content: { ...content, repeatedHeaders: 0 } };
   const ours: string[][] = [];

@@ -77,8 +77,8 @@ async function measure(name: string, { script, env }: Client, limit?: Limit): Pr
     const [out, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
     const times = /^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+)$/m.exec(errors);
     if (code !== 0 || !times) throw new Error(`${name} ended with ${code}: ${errors.slice(-600)}`);
-    const remarks = errors.replaceAll(/^(\d+\.\d+ ?){3}$/gm, '').trim();
-    if (remarks) process.stderr.write(`${name}: ${remarks.slice(-600)}\n`);
+    const output = errors.replaceAll(/^(\d+\.\d+ ?){3}$/gm, '').trim();
+    if (output) process.stderr.write(`${name}: ${output.slice(-600)}\n`);
     const [seconds = Number.NaN, user = 0, system = 0] = times.slice(1).map(Number);
     if (!out.startsWith('{')) return { seconds, cpuSeconds: user + system, megabytes: Number.NaN };
     const { maxRss, ...cost } = costSchema.parse(JSON.parse(out));

@@ -19,7 +19,7 @@ export async function readCsv(
   chunks: AsyncIterable<Uint8Array>,
   csv: Csv,
   { expected, undeclaredEnd }: { expected: Expected; undeclaredEnd: boolean },
-): Promise<Pick<Facts, 'header' | 'rows' | 'content' | 'dialect'> & { remarks: string[] }> {
+): Promise<Pick<Facts, 'header' | 'rows' | 'content' | 'dialect'> & { warnings: string[] }> {
   const count = new CsvCount(csv, expected);
   let { skip } = csv;
   for await (const chunk of chunks) {
@@ -36,8 +36,8 @@ export async function readCsv(
   const { content } = count;
   const dialect = dialectOf(csv, count);
   const rows = rowsIn(content, content.headed);
-  const remarks = warningsOf(csv, count, { content, dialect }, expected);
-  return { header: csv.header.names, rows, content, dialect, remarks };
+  const warnings = warningsOf(csv, count, { content, dialect }, expected);
+  return { header: csv.header.names, rows, content, dialect, warnings };
 }
 
 /**

@@ -31,7 +31,7 @@ export interface Reading {
 /** The facts about a stored file, and warnings for its readers, in sentences. */
 export interface ReadContent {
   facts: Facts;
-  remarks: string[];
+  warnings: string[];
 }
 
 /**
@@ -51,9 +51,9 @@ export async function readContent(
   const { maxBytes, secondsLeft } = reading;
   const budget = new ReadingBudget({ contentBytes: maxBytes, diskBytes: await freeDisk(), secondsLeft });
   try {
-    const { remarks, ...facts } = await readStored({ source, chunks, proven }, { ...reading, budget });
+    const { warnings, ...facts } = await readStored({ source, chunks, proven }, { ...reading, budget });
     await proven();
-    return { facts: { bytes: source.size, ...facts }, remarks };
+    return { facts: { bytes: source.size, ...facts }, warnings };
   } catch (error) {
     // The file may be damaged in storage, which is not the fault of the CRM. `prove` throws in this case.
     if (error instanceof UnreadableFile) await proven();
@@ -69,7 +69,7 @@ function errorOf(error: unknown, { what }: Reading): unknown {
     : new RunError('CheckUnfinished', `${what} was not read to its end: it ${error.message}.`);
 }
 
-type Content = Omit<Facts, 'bytes'> & { remarks: string[] };
+type Content = Omit<Facts, 'bytes'> & { warnings: string[] };
 
 /** The facts about an empty file. */
 const NO_CONTENT: Content = {
@@ -79,7 +79,7 @@ const NO_CONTENT: Content = {
   rows: 0,
   header: null,
   content: null,
-  remarks: ['There is nothing in the file.'],
+  warnings: ['There is nothing in the file.'],
 };
 
 interface Stored {
@@ -181,7 +181,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
 
 /** Verifies the archive, and adds the text that it holds besides the content of its file. */
 async function withArchive(
-  { content, remarks, ...others }: Content,
+  { content, warnings, ...others }: Content,
   archive: ZipArchive,
   { entry, passedOver, besides }: Extract<ZipKind, { kind: 'one' }>,
 ): Promise<Content> {
@@ -193,12 +193,12 @@ async function withArchive(
     ...containerTexts({ name: entry.name, others: archive.hasTexts() }),
   ];
   const entries = countText(passedOver, 'other entry', 'other entries');
-  const remark = `The archive holds ${entries} beside the file, which an operating system added. They are ignored.`;
+  const warning = `The archive holds ${entries} beside the file, which an operating system added. They are ignored.`;
   return {
     ...others,
     compression: 'zip',
     content: withTexts(content, elsewhere),
-    remarks: passedOver === 0 ? remarks : [...remarks, remark],
+    warnings: passedOver === 0 ? warnings : [...warnings, warning],
   };
 }
 
@@ -223,8 +223,8 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
 /** The facts about a file that the configuration publishes without checks. */
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
-  const remark = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
-  return { ...NO_CONTENT, format, rows: null, remarks: [remark] };
+  const warning = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
+  return { ...NO_CONTENT, format, rows: null, warnings: [warning] };
 }
 
 /** The error for a file that was not requested. @param description of the file in words, without quoting it */

@@ -30,7 +30,7 @@ export interface GateCheck {
   /** After the release of a file that fails this check, later files of the same kind pass; '' = all of them, `null` = none. */
   kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string | null;
   /** A warning for a file that passes because a file of its kind was released. */
-  remark?: string;
+  warning?: string;
   /** No measure: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
   /** The failure, as half a sentence that follows "it". */
@@ -141,7 +141,7 @@ export const CHECKS: GateCheck[] = [
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
     kindOf: endingKind,
-    remark: 'It ends without a line break, like a file that a person has released: it may be cut off.',
+    warning: 'It ends without a line break, like a file that a person has released: it may be cut off.',
     measure: (subject) => {
       const { ending = null } = subject.facts.content ?? {};
       if (!ending || !endingBefore(subject)?.lineBreak) return undefined;

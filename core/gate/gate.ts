@@ -8,7 +8,7 @@ export interface Verdict {
   report: GateReport | null;
   passed: boolean;
   /** Warnings, in sentences. */
-  remarks: string[];
+  warnings: string[];
   /** The facts, with a header that an earlier release has confirmed. */
   facts: Facts;
 }
@@ -29,9 +29,9 @@ export function passGate(file: Subject): Verdict {
   const accepted = found.filter(({ check, result }) => !result.passed && isAccepted(check, subject));
   const checks = found.filter((each) => !accepted.includes(each)).map(({ result }) => result);
   const passed = failedChecks({ checks }).length === 0;
-  const acceptedWarnings = accepted.flatMap(({ check }) => check.remark ?? []);
+  const acceptedWarnings = accepted.flatMap(({ check }) => check.warning ?? []);
   const report = publish || !passed ? reportOf(checks, subject) : null;
-  return { report, passed, remarks: [...warningsOf(subject), ...acceptedWarnings], facts };
+  return { report, passed, warnings: [...warningsOf(subject), ...acceptedWarnings], facts };
 }
 
 /** Whether a person has released a file of the same kind that the check had stopped. */
@@ -61,7 +61,7 @@ function warningsOf(subject: Subject): string[] {
   const { facts, history, run } = subject;
   const { comparedWith, unreadable, ofDate } = history;
   const { irregular = 0, headed } = facts.content ?? {};
-  const remarks: [holds: boolean, remark: string][] = [
+  const warnings: [holds: boolean, warning: string][] = [
     [facts.rows === 0, 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnWarnings(subject),
@@ -80,13 +80,17 @@ function warningsOf(subject: Subject): string[] {
     ],
   ];
   return [
-    ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),
+    ...warnings.flatMap(([holds, warning]) => (holds ? [warning] : [])),
     ...changesOfForm(facts, comparedWith[0]?.file),
   ];
 }
 
 /** How the columns differ from the requested ones, unless the configuration accepts the change. */
-function columnWarnings({ facts, run: { request }, settings: { drift } }: Subject): [holds: boolean, remark: string][] {
+function columnWarnings({
+  facts,
+  run: { request },
+  settings: { drift },
+}: Subject): [holds: boolean, warning: string][] {
   const { columns } = request;
   const named = columnsOf(facts);
   const { added, removed } = columnChanges(facts, columns) ?? { added: 0, removed: 0 };

@@ -65,12 +65,12 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    remarks: warningsOf([...besides, ...outside], findings),
+    warnings: warningsOf([...besides, ...outside], findings),
   };
 }
 
 /** The facts about the counted sheet, and warnings for readers, in sentences. */
-type ReadSheet = Pick<Facts, 'header' | 'rows'> & { content: Content; remarks: string[] };
+type ReadSheet = Pick<Facts, 'header' | 'rows'> & { content: Content; warnings: string[] };
 
 interface Start {
   sheet: Sheet;

@@ -7,11 +7,11 @@ import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 interface Read {
   judged: JudgedFile;
   /** Warnings about the content. */
-  remarks: string[];
+  warnings: string[];
 }
 
 /** The manifest of a stored file that the gate has checked. */
-export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged, remarks }: Read): Manifest {
+export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged, warnings }: Read): Manifest {
   const { facts, history, report, passed } = judged;
   const manifest: z.input<typeof manifestSchema> = {
     schemaVersion: LAYOUT,
@@ -24,7 +24,7 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
     releasedBefore: history.releasedBefore,
     checks: state.checks,
     unansweredCreates: state.unansweredCreates,
-    warnings: [...run.remarks, ...remarks, ...warningsOf({ ...state, ...file }), ...judged.remarks],
+    warnings: [...run.remarks, ...warnings, ...warningsOf({ ...state, ...file }), ...judged.warnings],
   };
   // Removes what only the steps need, and keys of a later release.
   return manifestSchema.parse(manifest);

@@ -42,7 +42,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   // A partial export is published only if its date has no other export.
   const run = { ...asked, publish: asked.publish && !isBehindOthers(asked, pointers) };
   const judged = await judgeExport(run, read.facts, deps);
-  const manifest = manifestOf(state, run, file, { judged, remarks: read.remarks });
+  const manifest = manifestOf(state, run, file, { judged, warnings: read.warnings });
   const manifestKey = `${run.prefix}_manifest.json`;
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
   if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });

@@ -35,11 +35,11 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
   ['values below an empty cell', 'id,,name,\n1,x,a,\n2,,b,\n', { unnamed: 1, unlisted: 0 }],
   ['values below two empty cells', 'id,,name,\n1,,a,"x"\n2,y,b\n', { unnamed: 2 }],
   ['no values below empty cells', 'id,,name,\n1,,a,\n2,"",b\n', { unnamed: 0, headed: true }],
-])('the facts and warnings describe a file with %s', async (_, text, content, remark = '') => {
-  const { facts, remarks } = await judged(text);
+])('the facts and warnings describe a file with %s', async (_, text, content, warning = '') => {
+  const { facts, warnings } = await judged(text);
 
   expect(facts.content).toMatchObject(content);
-  expect(remarks.join('\n')).toContain(remark);
+  expect(warnings.join('\n')).toContain(warning);
 });
 
 test('counts unlisted texts of a header with their columns, and does not quote them', async () => {
@@ -84,10 +84,10 @@ describe('in a file without a header by its setting', () => {
   });
 
   test('a first line that looks like a header causes a warning', async () => {
-    const { facts, remarks } = await judged('id,name,phone\nd,e,f\n', none);
+    const { facts, warnings } = await judged('id,name,phone\nd,e,f\n', none);
 
     expect(facts).toMatchObject({ rows: 2, content: { headed: false } });
-    expect(remarks.join()).toContain('columns.header says that there is no such line');
+    expect(warnings.join()).toContain('columns.header says that there is no such line');
   });
 
   test.each([
@@ -119,10 +119,10 @@ describe('a file of an opaque format', () => {
     ['json', `{"leads":["${'x'.repeat(2_000_000)}"]}`],
     ['xls', Buffer.from('d0cf11e0a1b11ae100', 'hex')],
   ] as const)('has a warning that its content was not read: %s', async (format, bytes) => {
-    const { facts, remarks } = await judged(bytes, { opaque: [format] });
+    const { facts, warnings } = await judged(bytes, { opaque: [format] });
 
     expect(facts).toMatchObject({ format, content: null, header: null, dialect: null });
-    expect(remarks).toEqual([expect.stringContaining('The content of the file was not read')]);
+    expect(warnings).toEqual([expect.stringContaining('The content of the file was not read')]);
     await failureOf(judged(bytes), 'FileRejected');
   });
 

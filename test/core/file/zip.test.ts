@@ -39,13 +39,13 @@ test.each<[string, Uint8Array]>([
 });
 
 test('ignores entries of an operating system, and counts them as values elsewhere', async () => {
-  const { facts: known, remarks } = await read(zipOfFiles(FILE, { name: '.DS_Store', content: '' }, GARBAGE));
+  const { facts: known, warnings } = await read(zipOfFiles(FILE, { name: '.DS_Store', content: '' }, GARBAGE));
 
   expect(known).toMatchObject({
     ...facts,
     content: { elsewhere: 1, elsewhereKinds: ['other files in the archive'] },
   });
-  expect(remarks.join()).toContain('2 other entries');
+  expect(warnings.join()).toContain('2 other entries');
 });
 
 describe('text of the archive itself', () => {
@@ -187,10 +187,10 @@ describe('with archives as an opaque format', () => {
     ['a file of another kind', zipOfFiles({ name: 'leads.pdf', content: '%PDF-1.7' }), null],
     ['a zip archive in gzip', gzipSync(zipOfFiles(FILE)), 'gzip'],
   ])('an archive is published unread, with a warning: %s', async (_, bytes, compression) => {
-    const { facts: known, remarks } = await read(bytes, opaque);
+    const { facts: known, warnings } = await read(bytes, opaque);
 
     expect(known).toMatchObject({ format: 'archive', compression, content: null, header: null });
-    expect(remarks.join()).toContain('The content of the file was not read');
+    expect(warnings.join()).toContain('The content of the file was not read');
   });
 
   test('an archive with exactly one CSV file is read, and refused if it is damaged', async () => {

@@ -9,10 +9,10 @@ type SubjectOptions = Parameters<typeof subjectOf>[1];
 
 /** The checks that stop a file, whether a person may release it, and the sentence. */
 function judged(facts: Facts, given?: SubjectOptions) {
-  const { report, remarks, facts: known } = passGate(subjectOf(facts, given));
+  const { report, warnings, facts: known } = passGate(subjectOf(facts, given));
   if (!report) throw new Error('there is no report');
   const stoppedBy = failedChecks(report).map(({ guard }) => guard);
-  return { stoppedBy, releasable: isReleasable(report), text: stoppedText(report, facts), remarks, facts: known };
+  return { stoppedBy, releasable: isReleasable(report), text: stoppedText(report, facts), warnings, facts: known };
 }
 
 const stoppedBy = (facts: Facts, given?: SubjectOptions) => judged(facts, given).stoppedBy;
@@ -24,11 +24,11 @@ const released = (guard: string, kind = '', nights: Facts[] = [], columns: strin
 });
 
 test('a good file passes without a warning, with or without a history', () => {
-  const { stoppedBy: by, remarks } = judged(factsOf(10));
+  const { stoppedBy: by, warnings } = judged(factsOf(10));
 
   expect(by).toEqual([]);
-  expect(remarks).toEqual([]);
-  expect(judged(factsOf(10), { history: historyOf(factsOf(10)) }).remarks).toEqual([]);
+  expect(warnings).toEqual([]);
+  expect(judged(factsOf(10), { history: historyOf(factsOf(10)) }).warnings).toEqual([]);
 });
 
 test('a file that is not published is judged only by the check of left-out columns', () => {
@@ -87,7 +87,7 @@ test('a file without its line break, like a released one, passes with a warning'
   const found = judged(ofContent(ending(2, false)), { history: released('lastLineBreak', 'csv 2 2', [factsOf(10)]) });
 
   expect(found.stoppedBy).toEqual([]);
-  expect(found.remarks).toEqual([expect.stringMatching(/^It ends without a line break, /)]);
+  expect(found.warnings).toEqual([expect.stringMatching(/^It ends without a line break, /)]);
 });
 
 test('required stops a file whose header is unknown or does not contain a required column', () => {
@@ -249,8 +249,8 @@ test('an export id of another date stops the file; one of its own date is a warn
     stoppedBy: ['exportId'],
     releasable: true,
   });
-  expect(judged(factsOf(10), { history: ofDate }).remarks).toEqual([expect.stringContaining('has the same id')]);
-  expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).remarks).toEqual([]);
+  expect(judged(factsOf(10), { history: ofDate }).warnings).toEqual([expect.stringContaining('has the same id')]);
+  expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).warnings).toEqual([]);
 });
 
 test('several sheets with a header, or a full sheet, stop the file until a release', () => {
@@ -283,10 +283,10 @@ const FORMS: [what: string, now: Facts, before: Facts, word: string | undefined]
 ];
 
 test.each(FORMS)('warns about a change of form since the last published file: %s', (_, now, before, word) => {
-  const { stoppedBy: by, remarks } = judged(now, { history: historyOf(before) });
+  const { stoppedBy: by, warnings } = judged(now, { history: historyOf(before) });
 
   expect(by).toEqual([]);
-  expect(remarks).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file has changed `)]);
+  expect(warnings).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file has changed `)]);
 });
 
 test.each<[string, Partial<Facts>, Partial<Content>, string]>([
@@ -296,7 +296,7 @@ test.each<[string, Partial<Facts>, Partial<Content>, string]>([
   ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns differently from the request.'],
   ['irregular rows', {}, { irregular: 3 }, '3 rows have another number of fields than the first record.'],
 ])('a file is published with a warning: %s', (_, facts, content, warning) => {
-  expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).remarks).toEqual([warning]);
+  expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).warnings).toEqual([warning]);
 });
 
 test.each<[header: string[], warnings: number]>([
@@ -306,7 +306,7 @@ test.each<[header: string[], warnings: number]>([
 ])('added or removed columns cause no warning if drift accepts them: %j', (header, warnings) => {
   const drift = { added: 'accept', removed: 'accept', retyped: 'warn' } as const;
 
-  expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).remarks).toHaveLength(warnings);
+  expect(judged(factsOf(1, {}, { header }), { promised: { drift } }).warnings).toHaveLength(warnings);
 });
 
 test.each<[released: string, content: Partial<Content>, stopped: string[]]>([

@@ -90,10 +90,10 @@ describe('a cell', () => {
       ['2', emptyText],
     ];
 
-    const { remarks, records } = await readWorkbook(workbook({ sheets: [{ rows }] }), ['id', 'name']);
+    const { warnings, records } = await readWorkbook(workbook({ sheets: [{ rows }] }), ['id', 'name']);
 
     expect(records[1]).toEqual(['1', '']);
-    expect(remarks).toEqual(['1 cells have a formula whose result is not in the file: they are read as empty.']);
+    expect(warnings).toEqual(['1 cells have a formula whose result is not in the file: they are read as empty.']);
   });
 
   test('of a merged range has its value only once', async () => {

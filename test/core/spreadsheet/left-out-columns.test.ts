@@ -37,7 +37,7 @@ describe('with a left-out column, a workbook is stopped by', () => {
     const { places, detail, facts } = await fateOf(change(partsOf(draft)));
 
     expect(places).toBeGreaterThan(0);
-    expect(JSON.stringify([detail, facts.content, facts.remarks])).not.toContain('Canary');
+    expect(JSON.stringify([detail, facts.content, facts.warnings])).not.toContain('Canary');
   };
 
   test.each<[string, string | RegExp, string]>([
@@ -334,7 +334,7 @@ test.each(ENTITIES)('with a left-out column, a sheet may be called after the rec
 test('without left-out columns, text in a page header causes no warning', async () => {
   const bytes = zipOfFiles(...inSheet(`<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter>`)(partsOf(draft)));
 
-  expect((await readWorkbook(bytes, COLUMNS)).remarks).toEqual([]);
+  expect((await readWorkbook(bytes, COLUMNS)).warnings).toEqual([]);
 });
 
 describe('the sheet settings', () => {

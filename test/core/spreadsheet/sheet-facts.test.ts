@@ -18,7 +18,7 @@ const digest = (...cells: string[]) => createHash('sha256').update(JSON.stringif
 
 describe('the header', () => {
   test('is the first row of listed texts; rows above it are counted separately', async () => {
-    const { header, content, records, remarks } = await readWorkbook(
+    const { header, content, records, warnings } = await readWorkbook(
       workbookOf(['Leads of today'], [], ['from', 'Monday'], HEADER, ['1', 'Dan', '03'], ['2', null, null]),
       COLUMNS,
     );
@@ -33,7 +33,7 @@ describe('the header', () => {
       firstRecord: null,
     });
     expect(records).toEqual([HEADER, ['1', 'Dan', '03'], ['2', '', '']]);
-    expect(remarks).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 
   test('of two columns may have records above it, so rows with two values there count as values elsewhere', async () => {

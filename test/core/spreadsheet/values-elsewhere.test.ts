@@ -7,8 +7,8 @@ const sheets = [{ rows: [COLUMNS, ['1', 'Dan', '03']] }];
 const OFFICE = 'application/vnd.openxmlformats-officedocument';
 
 async function besides(draft: Partial<WorkbookDraft>) {
-  const { content, remarks } = await readWorkbook(workbook({ sheets, ...draft }), COLUMNS);
-  return { elsewhere: content.elsewhere, remarks };
+  const { content, warnings } = await readWorkbook(workbook({ sheets, ...draft }), COLUMNS);
+  return { elsewhere: content.elsewhere, warnings };
 }
 
 test.each<[string, string, string, string]>([
@@ -30,7 +30,7 @@ test.each<[string, string, string, string]>([
 ])('counts %s as values elsewhere: %s', async (what, name, type, content) => {
   expect(await besides({ parts: [{ name, type, content }] })).toEqual({
     elsewhere: 1,
-    remarks: [`The workbook has values besides the rows of its sheet: ${what}.`],
+    warnings: [`The workbook has values besides the rows of its sheet: ${what}.`],
   });
 });
 
@@ -45,7 +45,7 @@ test('does not count styles, images and document properties as values elsewhere'
     { name: 'xl/drawings/drawing1.xml', type: `${OFFICE}.drawing+xml`, content: '<wsDr/>' },
   ];
 
-  expect((await besides({ parts })).remarks).toEqual([]);
+  expect((await besides({ parts })).warnings).toEqual([]);
 });
 
 test('counts a shared text that no cell uses as a value elsewhere', async () => {
@@ -54,7 +54,7 @@ test('counts a shared text that no cell uses as a value elsewhere', async () => 
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['', 'Dan'] })).toMatchObject({ elsewhere: 0 });
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['Ruth', 'Dan'] })).toEqual({
     elsewhere: 1,
-    remarks: ['The workbook has values besides the rows of its sheet: texts that no cell has.'],
+    warnings: ['The workbook has values besides the rows of its sheet: texts that no cell has.'],
   });
 });
 
@@ -84,7 +84,7 @@ test('counts each hidden sheet, and each of several parts of one kind', async ()
 
   expect(await besides({ sheets: [...sheets, { state: 'hidden', rows: [['x']] }], parts })).toEqual({
     elsewhere: 3,
-    remarks: ['The workbook has values besides the rows of its sheet: hidden sheets, comments (2).'],
+    warnings: ['The workbook has values besides the rows of its sheet: hidden sheets, comments (2).'],
   });
 });
 

@@ -332,15 +332,15 @@ async function knownFacts(row: Row, options: { chunkBytes?: number } = {}) {
 
 describe('finds the same facts as an independent parser, or reports them as unknown', () => {
   test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
-    const { facts, remarks } = await knownFacts(row);
+    const { facts, warnings } = await knownFacts(row);
     const expected = read(row);
 
     expect(facts).toMatchObject({ format: 'csv', compression: null, dialect: row.dialect ?? {} });
     expect(facts.rows).toBe(row.rows === null ? null : expected.rows);
     expect(facts.header).toEqual(row.header === undefined ? expected.header : row.header);
-    if (row.warns) expect(remarks.join('\n')).toContain(row.warns);
-    if (row.without) expect(remarks.join('\n')).not.toContain(row.without);
-    for (const word of [...DANA, ...RON.slice(0, 2)]) expect(JSON.stringify({ facts, remarks })).not.toContain(word);
+    if (row.warns) expect(warnings.join('\n')).toContain(row.warns);
+    if (row.without) expect(warnings.join('\n')).not.toContain(row.without);
+    for (const word of [...DANA, ...RON.slice(0, 2)]) expect(JSON.stringify({ facts, warnings })).not.toContain(word);
   });
 
   test.each(PUBLISHED.map((row) => [row.name, row] as const))(
@@ -363,10 +363,10 @@ describe('finds the same facts as an independent parser, or reports them as unkn
       ] as const;
 
       for (const [compression, bytes] of packed) {
-        const { facts, remarks } = await knownFacts({ ...row, bytes });
+        const { facts, warnings } = await knownFacts({ ...row, bytes });
 
         expect(facts).toEqual({ ...plain.facts, bytes: bytes.length, compression });
-        expect(remarks).toEqual(plain.remarks);
+        expect(warnings).toEqual(plain.warnings);
       }
     },
   );
