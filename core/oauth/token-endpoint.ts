@@ -1,4 +1,3 @@
-import ky from 'ky';
 import * as z from 'zod/mini';
 import { retryAfterSeconds } from '../../transfer/base/retry.ts';
 import type { OAuthSettings } from '../config/deployment.ts';
@@ -79,15 +78,8 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
   const body = new URLSearchParams(grant);
   const headers = new Headers({ accept: 'application/json' });
   authenticate(crm.clientAuthentication, client, headers, body);
-  return ky.post(`${crm.authUrl.replace(/\/$/, '')}/oauth/token`, {
-    body,
-    headers,
-    retry: 0,
-    redirect: 'manual',
-    throwHttpErrors: false,
-    timeout: false,
-    signal,
-  });
+  const address = `${crm.authUrl.replace(/\/$/, '')}/oauth/token`;
+  return fetch(address, { method: 'POST', body, headers, redirect: 'manual', signal });
 }
 
 function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
