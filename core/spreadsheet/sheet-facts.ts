@@ -27,7 +27,11 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const filled = others.filter(({ filled }) => filled);
   const otherSheets = filled.map(({ sheet: { visible } }) => (visible ? 'other sheets' : 'hidden sheets'));
   const besides = [...otherSheets, ...partsWithValues(workbook)];
-  if (!counted?.header) return withoutHeader(workbook, starts, besides, expected);
+  if (!counted?.header) {
+    await workbook.archive.verify();
+    if (starts.some(({ filled }) => filled) || besides.length > 0) throw noHeader(expected);
+    return undefined;
+  }
   const { sheet, header } = counted;
   const names = {
     settings: new Set([...allowed, wanted ?? []].flat()),
@@ -54,7 +58,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
     ...outside,
   ];
   // Visible sheets that fit as well as the counted one.
-  const alike = [counted, ...others].filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind);
+  const alike = [counted, ...others].filter((start) => start.sheet.visible && start.header?.known === header.known);
   return {
     header: header.header.names,
     rows: rowsIn(content, content.headed),
@@ -78,8 +82,6 @@ interface Start {
   text: ReadonlySet<string>;
   /** The sheet has at least one value. */
   filled: boolean;
-  /** known: all texts of the header are listed. wide: the row only has the requested width. `null` = no such row. */
-  kind: 'known' | 'wide' | null;
   header: SheetHeader | null;
 }
 
@@ -101,7 +103,7 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expe
     return named;
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
-  return visible.find(({ kind }) => kind === 'known') ?? visible.find(({ kind }) => kind === 'wide');
+  return visible.find(({ header }) => header?.known) ?? visible.find(({ header }) => header);
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
@@ -118,20 +120,11 @@ function warningsOf(besides: readonly string[], { unknownResults }: SheetFinding
   ];
 }
 
-async function withoutHeader(
-  { archive }: Workbook,
-  starts: Start[],
-  besides: string[],
-  { columns, headerless, sheet }: Expected,
-): Promise<undefined> {
-  await archive.verify();
-  if (starts.some(({ filled }) => filled) || besides.length > 0) {
-    const { length: width } = columns;
-    const header = headerless ? '' : 'no header of listed columns and ';
-    const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
-    const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
-    throw new UnreadableFile(`has ${header}${wide} among the first 20 rows of ${where}`);
-  }
+function noHeader({ columns: { length: width }, headerless, sheet }: Expected): UnreadableFile {
+  const header = headerless ? '' : 'no header of listed columns and ';
+  const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
+  const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
+  return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_ROWS} rows of ${where}`);
 }
 
 /** The header of a sheet, or its first record if the header is not known. */
@@ -141,6 +134,8 @@ interface SheetHeader {
   /** The first column, from 0. */
   first: number;
   cells: string[];
+  /** All its texts are listed. Otherwise the row only has the requested width. */
+  known: boolean;
   header: Header;
 }
 
@@ -154,7 +149,7 @@ const FIRST_ROWS = 20;
 async function findHeader(
   rows: AsyncIterable<SheetRow>,
   expected: Expected,
-): Promise<Pick<Start, 'filled' | 'kind' | 'header'>> {
+): Promise<Pick<Start, 'filled' | 'header'>> {
   const index = fieldIndex(expected);
   const { headerless } = expected;
   const first: SheetRow[] = [];
@@ -164,18 +159,18 @@ async function findHeader(
   }
   const extents = first.flatMap((row) => extentOf(row, index) ?? []);
   const known = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
-  if (known) return { filled: true, kind: 'known', header: { ...known, header: headerOf(known.cells, true, index) } };
+  if (known) return { filled: true, header: { ...known, known: true, header: headerOf(known.cells, true, index) } };
   const wide = extents.find(({ cells }) => cells.length === index.width);
-  if (!wide) return { filled: first.length > 0, kind: null, header: null };
+  if (!wide) return { filled: first.length > 0, header: null };
   const below = first.find(({ number }) => number > wide.number);
   const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];
   const header = headerOf(wide.cells, headerless ? false : headedByShape(wide.cells, second, index), index);
   const number = headerless ? firstRecord(extents, wide) : wide.number;
-  return { filled: true, kind: 'wide', header: { ...wide, number, header } };
+  return { filled: true, header: { ...wide, known: false, number, header } };
 }
 
 /** The range of a row from the first to the last cell with a visible text. */
-type Extent = Omit<SheetHeader, 'header'>;
+type Extent = Omit<SheetHeader, 'known' | 'header'>;
 
 /** `undefined` for a row with too few texts for a header: a single text is a title. */
 function extentOf(row: SheetRow, { width }: FieldIndex): Extent | undefined {
