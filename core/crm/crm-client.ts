@@ -6,7 +6,7 @@ import { codeOf, isUntrusted, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
-import { type CrmAnswer, meaningOf, type Outcome, parsedBody, readAnswer } from './answers.ts';
+import { type CrmAnswer, type Meaning, meaningOf, parsedBody, readAnswer } from './answers.ts';
 import { type CrmCall, nameOf, requestOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -24,13 +24,10 @@ export interface CrmClient {
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** How a call that was sent ended. */
-interface Exchange {
+/** How a call that was sent ended. After a 401 or 403 the error may be why the call could not be repeated. */
+interface Exchange extends Meaning {
   /** `undefined` if no answer came. */
   answer: CrmAnswer | undefined;
-  outcome: Outcome;
-  /** `undefined` if the call is done. After a 401 or 403 it may be why the call could not be repeated. */
-  error: RunError | undefined;
   /** The token that was sent. */
   token: AccessToken;
 }

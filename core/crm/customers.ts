@@ -1,17 +1,16 @@
 import { UPDATE_SCOPE } from '../config/scopes.ts';
-import type { RunError } from '../errors.ts';
-import type { CrmAnswer, Outcome } from './answers.ts';
+import type { CrmAnswer, Meaning } from './answers.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './crm-client.ts';
 
-/** The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. */
-export interface UpdateAnswer {
+/**
+ * The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. After a
+ * `contradiction` the change was perhaps made, and is not sent again. After a `refused` 401 or 403 the error is
+ * transient if the call could not be repeated with another token.
+ */
+export interface UpdateAnswer extends Meaning {
   /** `null` if the request was sent but not answered. */
   status: number | null;
-  /** What the answer means for the change. After a `contradiction` it was perhaps made, and is not sent again. */
-  outcome: Outcome;
-  /** After a `refused` 401 or 403 it is transient if the call could not be repeated with another token. */
-  error: RunError | undefined;
   /** The sent fields that the CRM names when it refuses their values. */
   fields?: string[];
   /** The answer is a 403, and the token lacks the scope. */
