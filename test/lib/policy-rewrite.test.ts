@@ -10,7 +10,7 @@ const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
 /** The stack with all options, and its policies by resource. */
 function policiesWith(asked: string | undefined, now = new Date('2026-11-23T19:25:07.123Z')) {
-  const app = new App({ context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
+  const app = new App({ treeMetadata: false, context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
   const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
   rewritePolicies(stack, asked, now);

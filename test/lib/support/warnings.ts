@@ -8,7 +8,7 @@ import { ExportStack } from '../../../lib/export-stack.ts';
  * @param sign a pattern that they match
  */
 export function warningsOf(deployment: Deployment, sign = '.*'): string[] {
-  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const app = new App({ treeMetadata: false, analyticsReporting: false, context: { 'aws:cdk:bundling-stacks': [] } });
   const configuration = { name: 'example', file: 'config/example.json', deployment };
   const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
   const warnings = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp(sign));
