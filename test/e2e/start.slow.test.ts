@@ -34,13 +34,6 @@ const printed = once(async () => {
 const other = ['--crm-url', 'http://127.0.0.1:9/api/v1', '--auth-url', 'http://127.0.0.1:9/auth', '--client-id', 'x'];
 const dead: [string, number, string[], NodeJS.ProcessEnv, RegExp][] = [
   ['an unknown option', 2, ['--kepe'], {}, /unknown option '--kepe'/],
-  [
-    'a CRM without its secret',
-    2,
-    other,
-    { CRM_CLIENT_SECRET: undefined },
-    /the environment variable CRM_CLIENT_SECRET is missing/,
-  ],
   ['no cloud at the address', 3, ['--endpoint-url', 'http://127.0.0.1:PORT'], {}, /^Nothing answers at .*: start the/m],
   ['a CRM that is down', 3, other, { CRM_CLIENT_SECRET: 'x' }, /^The CRM does not answer at .*\/api\/v1\. Check /m],
   ['no Python', 3, [], { PYTHON: '/nonexistent' }, /^The variable PYTHON names \/nonexistent, which does not run/m],

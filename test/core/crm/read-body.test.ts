@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import * as z from 'zod';
-import { isWithoutAddress, shapeOf, unwrapped } from '../../../core/crm/read-body.ts';
+import { isWithoutAddress, shapeOf } from '../../../core/crm/read-body.ts';
 import { CANARY } from '../../support/builders.ts';
 
 test.each<[unknown, string]>([
@@ -26,15 +25,6 @@ test('shapeOf returns less than 1,000 characters for any value', () => {
     }),
   );
   expect(shapeOf(JSON.parse('['.repeat(5000) + ']'.repeat(5000))).length).toBeLessThan(1000);
-});
-
-test('unwrapped takes the answer itself if it fits, otherwise the content of its first known wrapper', () => {
-  const schema = unwrapped(z.object({ url: z.string() }), 'data', 'items');
-
-  expect(schema.parse({ data: { url: 'a' } })).toEqual({ url: 'a' });
-  expect(schema.parse({ items: { url: 'a' } })).toEqual({ url: 'a' });
-  expect(schema.parse({ url: 'a', data: {} })).toEqual({ url: 'a' });
-  expect(() => schema.parse({ other: { url: 'a' } })).toThrow();
 });
 
 test('isWithoutAddress looks for an address in a body of any depth', () => {

@@ -6,12 +6,6 @@ import { publish, storedRun } from '../../support/stored-run.ts';
 
 const tables = { deployment: deployment({ entities: { leads: { tables: {} } } }) };
 
-test('answers TABLE_DUE if the entity has tables', async () => {
-  const { bucket, state } = storedRun();
-
-  expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'TABLE_DUE', rows: 2 });
-});
-
 test('answers PUBLISHED, without a table, if a later run of the date is published', async () => {
   const { bucket, state } = storedRun();
   putPublished(bucket, { date: '2026-11-20', rows: 2, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } });
