@@ -200,10 +200,12 @@ test('stops a stalled answer at the time limit of its call', async () => {
     `POST ${CREATE}`,
     (response) => void response.writeHead(200).write('{"id":'),
   ]);
+  const start = performance.now();
 
   const error = await failureOf(client.call({ ...create, timeoutMs: 300 }, z.unknown()), 'CreateUnanswered');
 
   expect(error.message).toBe('POST /leads/exports was answered 200, but the answer did not end in time.');
+  expect(performance.now() - start).toBeLessThan(5000);
 });
 
 test('does not send a call if too little time is left for its whole answer', async () => {

@@ -334,10 +334,12 @@ test('a missing answer is "lost" at the time limit', async () => {
 });
 
 test('a stalled body is "lost" at the time limit', async () => {
+  const start = performance.now();
   const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 300 });
 
   const message = 'The token endpoint answered 200, but the answer did not end in time.';
   expect(answer).toMatchObject({ kind: 'lost', message });
+  expect(performance.now() - start).toBeLessThan(5000);
 });
 
 test('an answer of more than 1,000,000 bytes is "lost"', async () => {
