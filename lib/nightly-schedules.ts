@@ -23,7 +23,10 @@ interface NightlySchedulesProps {
 /** Half past, because nights begin at full hours. Hourly checks cost little, and come before people ask for a night. */
 const CHECK = Schedule.expression('cron(30 * * * ? *)');
 
-/** Rules in UTC, the only zone of rules: one for each entity and one that checks the last nights. */
+/**
+ * Rules in UTC, the only zone of rules: one for each entity and one that checks the last nights. By default the first
+ * entity starts at 01:00 (`START_UTC`), and each further one `nightly.spreadMinutes` after the one before.
+ */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;

@@ -329,7 +329,7 @@ const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
 
 const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 
-/** The records that a line may be: split by each of the signs in it. */
+/** The records that a line may be: split by each kind of sign in it, the first `MOST_SIGNS` kinds only. */
 function partsOf(line: string): string[][] {
   const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
   const splits = signs.map((sign) => cellsOf(line, sign, true));

@@ -39,7 +39,7 @@ export interface Opened {
   head: FileHead;
   /** The strong ETag of a file that comes in ranges; `null` if there is none. */
   etag: string | null;
-  /** The bytes of this body; `to` is `null` if only the end of the body tells. */
+  /** The bytes of this body; `to` is `null` if only the end of the body shows it. */
   from: number;
   to: number | null;
   /** The response holds less than was requested and less than the file has. */

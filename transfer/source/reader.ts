@@ -9,7 +9,7 @@ import { type Opened, openSource, type Source } from './open.ts';
 interface Kind {
   /** Opens a connection whose next byte is the one at `offset`. */
   open: (offset: number) => Promise<Opened>;
-  /** The end of the bytes to read; `null` if only the end of the body tells. */
+  /** The end of the bytes to read; `null` if only the end of the body shows it. */
   end: number | null;
   /** Whether to read the end of the body, too, and not only the last byte. */
   readsEnd: boolean;
