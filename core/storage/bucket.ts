@@ -69,12 +69,12 @@ interface ListedObject {
   at: Date | undefined;
 }
 
-/** @param count called for every request, except retries of the client. */
-export function createBucket(client: S3Client, name: string, count: () => void = () => undefined): Bucket {
+/** @param requests `store` counts every request, except retries of the client */
+export function createBucket(client: S3Client, name: string, requests = { store: 0 }): Bucket {
   const json = { Bucket: name, ContentType: 'application/json' };
 
   const get = async (key: string, condition: { Range?: string; IfMatch?: string } = {}) => {
-    count();
+    requests.store += 1;
     try {
       const command = new GetObjectCommand({ Bucket: name, Key: key, ...condition });
       const { Body, ETag: etag = '', ContentLength: bytes = 0, LastModified: at } = await client.send(command);
@@ -94,7 +94,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     condition: { IfNoneMatch: '*' } | { IfMatch: string },
     tag?: string,
   ) => {
-    count();
+    requests.store += 1;
     try {
       await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition, ...taggedWith(tag) }));
       return true;
@@ -109,7 +109,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
     putOnce: (key, body, tag) => put(key, body, { IfNoneMatch: '*' }, tag),
     replace: (key, body, etag, tag) => put(key, body, { IfMatch: etag }, tag),
     head: async (key) => {
-      count();
+      requests.store += 1;
       try {
         const { ETag, ContentLength, Metadata } = await client.send(new HeadObjectCommand({ Bucket: name, Key: key }));
         // The answer of a proxy would count as an object without metadata.
@@ -121,7 +121,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       }
     },
     tag: async (Key, Value) => {
-      count();
+      requests.store += 1;
       const Tagging = { TagSet: [{ Key: PUBLISHED_TAG, Value }] };
       await client.send(new PutObjectTaggingCommand({ Bucket: name, Key, Tagging })).catch((error: unknown) => {
         throw storageError(error, 'write', Key);
@@ -135,7 +135,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
       const Range = from > 0 || to !== undefined ? `bytes=${from}-${to === undefined ? '' : to - 1}` : undefined;
       return get(key, { ...(Range && { Range }), ...(etag && { IfMatch: etag }) });
     },
-    list: (prefix, most) => list(client, name, prefix, count, most),
+    list: (prefix, most) => list(client, name, prefix, requests, most),
   };
 }
 
@@ -165,13 +165,13 @@ async function list(
   client: S3Client,
   Bucket: string,
   Prefix: string,
-  count: () => void,
+  requests: { store: number },
   most = Number.POSITIVE_INFINITY,
 ): Promise<ListedObject[]> {
   const found: ListedObject[] = [];
   let ContinuationToken: string | undefined;
   do {
-    count();
+    requests.store += 1;
     const MaxKeys = Math.min(ONE_PAGE, most - found.length);
     const command = new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken });
     const page = await client.send(command).catch((error: unknown) => {

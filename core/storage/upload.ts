@@ -34,17 +34,17 @@ interface AboutObject {
 }
 
 /**
- * @param count called for every request, except retries of the client
+ * @param requests `store` counts every request, except retries of the client
  * @param partBytes size of the parts; tests use smaller ones
  */
 export function createUploadBucket(
   s3: S3Client,
   name: string,
-  count: () => void = () => undefined,
+  requests = { store: 0 },
   partBytes = PART_BYTES,
 ): UploadBucket {
   const upload = async (Key: string, object: Omit<PutObjectCommandInput, 'Bucket' | 'Key'>, etag?: string) => {
-    const client = watched(s3, Key, count);
+    const client = watched(s3, Key, requests);
     const condition = etag === undefined ? { IfNoneMatch: '*' } : { IfMatch: etag };
     const params = { Bucket: name, Key, ...object, ...condition };
     const sending = new Upload({ client, params, partSize: partBytes, queueSize: 2, leavePartsOnError: true });
@@ -61,7 +61,7 @@ export function createUploadBucket(
     }
   };
   return {
-    ...createBucket(s3, name, count),
+    ...createBucket(s3, name, requests),
     uploadOnce: (key, Body) => upload(key, { Body, ContentType: 'application/x-ndjson' }),
     putParquet: (key, path, { metadata, tag }, etag) => {
       const ContentType = 'application/vnd.apache.parquet';
@@ -72,9 +72,9 @@ export function createUploadBucket(
 }
 
 /** lib-storage continues without an upload id, and S3 would then store each part as the whole object. */
-function watched(client: S3Client, key: string, count: () => void): S3Client {
+function watched(client: S3Client, key: string, requests: { store: number }): S3Client {
   const send = async (...args: Parameters<S3Client['send']>) => {
-    count();
+    requests.store += 1;
     const answer: unknown = await client.send(...args);
     if (args[0] instanceof CreateMultipartUploadCommand && !ownValue(answer, 'UploadId'))
       throw new RunError('StorageUnavailable', `S3 returned no upload id for ${key}.`);

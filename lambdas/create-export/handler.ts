@@ -23,9 +23,7 @@ export const connect: Connect<CreateExportDeps> = () => {
   const records = createExportRecords(dynamo, table);
   return (invocation) => {
     const claimSlot = createClaimSlot(dynamo, table, invocation.now);
-    const { read } = createBucket(s3, BUCKET_NAME, () => {
-      invocation.requests.store += 1;
-    });
+    const { read } = createBucket(s3, BUCKET_NAME, invocation.requests);
     return { ...invocation, crm: crm(invocation), records, claimSlot, read, softwareVersion };
   };
 };

@@ -10,12 +10,7 @@ import { type PublishFileDeps, publishFile } from './publish-file.ts';
 export const connect: Connect<PublishFileDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(streamingLimits());
-  return (invocation) => {
-    const count = () => {
-      invocation.requests.store += 1;
-    };
-    return { ...invocation, bucket: createBucket(client, BUCKET_NAME, count) };
-  };
+  return (invocation) => ({ ...invocation, bucket: createBucket(client, BUCKET_NAME, invocation.requests) });
 };
 
 /** State PublishFile of the machine ExportRun: writes the manifest, then moves two pointers. */

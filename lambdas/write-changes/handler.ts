@@ -10,12 +10,7 @@ import { type WriteChangesDeps, writeChanges } from './write-changes.ts';
 export const connect: Connect<WriteChangesDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);
-  return (invocation) => {
-    const count = () => {
-      invocation.requests.store += 1;
-    };
-    return { ...invocation, bucket: createUploadBucket(client, BUCKET_NAME, count) };
-  };
+  return (invocation) => ({ ...invocation, bucket: createUploadBucket(client, BUCKET_NAME, invocation.requests) });
 };
 
 /** State WriteChanges of the machine ExportRun: writes the changes since the last feed. */

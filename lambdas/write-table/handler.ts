@@ -14,16 +14,11 @@ export const connect: Connect<WriteTableDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);
   const secrets = new SecretsManagerClient(AWS_LIMITS);
-  return (invocation) => {
-    const count = () => {
-      invocation.requests.store += 1;
-    };
-    return {
-      ...invocation,
-      bucket: createUploadBucket(client, BUCKET_NAME, count),
-      hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
-    };
-  };
+  return (invocation) => ({
+    ...invocation,
+    bucket: createUploadBucket(client, BUCKET_NAME, invocation.requests),
+    hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
+  });
 };
 
 /** State WriteTable of the machine ExportRun: writes the table of a published file. */

@@ -137,14 +137,12 @@ test('reports StorageUnavailable for an answer that is not a listing', async () 
 test('counts every request, including each page of a list', async () => {
   const { client, upload } = await storeForTest({ pageSize: 1 });
   for (const key of ['results/a', 'results/b']) upload(key, '');
-  let requests = 0;
-  const bucket = createBucket(client, 'exports', () => {
-    requests += 1;
-  });
+  const requests = { store: 0 };
+  const bucket = createBucket(client, 'exports', requests);
 
   await bucket.list('results/');
 
-  expect(requests).toBe(2);
+  expect(requests.store).toBe(2);
 });
 
 test('uploadOnce writes several parts as one object, once', async () => {
