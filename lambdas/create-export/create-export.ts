@@ -1,22 +1,27 @@
 import { type Columns, columnsFor, type LastColumns, lastColumnsOf } from '../../core/columns/columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { createExport as postExport } from '../../core/crm/exports.ts';
+import type { CrmClient } from '../../core/crm/crm-client.ts';
+import { createExport as postExport, readStatus } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
+import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { readManifest } from '../../core/export/manifest.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
-import { latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, deadlineOf, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
+import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
-import type { ClaimSlot } from './date-of-run.ts';
-import { dateOfRun, pastDateWarnings } from './date-of-run.ts';
+import { type ClaimSlot, dateOfRun, pastDateWarnings } from './date-of-run.ts';
 
-export interface CreateExportDeps extends AdoptDeps {
+export interface CreateExportDeps extends Invocation {
+  crm: CrmClient;
+  records: ExportRecords;
+  /** Reads an object of the bucket. */
+  read: Bucket['read'];
   claimSlot: ClaimSlot;
   softwareVersion: string;
 }
@@ -24,6 +29,8 @@ export interface CreateExportDeps extends AdoptDeps {
 /** The input of a run, with the logical date that it gives or that follows from its start. */
 type Asked = ExportInput & { date: string };
 
+/** Time for a request to the ledger, reserved so that an export is recorded even if its answer comes late. */
+const RECORD_SECONDS = 10;
 /** Retries of a create that the CRM may have processed. The manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
@@ -138,5 +145,72 @@ async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastCo
     // A run continues without the comparison. If the bucket has another problem, PublishFile reports it.
     if (!(error instanceof RunError) || error.transient) throw error;
     return 'unknown';
+  }
+}
+
+/**
+ * The export of an earlier run, if it has the same request and date and the CRM still has it. Else `undefined`: the
+ * log has the reason, and the run requests its own export.
+ * @throws RunError transient errors, such as `CrmUnavailable`
+ */
+async function adoptExport(
+  earlier: string,
+  wanted: Pick<ExportRecord, 'fingerprint' | 'date'> & { entity: Entity },
+  execution: string,
+  deps: CreateExportDeps,
+): Promise<ExportRecord | undefined> {
+  const found = await deps.records.adopt(earlier, wanted, execution);
+  const refused = 'refused' in found ? found.refused : await refusalOf(found, wanted.entity, deps);
+  deps.log.info(refused === undefined ? 'adopted the export of an earlier run' : `adopted no export: ${refused}`, {});
+  return 'refused' in found || refused !== undefined ? undefined : found;
+}
+
+/** Why the export cannot be adopted; `undefined` if the CRM has it and does not report it as failed. */
+async function refusalOf(
+  found: ExportRecord,
+  entity: Entity,
+  { crm, read }: CreateExportDeps,
+): Promise<string | undefined> {
+  if (await hasNewerRecords(read, entity, found)) return 'a later export of its date is published';
+  try {
+    const { status } = await readStatus(crm, entity, found.exportId);
+    return status === 'FAILED' ? 'the CRM reports that it failed' : undefined;
+  } catch (error) {
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return `the status request ended in ${error.name}`;
+  }
+}
+
+/** Records the export for retries. If recording fails, the run continues, and a retry requests its own export. */
+async function recordExport(
+  execution: string,
+  { exportId, createdAt, fingerprint, date }: Run,
+  { records, now, log }: CreateExportDeps,
+): Promise<void> {
+  try {
+    await records.keep(execution, { exportId, createdAt, fingerprint, date }, now());
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    log.error('left its export unrecorded', { error: error.name });
+  }
+}
+
+/**
+ * Whether a later export of the date is published. Adopting an earlier one would replace it with older records,
+ * because pointers follow the start of the run. If the pointer cannot be read, the export may be adopted.
+ * @throws RunError `StorageUnavailable`, which is waited out
+ */
+async function hasNewerRecords(
+  read: Bucket['read'],
+  entity: Entity,
+  { date, createdAt }: Pick<ExportRecord, 'date' | 'createdAt'>,
+): Promise<boolean> {
+  try {
+    const { run: pointer } = await readPointer({ read }, datePointerKey(entity, date));
+    const manifest = pointer && (await readManifest({ read }, manifestKeyOf(entity, pointer.execution)));
+    return manifest !== undefined && Date.parse(manifest.run.createdAt) > Date.parse(createdAt);
+  } catch (error) {
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return false;
   }
 }

@@ -1,14 +1,15 @@
+import type * as z from 'zod/mini';
 import { RunError } from '../../core/errors.ts';
-import { judgeExport } from '../../core/export/history.ts';
-import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
+import { type JudgedFile, judgeExport } from '../../core/export/history.ts';
+import { LAYOUT } from '../../core/export/layout.ts';
+import { type Manifest, manifestSchema, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
 import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/gate.ts';
 import { type Answer, lateTry } from '../../core/step/export-run.ts';
-import { type RunState, runOf } from '../../core/step/states.ts';
+import { type Run, type RunState, runOf, type StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable } from '../../core/storage/read-object.ts';
-import { manifestOf } from './make-manifest.ts';
 import { isBehindOthers, movePointers, publishedOutcome, readPointers } from './pointers.ts';
 import { readStored } from './read.ts';
 import { releaseFile } from './release-file.ts';
@@ -42,7 +43,8 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   // A partial export is published only if its date has no other export.
   const run = { ...asked, publish: asked.publish && !isBehindOthers(asked, pointers) };
   const judged = await judgeExport(run, read.facts, deps);
-  const manifest = manifestOf(state, run, file, { judged, warnings: read.warnings });
+  const warnings = [...run.remarks, ...read.warnings, ...transferWarnings(state, file), ...judged.warnings];
+  const manifest = manifestOf(state, run, file, { ...judged, warnings });
   const manifestKey = `${run.prefix}_manifest.json`;
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
   if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });
@@ -66,4 +68,48 @@ function quarantined(manifest: Manifest): RunError {
     'FileQuarantined',
     `The file of ${entity} of ${date} is stored but not published: it ${why}.${way}`,
   );
+}
+
+/** The manifest of a stored file that the gate has checked. */
+function manifestOf(
+  state: RunState,
+  run: Run,
+  file: StoredFile,
+  { facts, history, report, passed, warnings }: JudgedFile,
+): Manifest {
+  const manifest: z.input<typeof manifestSchema> = {
+    schemaVersion: LAYOUT,
+    execution: state.execution,
+    startedAt: state.startedAt,
+    run,
+    file: { ...file, ...facts },
+    state: !passed ? 'quarantined' : run.publish ? 'published' : 'unpublished',
+    guards: report,
+    releasedBefore: history.releasedBefore,
+    checks: state.checks,
+    unansweredCreates: state.unansweredCreates,
+    warnings,
+  };
+  // Removes what only the steps need, and keys of a later release.
+  return manifestSchema.parse(manifest);
+}
+
+/** Warnings for readers about the transfer of the file, in sentences. They do not stop a publication. */
+function transferWarnings({ unansweredCreates }: RunState, { restarts, undeclaredEnd }: StoredFile): string[] {
+  const many = restarts === 1 ? 'once' : `${restarts} times`;
+  const warnings: [holds: boolean, warning: string][] = [
+    [
+      unansweredCreates > 0,
+      'An earlier request may have made an export (its answer was lost, unreadable, or an error that does not rule it out): the CRM may hold a further export, which no run downloads.',
+    ],
+    [
+      restarts > 0,
+      `The download was restarted ${many}: the file had changed at its origin, or a stored part was missing.`,
+    ],
+    [
+      undeclaredEnd,
+      'The end of the connection was the only mark of the end of the file: the last rows may be missing.',
+    ],
+  ];
+  return warnings.flatMap(([holds, warning]) => (holds ? [warning] : []));
 }
