@@ -8,7 +8,7 @@ import type { ExportRecord, ExportRecords } from '../../core/export/export-recor
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { readManifest } from '../../core/export/manifest.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
-import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, deadlineOf, troubleOf, waitAfter } from '../../core/step/export-run.ts';
@@ -115,7 +115,7 @@ function runOf(
     schemaVersion: 1 as const,
     entity,
     date,
-    prefix: `runs/entity=${entity}/run=${encodeURIComponent(state.execution)}/`,
+    prefix: runPrefix(entity, state.execution),
     deadline: deadlineOf(state.startedAt, polling.deadlineSeconds).toISOString(),
     firstWaitSeconds: polling.firstWaitSeconds,
     largestWaitSeconds: polling.largestWaitSeconds,
