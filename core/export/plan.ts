@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
 import { exceptedOf, onlyOf } from '../config/chosen-columns.ts';
-import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { dependsOnDate } from '../config/relative-date.ts';
 import { canonicalText } from '../json.ts';
@@ -40,7 +39,9 @@ export function planFor<Input extends ExportInput>(configured: EntityPlan, input
     ...parts,
     configured,
     input,
-    digest: digestOf(input.entity, parts),
+    digest: createHash('sha256')
+      .update(canonicalText([input.entity, parts]))
+      .digest('hex'),
     differs,
     kind: differs.length > 0 ? 'partial' : dependsOnDate(parts.filters) ? 'window' : 'full',
   };
@@ -54,12 +55,6 @@ function partsOf(configured: Configured, input: Asked = {}): PlanParts {
     filtersOperator: (filters.length > 0 && (input.filtersOperator ?? configured.filtersOperator)) || null,
     extra: configured.extra,
   };
-}
-
-function digestOf(entity: Entity, { columns, filters, filtersOperator, extra }: PlanParts): string {
-  return createHash('sha256')
-    .update(canonicalText([entity, { columns, filters, filtersOperator, extra }]))
-    .digest('hex');
 }
 
 /** The columns of the plan. Labels, the kind of header and required columns do not belong to the plan. */
