@@ -75,14 +75,20 @@ function dollarsText(value: number): string {
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
-const MEMORY_MB = { CreateExport: 256, CheckStatus: 256, DownloadFile: download, PublishFile: publish };
+const MEMORY_MB = {
+  CreateExport: 256,
+  CheckStatus: 256,
+  DownloadFile: download,
+  PublishFile: publish,
+  RecordNight: 256,
+};
+type InvokedName = keyof typeof MEMORY_MB;
 
 /** The log lines with counts (`core/step/step.ts`, `lambdas/download-file/download-file.ts`). */
 const COUNTED = ['answered', 'stored'];
 const lineSchema = z.object({
   message: z.string(),
   execution: z.string(),
-  milliseconds: z.number().default(0),
   crmRequests: z.number().default(0),
   fileRequests: z.number().default(0),
   storeRequests: z.number().default(0),
@@ -91,15 +97,12 @@ const lineSchema = z.object({
 
 /** Counts a run's usage from its history and the logs of its functions. */
 export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
-  const transitions = await transitionsOf(target, executionArn);
-  const usage = { transitions, invocations: 0, gbSeconds: 0, bytes: 0, logBytes: 0 };
+  const usage = { ...(await usageInHistory(target, executionArn)), bytes: 0, logBytes: 0 };
   const requests = { crmRequests: 0, fileRequests: 0, storeRequests: 0 };
-  for (const [step, memoryMB] of Object.entries(MEMORY_MB)) {
+  for (const step of Object.keys(MEMORY_MB)) {
     for await (const { logBytes, ...line } of linesOf(target, step, executionArn)) {
       usage.logBytes += logBytes;
       if (!COUNTED.includes(line.message)) continue;
-      usage.invocations += line.message === 'answered' ? 1 : 0;
-      usage.gbSeconds += (line.milliseconds / 1000) * (memoryMB / 1024);
       usage.bytes += line.bytes;
       for (const kind of ['crmRequests', 'fileRequests', 'storeRequests'] as const) requests[kind] += line[kind];
     }
@@ -107,12 +110,27 @@ export async function usageOf(target: Target, executionArn: string): Promise<Usa
   return { ...usage, ...requests };
 }
 
-async function transitionsOf({ sfn }: Target, executionArn: string): Promise<number> {
-  let entered = 0;
+/**
+ * States entered, and the invocations with their memory and time.
+ * @throws Error for a function without memory in the table above
+ */
+async function usageInHistory({ sfn }: Target, executionArn: string) {
+  const usage = { transitions: 0, invocations: 0, gbSeconds: 0 };
+  let enteredAt = 0;
   for await (const { events = [] } of paginateGetExecutionHistory({ client: sfn, pageSize: 1000 }, { executionArn })) {
-    entered += events.filter(({ type = '' }) => type.endsWith('StateEntered')).length;
+    for (const { type = '', timestamp, stateExitedEventDetails: exited } of events) {
+      if (type.endsWith('StateEntered')) {
+        usage.transitions += 1;
+        enteredAt = Number(timestamp);
+      }
+      if (type !== 'TaskStateExited') continue;
+      const memoryMB = MEMORY_MB[exited?.name as InvokedName];
+      if (memoryMB === undefined) throw new Error(`The memory of ${exited?.name} is not in the table.`);
+      usage.invocations += 1;
+      usage.gbSeconds += ((Number(timestamp) - enteredAt) / 1000) * (memoryMB / 1024);
+    }
   }
-  return entered;
+  return usage;
 }
 
 /** The lines of a function about a run. */
