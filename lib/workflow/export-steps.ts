@@ -11,7 +11,7 @@ import type { TokenStore } from '../resources/token-store.ts';
 import { allowCrmCalls, checkSubnets } from './crm-access.ts';
 import { duckDbLayer } from './duckdb-layer.ts';
 import { streaming } from './node-options.ts';
-import { type ExportSteps, StepFunction, type StepFunctionProps } from './step-function.ts';
+import { type ExportSteps, type FunctionSettings, StepFunction } from './step-function.ts';
 
 /** The resources that the functions of a deployment use. */
 export interface StepsProps {
@@ -40,11 +40,8 @@ const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15
 /** The functions of the machine ExportRun, each with its environment and permissions. */
 export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
-  const step = (
-    name: StepName | typeof RECORDER,
-    size: Pick<StepFunctionProps, 'memorySize' | 'timeout' | 'ephemeralStorageSize' | 'layers'>,
-    environment: Record<string, string>,
-  ) => new StepFunction(stack, name, { configuration, key, ...size, environment });
+  const step = (name: StepName | typeof RECORDER, settings: FunctionSettings, environment: Record<string, string>) =>
+    new StepFunction(stack, name, { configuration, key, ...settings, environment });
   const { crm, files, network, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };

@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AssetHashType, type Duration, RemovalPolicy, type Size, Stack } from 'aws-cdk-lib';
+import { AssetHashType, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Alias,
   Architecture,
   type AssetCode,
   Code,
-  type ILayerVersion,
+  type FunctionProps,
   Function as LambdaFunction,
   Runtime,
   Tracing,
 } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -23,18 +22,15 @@ import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledHere } from './duckdb-layer.ts';
 import { bundleOfStep, folderOfStep } from './step-bundles.ts';
 
-export interface StepFunctionProps {
+/** The settings of Lambda that differ by function. */
+export type FunctionSettings = Required<Pick<FunctionProps, 'memorySize' | 'timeout'>> &
+  Pick<FunctionProps, 'ephemeralStorageSize' | 'layers' | 'deadLetterQueue'>;
+
+type StepFunctionProps = FunctionSettings & {
   configuration: Configuration;
   key: EncryptionKey;
-  memorySize: number;
-  timeout: Duration;
-  /** The function's disk; by default 512 MB. */
-  ephemeralStorageSize?: Size;
   environment: Record<string, string>;
-  layers?: ILayerVersion[];
-  /** Where Lambda sends an event after all its asynchronous invocations failed. */
-  deadLetterQueue?: IQueue;
-}
+};
 
 /** A function with its own role and log group. If a machine invokes it, `id` is the name of its state. */
 export class StepFunction extends Construct {
@@ -46,11 +42,13 @@ export class StepFunction extends Construct {
 
   constructor(scope: Construct, id: FunctionName, props: StepFunctionProps) {
     super(scope, id);
+    const { configuration, key, environment, ...settings } = props;
+    const { name, deployment } = configuration;
     const functionName = `${Stack.of(this).stackName}-${id}`;
     const logGroup = new LogGroup(this, 'LogGroup', {
       logGroupName: `/aws/lambda/${functionName}`,
-      retention: props.configuration.deployment.logRetentionDays as RetentionDays,
-      encryptionKey: props.key.key,
+      retention: deployment.logRetentionDays as RetentionDays,
+      encryptionKey: key.key,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -58,24 +56,16 @@ export class StepFunction extends Construct {
     this.function = new LambdaFunction(this, 'Function', {
       functionName,
       description: descriptionOf(id),
-      code: bundledCode(id, props.configuration.deployment),
+      code: bundledCode(id, deployment),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      memorySize: props.memorySize,
-      timeout: props.timeout,
-      ...(props.ephemeralStorageSize && { ephemeralStorageSize: props.ephemeralStorageSize }),
+      ...settings,
       role: this.role,
-      ...(props.layers && { layers: props.layers }),
-      ...(props.deadLetterQueue && { deadLetterQueue: props.deadLetterQueue }),
       logGroup,
       tracing: Tracing.ACTIVE,
       // The namespace of the metrics contains the name of the deployment.
-      environment: {
-        DEPLOYMENT: props.configuration.name,
-        ...(props.configuration.deployment.dashboard && { DASHBOARD: 'true' }),
-        ...props.environment,
-      },
+      environment: { DEPLOYMENT: name, ...(deployment.dashboard && { DASHBOARD: 'true' }), ...environment },
     });
     this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });
