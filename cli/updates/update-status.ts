@@ -16,6 +16,7 @@ import {
   noCounts,
   OUTCOMES,
   parseResults,
+  totalOf,
 } from '../../core/batch/batch-results.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
@@ -233,10 +234,6 @@ export function createTally(store: Bucket, batch: string) {
       return { ...counts, [others]: counts[others] + rest };
     },
   };
-}
-
-export function totalOf(counts: Counts): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 const claimSchema = z.object({ execution: z.string() });

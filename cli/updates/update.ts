@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { type Counts, openClaims } from '../../core/batch/batch-results.ts';
+import { type Counts, openClaims, totalOf } from '../../core/batch/batch-results.ts';
 import { createStopFlag, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
@@ -49,7 +49,6 @@ import {
   resumedName,
   sendsUntil,
   statusOf,
-  totalOf,
   type UpdatesTarget,
 } from './update-status.ts';
 

@@ -18,11 +18,8 @@ export const OUTCOMES = {
 } as const;
 export type LineOutcome = keyof typeof OUTCOMES;
 
-const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]]).describe(
-  Object.entries(OUTCOMES)
-    .map(([outcome, meaning]) => `${outcome}: ${meaning}.`)
-    .join(' '),
-);
+const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]]);
+const outcomeMeanings = Object.entries(OUTCOMES).map(([outcome, meaning]) => `${outcome}: ${meaning}.`);
 
 const errorNameSchema = z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]]).nullable();
 
@@ -30,7 +27,7 @@ const errorNameSchema = z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]
 export const resultLineSchema = z.strictObject({
   line: z.int().min(1).describe('Line of the input.'),
   id: z.guid().describe('The customer.'),
-  outcome: outcomeSchema,
+  outcome: outcomeSchema.describe(outcomeMeanings.join(' ')),
   error: errorNameSchema.describe('Name of the error; null when applied.'),
   status: z.int().min(100).max(999).nullable().describe('HTTP status of the last answer; null without one.'),
   attempts: z.int().min(0).describe('How often the line was sent.'),
@@ -67,8 +64,7 @@ export const batchNameSchema = z
   .regex(/^[A-Za-z0-9-]{1,60}$/)
   .describe('Name of the batch.');
 
-const outcomes = Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]];
-const countsSchema = z.record(z.enum(outcomes), z.int().min(0)).describe('Lines by outcome; together all records.');
+const countsSchema = z.record(outcomeSchema, z.int().min(0)).describe('Lines by outcome; together all records.');
 export type Counts = z.infer<typeof countsSchema>;
 
 /** `_manifest.json` of a batch, written once after `result.jsonl`. Without it, the result is not complete. */
@@ -108,6 +104,11 @@ const writtenSchema = batchManifestSchema.extend({ schemaVersion: z.literal(1) }
 /** The text of a manifest. Equal manifests have equal bytes. */
 export function batchManifestText(manifest: BatchManifest): string {
   return strictText(writtenSchema, manifest);
+}
+
+/** The number of lines with a known outcome. */
+export function totalOf(counts: Counts): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 export function noCounts(): Counts {

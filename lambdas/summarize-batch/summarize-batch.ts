@@ -12,6 +12,7 @@ import {
   type ResultLine,
   readParts,
   resultLineText,
+  totalOf,
   triesOf,
   unfinishedLine,
 } from '../../core/batch/batch-results.ts';
@@ -73,7 +74,7 @@ export async function summarizeBatch(
   const { tally } = joined;
 
   await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, joined, stop));
-  log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
+  log.info('summarized', { batch: batch.batch, lines: batch.records, key: keys.manifest });
   if (!isApplied(tally)) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
@@ -107,7 +108,7 @@ async function writeResult(
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
   const body = Readable.from(measured(joined, result), { objectMode: false });
   if (!(await store.uploadOnce(keys.result, body))) return readExisting(store, batch, keys);
-  if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
+  if (totalOf(tally.counts) !== batch.records) throw new Error('the index of chunks does not cover the input');
   return { result, tally };
 }
 
@@ -117,7 +118,7 @@ async function readExisting(store: Bucket, { records }: Batch, { result: key }: 
   const tally = newTally();
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
   for await (const line of resultsIn(measured(body, result))) count(line, tally);
-  if (tally.records !== records) throw conflict(key);
+  if (totalOf(tally.counts) !== records) throw conflict(key);
   return { result, tally };
 }
 
@@ -176,31 +177,30 @@ function manifestOf(
   };
 }
 
-function isApplied({ counts, records }: Tally): boolean {
-  return counts.APPLIED === records;
+function isApplied({ counts }: Tally): boolean {
+  return counts.APPLIED === totalOf(counts);
 }
 
-function incomplete({ result }: BatchKeys, { counts, records }: Tally, stop: Stop | undefined): RunError {
+function incomplete({ result }: BatchKeys, { counts }: Tally, stop: Stop | undefined): RunError {
   const others = Object.entries(counts)
     .filter(([outcome, times]) => outcome !== 'APPLIED' && times > 0)
     .map(([outcome, times]) => `${times} ${outcome}`);
   const why = stop ? ` It was stopped by ${stop.reason}: ${stop.sentence}` : '';
   return new RunError(
     'UpdatesIncomplete',
-    `Of ${records} lines ${counts.APPLIED} were applied; ${others.join(', ')}: see ${result}.${why}`,
+    `Of ${totalOf(counts)} lines ${counts.APPLIED} were applied; ${others.join(', ')}: see ${result}.${why}`,
   );
 }
 
 /** Counts that are complete after the last line is joined. */
 interface Tally {
   counts: Counts;
-  records: number;
   /** When the last outcome was known. */
   lastAt: string | null;
 }
 
 function newTally(): Tally {
-  return { counts: noCounts(), records: 0, lastAt: null };
+  return { counts: noCounts(), lastAt: null };
 }
 
 /** The text of `result.jsonl`, chunk by chunk: each record of the input exactly once, in line order. */
@@ -235,7 +235,6 @@ function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop |
 }
 
 function count({ outcome, at }: ResultLine, tally: Tally): void {
-  tally.records += 1;
-  tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;
+  tally.counts[outcome] += 1;
   if (at !== null && (tally.lastAt === null || at > tally.lastAt)) tally.lastAt = at;
 }
