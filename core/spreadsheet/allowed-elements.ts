@@ -141,7 +141,9 @@ function rule(name: string, attributes: string[], children: string[]): Rule {
 
 /** The rule of an element, in the part and below the element where it is allowed. */
 export function ruleOf(name: string): Rule {
-  return RULES.get(name) ?? rule(name, [], []);
+  const found = RULES.get(name) ?? rule(name, [], []);
+  RULES.set(name, found);
+  return found;
 }
 
 /** The rule above the root element of a part. */
