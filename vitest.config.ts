@@ -113,8 +113,9 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ...(process.env.CI ? LEFT_OUT_IN_CI : [])],
           env: { TEST_RUNS: process.env.CI ? 'quarter' : 'all', ...seedVariables('others each time') },
           setupFiles: ['test/support/setup.ts'],
-          // One by default on two cores: half of the time would be waits.
-          maxWorkers: 2,
+          // With the slow tests in one run (.ci/run), they share the workers.
+          sequence: { groupOrder: ORDER.together },
+          maxWorkers: WORKERS,
           testTimeout: 600 * SECONDS,
           // A deployment behind another one that loads both cores.
           hookTimeout: 180 * SECONDS,
