@@ -212,8 +212,9 @@ class RowCounter {
   /** The last row below the header has neither letters nor digits. */
   private lastIsEmpty = false;
   private behindGap = false;
-  /** Fewest values of a row before the last one, and whether any such row begins with several words. */
+  /** Of the rows before the last one: the fewest values, the first end, and whether any begins with several words. */
   private fewest = Number.POSITIVE_INFINITY;
+  private firstEnd = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
 
   constructor(header: SheetHeader, expected: Expected) {
@@ -245,6 +246,7 @@ class RowCounter {
     if (longer || this.behindGap) this.irregular += 1;
     if (this.last.number > 0) {
       this.fewest = Math.min(this.fewest, this.last.columns.length);
+      this.firstEnd = Math.min(this.firstEnd, this.last.columns.at(-1) ?? 0);
       this.beginsWithWords ||= beginsWithWords(this.last);
     }
     this.last = row;
@@ -287,11 +289,15 @@ class RowCounter {
     };
   }
 
-  /** Whether the last row may be an error message: it has far fewer values than the others, or is the only sentence. */
+  /**
+   * Whether the last row may be cut off or an error message: it ends before the others with far fewer values, or is the
+   * only sentence.
+   */
   private endsThin(behind: number): boolean {
-    const { length } = this.last.columns;
+    const { columns } = this.last;
+    const { length } = columns;
     if (behind <= FEWEST_COMPARED) return false;
-    if (2 * length < this.fewest) return true;
+    if (2 * length < this.fewest && (columns.at(-1) ?? 0) < this.firstEnd) return true;
     return length === 1 && this.fewest > 1 && !this.beginsWithWords && beginsWithWords(this.last);
   }
 

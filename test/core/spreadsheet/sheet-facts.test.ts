@@ -230,6 +230,7 @@ describe('rows', () => {
     ['a sentence below rows of two values', ['id', 'name'], [['Internal Server Error (500)']], true],
     ['a sentence after an empty row', COLUMNS, [[], ['Export was aborted']], true],
     ['two values of three', COLUMNS, [['9', 'Noa']], false],
+    ['a last value alone below rows of three', COLUMNS, [[null, null, '03']], false],
     ['an id alone below rows of two values', ['id', 'name'], [['9']], false],
   ])('set endsThin if the last row is too short: %s', async (_, columns, end, thin) => {
     const rows = Array.from({ length: 5 }, (_row, row) => [`${row}`, 'Dan', '03'].slice(0, columns.length));
