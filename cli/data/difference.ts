@@ -137,11 +137,11 @@ function refuseMissing({ run: { entity, date } }: Manifest, names: readonly stri
   );
 }
 
-/** The fields of the records after the header. */
+/** The fields of the records after the header, in batches of one. */
 async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly number[]) {
   let isHeader = true;
   for await (const record of records) {
-    if (!isHeader) yield places.map((place) => record[place]);
+    if (!isHeader) yield [places.map((place) => record[place])];
     isHeader = false;
   }
 }

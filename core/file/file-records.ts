@@ -21,33 +21,56 @@ export interface StoredForm extends Pick<Facts, 'format' | 'compression' | 'dial
   content: Pick<Content, 'place' | 'width' | 'rowsAbove' | 'repeatedHeaders' | 'broken'> | null;
 }
 
+/** A record as its cells, or as the bytes of its text in UTF-8. */
+export type StoredRecord = string[] | Buffer;
+
+interface Reading {
+  limits: ReadingLimits;
+  /** Which records of CSV below the first are returned as bytes. Without it, all records are cells. */
+  asBytes?: (record: Scanner) => boolean;
+}
+
 /**
  * The records of a stored file, one at a time; its header comes first if it has one. Rows above the header and records
  * that repeat it are omitted.
  * @throws UnreadableFile; ReadingUnfinished if the file exceeds the limits; any error from reading the source
  */
 export function fileRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
-  const records = allRecords(source, form, limits);
-  return form.content?.repeatedHeaders ? withoutRepeats(records) : records;
+  return eachOf(fileBatches(source, form, { limits }));
 }
 
-async function* withoutRepeats(records: AsyncIterable<string[]>): AsyncGenerator<string[]> {
+/** The records of batches that have no bytes. */
+async function* eachOf(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<string[]> {
+  for await (const batch of batches) yield* batch as string[][];
+}
+
+/** The records of a stored file, many at a time: a batch is valid until the next one is requested. */
+function fileBatches(source: ByteSource, form: StoredForm, reading: Reading): AsyncGenerator<StoredRecord[]> {
+  if (!form.content?.repeatedHeaders) return allBatches(source, form, reading);
+  return withoutRepeats(allBatches(source, form, { limits: reading.limits }));
+}
+
+async function* withoutRepeats(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<StoredRecord[]> {
   let header: string | undefined;
-  for await (const record of records) {
+  for await (const record of eachOf(batches)) {
     const text = foldedRecord(record);
-    if (text !== header) yield record;
+    if (text !== header) yield [record];
     header ??= text;
   }
 }
 
-async function* allRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
+async function* allBatches(
+  source: ByteSource,
+  form: StoredForm,
+  { limits, asBytes }: Reading,
+): AsyncGenerator<StoredRecord[]> {
   const { format, compression, content } = form;
   const budget = new ReadingBudget(limits);
   const stored = () => source.read(0, source.size);
   const unpacked = () =>
     compression === 'zip' ? unzipped(source, budget) : compression === 'gzip' ? gunzipped(stored()) : stored();
   const place = content ?? { place: null, width: null };
-  if (format === 'csv') yield* csvRecords(await unpacked(), form);
+  if (format === 'csv') yield* csvBatches(await unpacked(), form, asBytes);
   else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
   else if (compression === null) yield* sheetRecords(source, place, budget);
   else {
@@ -68,8 +91,7 @@ async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<Asyn
   return archive.read(kind.entry);
 }
 
-export interface Proof {
-  limits: ReadingLimits;
+export interface Proof extends Reading {
   /** Makes the error for a file with other bytes than its manifest. @param crc the CRC-32 of the file */
   refuse: (crc: number) => Error;
 }
@@ -79,19 +101,28 @@ export interface Proof {
  * come from the bytes of the manifest: after the last record, or before the first if the format is not read in order.
  * @throws the error of `refuse`; errors that `unreadableReason` explains; any error from reading the source
  */
-export async function* provenRecords(
+export function provenRecords(
   source: ByteSource,
   file: Manifest['file'],
-  { limits, refuse }: Proof,
+  proof: Omit<Proof, 'asBytes'>,
 ): AsyncGenerator<string[]> {
+  return eachOf(provenBatches(source, file, proof));
+}
+
+/** The same records, many at a time: a batch is valid until the next one is requested. */
+export async function* provenBatches(
+  source: ByteSource,
+  file: Manifest['file'],
+  { refuse, ...reading }: Proof,
+): AsyncGenerator<StoredRecord[]> {
   const empty = isEmptyFile(file);
   // Spreadsheets and zip archives are not read from beginning to end.
   const inOrder = !empty && file.format !== 'xlsx' && file.compression !== 'zip';
   const { chunks, finish } = hashing(source);
-  if (inOrder) yield* fileRecords({ size: source.size, read: () => chunks }, file, limits);
+  if (inOrder) yield* fileBatches({ size: source.size, read: () => chunks }, file, reading);
   const { crc32: crc } = await finish();
   if (crc32Text(crc) !== file.crc32) throw refuse(crc);
-  if (!empty && !inOrder) yield* fileRecords(source, file, limits);
+  if (!empty && !inOrder) yield* fileBatches(source, file, reading);
 }
 
 /** Why a file cannot be read, to follow "The file …", without quoting the file; `undefined` for any other error. */
@@ -100,22 +131,27 @@ export function unreadableReason(error: unknown): string | undefined {
 }
 
 /**
- * The records of a CSV file, one at a time, its header first. Titles above the header are omitted.
+ * The records of a CSV file, its header first. Titles above the header are omitted.
  * @throws UnreadableFile; any error from reading the bytes
  */
-async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): AsyncGenerator<string[]> {
-  const { dialect, content } = form;
+async function* csvBatches(
+  bytes: AsyncIterable<Uint8Array>,
+  { dialect, content }: StoredForm,
+  asBytes: Reading['asBytes'],
+): AsyncGenerator<StoredRecord[]> {
   const encoding = dialect?.encoding ?? null;
   const separator = (dialect?.separator ?? ',') as Separator;
   const decoder = encoding === 'windows-1255' ? encoding : 'utf-8';
+  const isValid = decoder === 'utf-8' && !content?.broken;
   const wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
-  const records: string[][] = [];
-  const scanner = new Scanner(separator, ({ block, from, to, quoted, records: number }) => {
-    if (number <= (content?.rowsAbove ?? 0)) return;
-    const record = block.subarray(from, to);
-    if (decoder === 'utf-8' && !content?.broken && !isUtf8(record))
-      throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
-    records.push(cellsOf(decoded(record, decoder), separator, quoted > 0));
+  const above = content?.rowsAbove ?? 0;
+  const records: StoredRecord[] = [];
+  const scanner = new Scanner(separator, (found) => {
+    if (found.records <= above) return;
+    const record = found.block.subarray(found.from, found.to);
+    if (isValid && !isUtf8(record)) throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
+    const isWanted = isValid && found.records > above + 1 && asBytes?.(found);
+    records.push(isWanted ? Buffer.from(record) : cellsOf(decoded(record, decoder), separator, found.quoted > 0));
   });
   const start = await startOf(bytes);
   let skip = bytesAbove(textStart(start.first), dialect?.separatorLine ?? false);
@@ -123,17 +159,17 @@ async function* csvRecords(bytes: AsyncIterable<Uint8Array>, form: StoredForm): 
     const text = chunk.subarray(skip);
     skip = 0;
     scanner.push(wide ? wide.read(text) : text);
-    yield* records;
+    yield records;
     records.length = 0;
   }
   scanner.end();
   if (wide?.cut) throw new UnreadableFile('ends in the middle of a character');
   if (scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
-  yield* records;
+  yield records;
 }
 
 /**
- * The records of a workbook that was counted, one at a time; its header comes first if it has one. Each record has a
+ * The records of a workbook that was counted, in batches of one; its header comes first if it has one. Each record has a
  * text for every column of the header, and more if its row is longer. Rows without a value below the header are
  * omitted.
  * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
@@ -142,7 +178,7 @@ async function* sheetRecords(
   source: ByteSource,
   { place, width, headed = null }: Pick<Content, 'place' | 'width'> & Partial<Pick<Content, 'headed'>>,
   budget: ReadingBudget,
-): AsyncGenerator<string[]> {
+): AsyncGenerator<string[][]> {
   if (!place || width === null) {
     throw new UnreadableFile('was stored by a release that did not look for the header of a sheet');
   }
@@ -158,6 +194,6 @@ async function* sheetRecords(
     named ??= new Set(
       cells.slice(0, width).flatMap((cell, at) => (headed === false || visible(cell) !== '' ? [first + at] : [])),
     );
-    yield cells;
+    yield [cells];
   }
 }

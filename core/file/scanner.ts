@@ -135,6 +135,11 @@ export class Scanner {
     return this.#strayBreaks > 0;
   }
 
+  /** A cell of the current record has text after its closing quotation mark. */
+  get hasStrayQuote(): boolean {
+    return this.#strayQuotes > 0;
+  }
+
   /** All cells with letters or digits, at least two, begin or end with the same sign or letter. */
   get alike(): boolean {
     return this.#sharedEdges > 0 && this.#sharedEdges < NOT_COMPARED;

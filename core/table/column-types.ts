@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ColumnType } from '../config/table-settings.ts';
 import { quoted } from './engine.ts';
 
@@ -56,4 +57,12 @@ export function typedValue(column: string, type: Exclude<ColumnType, 'text'>): s
       return `CASE WHEN ${column} BETWEEN '0001-01-02' AND '9999-12-31' OR ${isInYears} THEN ${instant} END`;
     }
   }
+}
+
+/** The HMAC-SHA-256 of a text as SQL, in hexadecimal. An empty text stays empty. */
+export function hashedText(column: string, key: string): string {
+  const short = Buffer.byteLength(key) > 64 ? createHash('sha256').update(key).digest() : Buffer.from(key);
+  const block = Buffer.concat([short], 64);
+  const mixed = (pad: number) => `unhex('${Buffer.from(block.map((byte) => byte ^ pad)).toString('hex')}')`;
+  return `CASE WHEN ${column} <> '' THEN sha256(${mixed(0x5c)} || unhex(sha256(${mixed(0x36)} || encode(${column})))) ELSE ${column} END`;
 }

@@ -1,12 +1,11 @@
-import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
-import type { ColumnType, TableSettings } from '../config/table-settings.ts';
+import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../file/byte-source.ts';
-import { provenRecords, unreadableReason } from '../file/file-records.ts';
+import { type Proof, provenBatches, type StoredRecord, unreadableReason } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
-import { typedValue } from './column-types.ts';
-import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
+import { hashedText, typedValue } from './column-types.ts';
+import { copyTo, type EngineLimits, named, type Query, quoted, readsAlike, stage, withEngine } from './engine.ts';
 import {
   type Covered,
   coversAny,
@@ -38,12 +37,6 @@ interface CountedRows {
   row: number;
 }
 
-/** A column with counts of its cells. */
-interface ReadColumn extends TableColumn {
-  /** Cells that are not empty. */
-  filled: number;
-}
-
 /** Values of a column that did not fit its type. The table has no value in their place. */
 interface Misfits extends CountedRows {
   column: string;
@@ -68,14 +61,16 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
   const { settings, manifest } = input;
   const of = fileColumns(manifest);
   refuseDoubtful(manifest.file, settings);
-  const columns = tableColumns(of.names, settings).map((column): ReadColumn => ({ ...column, filled: 0 }));
+  const columns = tableColumns(of.names, settings);
   if (columns.some(({ hashed }) => hashed) && !input.hashKey)
     throw new TableError('The key of the hashed columns is missing.');
   const shortRows = { count: 0, row: 0 };
-  const records = rowsOf(input, of, columns, shortRows);
-  const rows = await stage(records, join(limits.folder, 'rows.csv'), columns.length);
+  const staged = rowsOf(input, of, columns, shortRows);
+  const separator = manifest.file.dialect?.separator ?? ',';
+  const rows = await stage(staged, join(limits.folder, 'rows.csv'), of.names.length, separator);
   return withEngine(limits, async (query) => {
-    const selected = columns.map(({ name, type }, at) => `${typed(at, type)} AS ${named(name)}`);
+    await query('CREATE TEMP SEQUENCE misfits');
+    const selected = columns.map((column) => `${columnValue(column, input.hashKey)} AS ${named(column.name)}`);
     await query(copyTo(path, `SELECT ${selected} FROM ${rows}`, `, KV_METADATA {${metadataOf(input, columns)}}`));
     const values = await query(
       `SELECT sum(num_values), sum(num_values - stats_null_count) FROM parquet_metadata(${quoted(path)})
@@ -85,9 +80,14 @@ export async function writeParquet(input: TableInput, path: string, limits: Engi
     const { rows: verified } = manifest.file;
     if (verified !== null && verified !== count)
       throw new TableError(`The file has ${count} rows by its quotation marks, ${verified} by its manifest.`);
+    const hasMisfits = (await query(`SELECT nextval('misfits') > 1`))[0]?.[0];
     const isBroken = (manifest.file.content?.broken ?? null) !== null;
-    const read = columns.map((column, at) => ({ ...column, at, values: Number(values[at]?.[1] ?? 0) }));
-    const doubtful = read.filter((column) => (column.type === 'text' ? isBroken : column.filled > column.values));
+    const read = columns.map((column, at) => ({
+      ...column,
+      text: `c${column.place}`,
+      values: Number(values[at]?.[1] ?? 0),
+    }));
+    const doubtful = read.filter(({ type, hashed }) => (type === 'text' ? isBroken && !hashed : hasMisfits));
     const misfits = doubtful.length > 0 ? await findMisfits(query, rows, doubtful) : [];
     const [first] = misfits.toSorted((one, other) => one.row - other.row);
     if (first && settings.misfit === 'stop')
@@ -113,56 +113,50 @@ function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
 }
 
 /**
- * The fields of the rows at the places of columns, hashed where the column is. Only the end of the last record proves
- * the bytes of the file.
- * @throws TableError if a row has values beyond the header, or has fewer fields and columns are left out or hashed: the
- *   column of each value is then not known
+ * The rows of the file. Only the end of the last batch proves the bytes of the file.
+ * @throws TableError if the header has another width, if a row has values beyond it, or if one has fewer fields and
+ *   columns are left out or hashed: the column of each value is then not known
  */
 async function* rowsOf(
-  { manifest: { file }, source, reading, hashKey, settings }: TableInput,
+  { manifest: { file }, source, reading, settings }: TableInput,
   { names, headed }: FileColumns,
-  columns: readonly ReadColumn[],
+  columns: readonly TableColumn[],
   shortRows: CountedRows,
-): AsyncGenerator<(string | undefined)[]> {
+): AsyncGenerator<StoredRecord[]> {
   const width = names.length;
   const last = columns.at(-1)?.place ?? 0;
   const fewest = coversAny(settings) ? names.findLastIndex((name) => name.trim() !== '') + 1 : 0;
   const refuse = () => new TableError('The CRC-32 of the stored file differs from its manifest.');
   let row = headed ? -1 : 0;
-  try {
-    for await (const record of provenRecords(source, file, { limits: reading, refuse })) {
-      row += 1;
-      refuseWidth(record, row, width, fewest);
-      if (row === 0) continue;
-      if (record.length <= last) {
-        shortRows.count += 1;
-        shortRows.row ||= row;
-      }
-      yield columns.map((column) => cellOf(record[column.place], column, hashKey));
+  const rowOf = (record: StoredRecord): StoredRecord[] => {
+    row += 1;
+    if (Buffer.isBuffer(record)) return [record];
+    const { length } = record;
+    if (row === 0 && length === width) return [];
+    if (row === 0) throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
+    if (length < fewest || record.slice(width).some((field) => field !== ''))
+      throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
+    if (length <= last) {
+      shortRows.count += 1;
+      shortRows.row ||= row;
     }
+    return [record.slice(0, width)];
+  };
+  try {
+    const proof: Proof = { limits: reading, refuse, asBytes: (record) => readsAlike(record, width) };
+    for await (const batch of provenBatches(source, file, proof)) yield batch.flatMap(rowOf);
   } catch (error) {
     const why = unreadableReason(error);
     throw why === undefined ? error : new TableError(`The file ${why}.`);
   }
 }
 
-/** @throws TableError if the header has another width, or a row has values beyond it or fewer fields than `fewest` */
-function refuseWidth(record: readonly string[], row: number, width: number, fewest: number): void {
-  const { length } = record;
-  if (row === 0 && length !== width)
-    throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
-  if (row > 0 && (length < fewest || (length > width && record.slice(width).some((field) => field !== ''))))
-    throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
+/** The value of a column as SQL. A text that does not fit its type is NULL and takes a number of `misfits`. */
+function columnValue({ place, type, hashed }: TableColumn, hashKey: string | null): string {
+  const text = `c${place}`;
+  if (type === 'text') return hashed && hashKey ? hashedText(text, hashKey) : text;
+  return `coalesce(${typedValue(text, type)}, CASE WHEN ${text} <> '' AND nextval('misfits') < 0 THEN NULL END)`;
 }
-
-/** The cell of a column, hashed where the column is. Counts it unless it is empty. */
-function cellOf(text: string | undefined, column: ReadColumn, hashKey: string | null): string | undefined {
-  if (!text) return text;
-  column.filled += 1;
-  return column.hashed && hashKey ? createHmac('sha256', hashKey).update(text).digest('hex') : text;
-}
-
-const typed = (at: number, type: ColumnType) => (type === 'text' ? `c${at}` : typedValue(`c${at}`, type));
 
 /**
  * Counts the texts of some columns that do not fit the type or are damaged.
@@ -171,18 +165,18 @@ const typed = (at: number, type: ColumnType) => (type === 'text' ? `c${at}` : ty
 async function findMisfits(
   query: Query,
   rows: string,
-  columns: readonly (ReadColumn & { at: number; values: number })[],
+  columns: readonly (TableColumn & { text: string; values: number })[],
 ): Promise<Misfits[]> {
-  const facts = columns.map(({ at, type }) =>
+  const facts = columns.map(({ text, type }) =>
     // Damaged characters are U+FFFD.
-    type === 'text' ? `contains(c${at}, chr(65533))` : `c${at} <> '' AND ${typed(at, type)} IS NULL`,
+    type === 'text' ? `contains(${text}, chr(65533))` : `${text} <> '' AND ${typedValue(text, type)} IS NULL`,
   );
   const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);
   const [found = []] = await query(`SELECT ${counts} FROM (SELECT *, row_number() OVER () AS row FROM ${rows})`);
   return columns.flatMap(({ name, type, values }, at): Misfits[] => {
     const misfits = { column: name, type: typeof type === 'string' ? type : type.type };
     const [count, row] = [Number(found[2 * at]), Number(found[2 * at + 1])];
-    if (type !== 'text' && values === 0)
+    if (type !== 'text' && values === 0 && count > 0)
       throw new TableError(
         `The type of the column "${name}", ${misfits.type}, fits none of its values (${count}, the first in row ${row}).`,
       );

@@ -1,5 +1,4 @@
 import { dirname, join } from 'node:path';
-import { Readable } from 'node:stream';
 import { writeFeed } from '../../../core/changes/write-feed.ts';
 import { type EngineLimits, inFolder, named, stage } from '../../../core/table/engine.ts';
 import { limitsIn, openDuckDb, rowsIn, type Texts } from '../table/support.ts';
@@ -71,13 +70,18 @@ export const IDENTITY = `, KV_METADATA {"crm-export.identity": 'abcdef'}`;
 
 let engine: ReturnType<typeof openDuckDb> | undefined;
 
+/** Stands for a missing value, which rows of texts can have at their end only. */
+const MISSING = 'no value here';
+
 /** Writes a table of texts to a file. */
 export function putTexts(path: string, names: readonly string[], rows: readonly (string | null)[][]): Promise<unknown> {
   return inFolder('table-', async (folder) => {
     engine ??= openDuckDb(folder);
-    const records = Readable.from(rows.map((row) => row.map((text) => text ?? undefined)));
-    const texts = await stage(records, join(folder, 'rows.csv'), names.length);
-    const columns = names.map((name, at) => `c${at} AS ${named(name)}`);
+    const batches = async function* () {
+      yield rows.map((row) => row.map((text) => text ?? MISSING));
+    };
+    const texts = await stage(batches(), join(folder, 'rows.csv'), names.length);
+    const columns = names.map((name, at) => `nullif(c${at}, '${MISSING}') AS ${named(name)}`);
     return (await engine).rows(`COPY (SELECT ${columns} FROM ${texts}) TO '${path}' (FORMAT parquet${IDENTITY})`);
   });
 }

@@ -1,8 +1,10 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ColumnType } from '../../../core/config/table-settings.ts';
+import { hashedText } from '../../../core/table/column-types.ts';
 import { placeForTables, putTable, rowsIn } from './support.ts';
 
-const { path } = await placeForTables();
+const { path, duckDb } = await placeForTables();
 
 const money: ColumnType = { type: 'decimal', precision: 5, scale: 2 };
 const whole: ColumnType = { type: 'decimal', precision: 18, scale: 0 };
@@ -120,3 +122,13 @@ test.each(VALUES)(
     );
   },
 );
+
+test.each(['k', 'k'.repeat(64), 'k'.repeat(65), 'ש'.repeat(33)])('hashes texts with the key %j', async (key) => {
+  const texts = ['a', 'שלום', ' ', 'x'.repeat(100_000)];
+  const values = texts.map((text) => hashedText(`'${text}'`, key));
+
+  const hashes = texts.map((text) => createHmac('sha256', key).update(text).digest('hex'));
+  expect(await duckDb.rows(`SELECT ${values}, ${hashedText("''", key)}, ${hashedText('NULL', key)}`)).toEqual([
+    [...hashes, '', null],
+  ]);
+});

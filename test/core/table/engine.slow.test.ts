@@ -5,8 +5,8 @@ import { limitsIn } from './support.ts';
 
 test('reads a record of 5 MB among many small ones with little memory', { timeout: 120_000 }, async () => {
   const records = async function* () {
-    yield ['x'.repeat(5_000_000)];
-    for (let row = 0; row < 2_000_000; row += 1) yield ['y'.repeat(100)];
+    yield [['x'.repeat(5_000_000)]];
+    for (let row = 0; row < 2_000_000; row += 1) yield [['y'.repeat(100)]];
   };
   const rows = await inFolder('table-', async (folder) => {
     const staged = await stage(records(), join(folder, 'rows.csv'), 1);
