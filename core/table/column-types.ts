@@ -50,8 +50,11 @@ export function typedValue(column: string, type: Exclude<ColumnType, 'text'>): s
       return `CAST(${parsed('YYYY-MM-DD')} AS DATE)`;
     case 'timestamp': {
       // DuckDB reads an offset only after seconds.
-      const text = `regexp_replace(${column}, '^(.{16})([Z+-].*)$', '\\1:00\\2')`;
-      const instant = `date_trunc('millisecond', ${guarded(ISO_TIMESTAMP, `TRY_CAST(${text} AS TIMESTAMPTZ)`)})`;
+      const text = `CASE WHEN ${column}[17] IN ('Z', '+', '-') THEN ${column}[:16] || ':00' || ${column}[17:] ELSE ${column} END`;
+      const microseconds = `epoch_us(${guarded(ISO_TIMESTAMP, `TRY_CAST(${text} AS TIMESTAMPTZ)`)})`;
+      // Cuts to milliseconds; date_trunc is slow. A division cuts towards 0, so all years have to be positive numbers.
+      const shift = '100000000000000000';
+      const instant = `make_timestamptz((${microseconds} + ${shift}) // 1000 * 1000 - ${shift})`;
       // An offset can move a time of the first or last day into a year that Python cannot read.
       const isInYears = `${instant} BETWEEN '0001-01-01 00:00:00Z' AND '9999-12-31 23:59:59.999Z'`;
       return `CASE WHEN ${column} BETWEEN '0001-01-02' AND '9999-12-31' OR ${isInYears} THEN ${instant} END`;
