@@ -117,11 +117,7 @@ export const runSchema = z.object({
     .check(z.describe('null for a batch whose execution Step Functions has deleted.')),
   what: z
     .enum(['export', 'release', 'table', 'update'])
-    .check(
-      z.describe(
-        'release, table: publishes the file of another run, or writes its table. update: a batch of customer updates.',
-      ),
-    ),
+    .check(z.describe('export, release: publish a file. table: writes a table. update: sends a batch of updates.')),
   byVerify: z.boolean().check(z.describe('Whether `verify` made it, to try the deployment.')),
   of: z
     .nullable(z.string())
