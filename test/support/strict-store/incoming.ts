@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Refusal } from './answers.ts';
-import type { Operation, Pauses, Settings } from './types.ts';
+import { CREDENTIALS, type Operation, REGION, Refusal, type Settings } from './types.ts';
+
+/** Which call a request is, whether its signature is right, and its content. */
 
 const STREAMING = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const CRC32 = 'x-amz-checksum-crc32';
@@ -27,34 +27,8 @@ function operationOf(method: string, path: string, query: URLSearchParams): Oper
 
 const putOf = (query: URLSearchParams) => (query.has('tagging') ? 'PutObjectTagging' : 'PutObject');
 
-/** The raw body, including its framing. Undefined if the client closed the connection early. */
-export async function rawBody(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  try {
-    for await (const chunk of request) chunks.push(chunk);
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(chunks);
-}
-
-export async function* withPauses(
-  request: AsyncIterable<Buffer>,
-  { pausesEvery, pauseMs }: Pauses,
-): AsyncGenerator<Buffer> {
-  let read = 0;
-  for await (const chunk of request) {
-    yield chunk;
-    read += chunk.length;
-    if (read < pausesEvery) continue;
-    read = 0;
-    await delay(pauseMs);
-  }
-}
-
 /**
  * The content of a body and the CRC32 that was sent with it, in a header or in a trailer.
- *
  * @throws Refusal when length, framing or hash do not meet S3's rules
  */
 export function contentOf(
@@ -62,107 +36,100 @@ export function contentOf(
   raw: Buffer,
   { checksums }: Settings,
 ) {
-  const payload = headers['x-amz-content-sha256'];
-  const length = headers['x-amz-decoded-content-length'];
+  const { 'x-amz-content-sha256': payload, 'x-amz-decoded-content-length': length, 'x-amz-trailer': trailer } = headers;
   const streamed = payload === STREAMING;
-  if (method === 'PUT' && headers['content-length'] === undefined && !(streamed && length !== undefined)) {
-    throw new Refusal(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
-  }
+  const isMeasured = streamed ? /^\d+$/.test(String(length)) : headers['content-length'] !== undefined;
+  if (!isMeasured && (streamed || method === 'PUT')) throw new Refusal(411, 'MissingContentLength');
   if (!streamed) {
-    checkHash(String(payload), raw);
-    return { body: raw, sentCrc32: valid(headers[CRC32], 'header') };
+    const isRight = payload === 'UNSIGNED-PAYLOAD' || payload === createHash('sha256').update(raw).digest('hex');
+    if (!isRight) throw new Refusal(400, 'XAmzContentSHA256Mismatch');
+    return { body: raw, sentCrc32: valid(headers[CRC32]) };
   }
-  if (checksums === 'none') {
-    throw new Refusal(501, 'NotImplemented', 'A header you provided implies functionality that is not implemented');
-  }
-  if (headers[CRC32] !== undefined)
-    throw new Refusal(400, 'InvalidRequest', 'Expecting a single x-amz-checksum- header');
-  return unframed(raw, length, headers['x-amz-trailer']);
-}
-
-function unframed(raw: Buffer, length: string | string[] | undefined, announced: string | string[] | undefined) {
-  if (!/^\d+$/.test(String(length))) {
-    throw new Refusal(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
-  }
+  if (checksums === 'none') throw new Refusal(501, 'NotImplemented');
+  if (headers[CRC32] !== undefined) throw new Refusal(400, 'InvalidRequest');
   const { body, trailers } = decodeChunked(raw, Number(length));
-  const names = [...trailers.keys()].join();
-  if (names !== (announced ?? '')) throw malformed();
-  return { body, sentCrc32: valid(trailers.get(CRC32), 'trailing header') };
+  if ([...trailers.keys()].join() !== (trailer ?? '')) throw new Refusal(400, 'MalformedTrailerError');
+  return { body, sentCrc32: valid(trailers.get(CRC32)) };
 }
 
-function checkHash(payload: string, raw: Buffer): void {
-  if (payload === 'UNSIGNED-PAYLOAD') return;
-  if (payload !== createHash('sha256').update(raw).digest('hex')) {
-    const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
-    throw new Refusal(400, 'XAmzContentSHA256Mismatch', message);
-  }
-}
-
-function valid(value: string | string[] | undefined, where: string): string | undefined {
+function valid(value: string | string[] | undefined): string | undefined {
   if (value === undefined) return undefined;
-  if (!/^[A-Za-z0-9+/]{6}==$/.test(String(value))) {
-    throw new Refusal(400, 'InvalidRequest', `Value for ${CRC32} ${where} is invalid.`);
-  }
+  if (!/^[A-Za-z0-9+/]{6}==$/.test(String(value))) throw new Refusal(400, 'InvalidRequest');
   return String(value);
 }
 
 /** The minimum size of all chunks but the last on AWS (documentation; versitygw enforces it, too). */
 const MIN_CHUNK_BYTES = 8192;
 
-/**
- * Takes the framing of `STREAMING-UNSIGNED-PAYLOAD-TRAILER` off a body.
- *
- * @throws Refusal as S3 answers: IncompleteBody, InvalidChunkSizeError, MalformedTrailerError
- */
+/** Takes the framing of `STREAMING-UNSIGNED-PAYLOAD-TRAILER` off a body. */
 function decodeChunked(body: Buffer, decodedLength: number): { body: Buffer; trailers: Map<string, string> } {
   const chunks: Buffer[] = [];
   let at = 0;
   for (;;) {
     const end = body.indexOf('\r\n', at);
     const size = end < 0 ? '' : body.toString('latin1', at, end);
-    if (!/^[0-9a-fA-F]{1,16}$/.test(size)) throw incomplete();
+    if (!/^[0-9a-fA-F]{1,16}$/.test(size)) throw new Refusal(400, 'IncompleteBody');
     const length = Number.parseInt(size, 16);
     at = end + 2;
     if (length === 0) break;
-    if (body.toString('latin1', at + length, at + length + 2) !== '\r\n') throw incomplete();
+    if (body.toString('latin1', at + length, at + length + 2) !== '\r\n') throw new Refusal(400, 'IncompleteBody');
     chunks.push(body.subarray(at, at + length));
     at += length + 2;
   }
-  checkSizes(chunks);
+  if (chunks.slice(0, -1).some((chunk) => chunk.length < MIN_CHUNK_BYTES))
+    throw new Refusal(400, 'InvalidChunkSizeError');
   const decoded = Buffer.concat(chunks);
-  if (decoded.length !== decodedLength) throw incomplete();
+  if (decoded.length !== decodedLength) throw new Refusal(400, 'IncompleteBody');
   return { body: decoded, trailers: trailersOf(body.toString('latin1', at)) };
 }
 
-function checkSizes(chunks: Buffer[]): void {
-  if (chunks.slice(0, -1).some((chunk) => chunk.length < MIN_CHUNK_BYTES)) {
-    const message = `Only the last chunk is allowed to have a size less than ${MIN_CHUNK_BYTES} bytes`;
-    throw new Refusal(400, 'InvalidChunkSizeError', message);
-  }
-}
-
 function trailersOf(text: string): Map<string, string> {
-  const trailers = new Map<string, string>();
-  if (!text.endsWith('\r\n')) throw malformed();
-  for (const line of text.split('\r\n').filter((line) => line !== '')) {
-    const [, name, value] = /^([a-z0-9-]+):\s*(\S+)$/i.exec(line) ?? [];
-    if (name === undefined || value === undefined) throw malformed();
-    trailers.set(name.toLowerCase(), value);
-  }
-  return trailers;
+  const lines = text.split('\r\n').filter((line) => line !== '');
+  const trailers = lines.map((line) => /^([a-z0-9-]+):\s*(\S+)$/i.exec(line));
+  if (!text.endsWith('\r\n') || trailers.includes(null)) throw new Refusal(400, 'MalformedTrailerError');
+  return new Map(trailers.map((found) => [String(found?.[1]).toLowerCase(), String(found?.[2])]));
 }
 
-function incomplete(): Refusal {
-  return new Refusal(
-    400,
-    'IncompleteBody',
-    'You did not provide the number of bytes specified by the Content-Length HTTP header',
-  );
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
+
+/**
+ * Checks the signature of a request by the documentation of Signature Version 4, independently of the signing library.
+ * @throws Refusal AccessDenied, AuthorizationHeaderMalformed, InvalidAccessKeyId or SignatureDoesNotMatch
+ */
+export function checkSignature(request: IncomingMessage): void {
+  const { authorization, 'x-amz-date': date, 'x-amz-content-sha256': payload } = request.headers;
+  if (authorization === undefined) throw new Refusal(403, 'AccessDenied');
+  const [, key, day = '', region = '', signedHeaders = '', signature = ''] = AUTHORIZATION.exec(authorization) ?? [];
+  if (signature === '' || region !== REGION) throw new Refusal(400, 'AuthorizationHeaderMalformed');
+  if (key !== CREDENTIALS.accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId');
+  const names = signedHeaders.split(';');
+  const due = Object.keys(request.headers).filter((name) => name === 'host' || name.startsWith('x-amz-'));
+  const isWhole = String(date).startsWith(`${day}T`) && typeof payload === 'string';
+  if (!isWhole || due.some((name) => !names.includes(name))) throw new Refusal(403, 'AccessDenied');
+  const hashed = createHash('sha256')
+    .update(canonicalRequest(request, names, payload))
+    .digest('hex');
+  const toSign = ['AWS4-HMAC-SHA256', date, `${day}/${region}/s3/aws4_request`, hashed].join('\n');
+  const secret = Buffer.from(`AWS4${CREDENTIALS.secretAccessKey}`);
+  const signing = [day, region, 's3', 'aws4_request'].reduce<Buffer>(hmac, secret);
+  if (!timingSafeEqual(hmac(signing, toSign), Buffer.from(signature, 'hex')))
+    throw new Refusal(403, 'SignatureDoesNotMatch');
 }
 
-/** The refusal of a missing or malformed trailer. */
-function malformed(): Refusal {
-  const message =
-    'The request contained trailing data that was not well-formed or did not conform to our published schema.';
-  return new Refusal(400, 'MalformedTrailerError', message);
+function canonicalRequest({ method, url, headers }: IncomingMessage, names: string[], payload: string): string {
+  const [path = '', query = ''] = String(url).split('?');
+  const parameters = [...new URLSearchParams(query)]
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join('&');
+  const lines = names.map((name) => `${name}:${String(headers[name]).trim().replaceAll(/ +/g, ' ')}\n`).join('');
+  return [method, path, parameters, lines, names.join(';'), payload].join('\n');
 }
+
+function encoded(text: string): string {
+  const inHex = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  return encodeURIComponent(text).replaceAll(/[!'()*]/g, inHex);
+}
+
+const hmac = (key: Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -1,16 +1,20 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import { base64Crc32, md5Etag } from './checksums.ts';
-import { routed } from './incoming.ts';
-import { serve } from './serve.ts';
+import { checkSignature, contentOf, routed } from './incoming.ts';
+import { base64Crc32, carryOut, document, md5Etag, refusalAnswer, xmlAnswer } from './operations.ts';
 import {
+  type Answer,
+  BUCKET,
   type Call,
   type Contents,
   CREDENTIALS,
+  type Fault,
   REGION,
+  Refusal,
   type Settings,
   type StoredObject,
   type StoreOptions,
@@ -97,8 +101,7 @@ export function clientOf(endpoint: string, credentials = CREDENTIALS): S3Client 
 }
 
 function objectOf(body: Buffer): StoredObject {
-  const checksum = { crc32: base64Crc32(crc32(body)), checksumType: 'FULL_OBJECT' as const };
-  return { body, etag: md5Etag(body), ...checksum, headers: {}, at: new Date() };
+  return { body, etag: md5Etag(body), crc32: base64Crc32(crc32(body)), headers: {}, at: new Date() };
 }
 
 /** Records a call in the ledger. Returns undefined for an unsupported call. */
@@ -114,4 +117,102 @@ function noted(request: IncomingMessage, calls: Call[], attempts: Map<string, nu
   const call: Call = { operation, key, partNumber, attempt, number: calls.length + 1, headers, ...told, connection };
   calls.push(call);
   return call;
+}
+
+/** Serves one call from its first byte to its answer or its fault. */
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  call: Call,
+  contents: Contents,
+  settings: Settings,
+): Promise<void> {
+  const fault = settings.faults(call);
+  if (fault === 'reset') request.socket.resetAndDestroy();
+  if (fault === 'reset' || fault === 'stall') return;
+  const raw = await rawBody(request, fault);
+  if (raw === undefined) return;
+  if (hasKey(fault, 'waitFor')) await fault.waitFor;
+  const answer = answerTo(request, raw, fault, call, contents, settings);
+  if (fault === 'lostAnswer') request.socket.resetAndDestroy();
+  if (fault === 'lostAnswer' || fault === 'stallAnswer') return;
+  const { status, headers = {}, body = '' } = answer;
+  call.status = status;
+  call.code = /<Code>(.*?)<\/Code>/.exec(String(body))?.[1];
+  const length = status === 204 ? {} : { 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, { 'x-amz-request-id': 'TESTREQUEST', ...headers, ...length });
+  if (hasKey(fault, 'breakAfter'))
+    response.write(Buffer.from(body).subarray(0, fault.breakAfter), () => response.destroy());
+  else response.end(request.method === 'HEAD' || status === 204 ? undefined : body);
+}
+
+function hasKey<Name extends string>(
+  fault: Fault | undefined,
+  name: Name,
+): fault is Extract<Fault, Record<Name, unknown>> {
+  return typeof fault === 'object' && name in fault;
+}
+
+/** The raw body, including its framing. Undefined if a fault or the client ends the connection before. */
+async function rawBody(request: IncomingMessage, fault: Fault | undefined): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let [read, sincePause] = [0, 0];
+  try {
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      read += chunk.length;
+      sincePause += chunk.length;
+      if (hasKey(fault, 'resetAfter') && read >= fault.resetAfter) request.socket.resetAndDestroy();
+      if (!hasKey(fault, 'pausesEvery') || sincePause < fault.pausesEvery) continue;
+      sincePause = 0;
+      await delay(fault.pauseMs);
+    }
+  } catch {
+    return undefined;
+  }
+  if (!hasKey(fault, 'resetAfter')) return Buffer.concat(chunks);
+  request.socket.resetAndDestroy();
+  return undefined;
+}
+
+function answerTo(
+  request: IncomingMessage,
+  raw: Buffer,
+  fault: Fault | undefined,
+  call: Call,
+  contents: Contents,
+  settings: Settings,
+): Answer {
+  const { bucket, query } = routed(request);
+  try {
+    checkSignature(request);
+    if (bucket !== BUCKET) throw new Refusal(404, 'NoSuchBucket');
+    if (hasKey(fault, 'status')) {
+      const refused = refusalAnswer(new Refusal(fault.status, fault.code));
+      return { ...refused, headers: { ...refused.headers, ...fault.headers } };
+    }
+    if (hasKey(fault, 'page')) return { status: 200, headers: { 'content-type': 'text/html' }, body: fault.page };
+    // S3 sends white space while it assembles a large object, and reports an error only after that.
+    if (hasKey(fault, 'errorIn200'))
+      return xmlAnswer(document('Error', { Code: fault.errorIn200 }).replace('\n', '\n\n  \n'));
+    const { body, sentCrc32 } = contentOf(request, raw, settings);
+    call.bytes = body.length;
+    const work = { request: call, query, body: fault === 'corrupt' ? flipped(body) : body, sentCrc32 };
+    const upload = contents.uploads.get(query.get('uploadId') ?? '');
+    if (fault === 'conflict409' && upload) upload.dead = true;
+    if (fault === 'conflict409' && !upload) throw new Refusal(409, 'ConditionalRequestConflict');
+    const answer = carryOut(work, contents, settings);
+    if (fault === 'noSuchUploadAfterSuccess') throw new Refusal(404, 'NoSuchUpload');
+    return answer;
+  } catch (error) {
+    if (error instanceof Refusal) return refusalAnswer(error);
+    throw error;
+  }
+}
+
+function flipped(body: Buffer): Buffer {
+  const copy = Buffer.from(body);
+  const middle = copy.length >> 1;
+  copy[middle] = (copy[middle] ?? 0) ^ 1;
+  return copy;
 }

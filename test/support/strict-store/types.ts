@@ -26,11 +26,6 @@ interface StoreRequest {
   headers: IncomingHttpHeaders;
 }
 
-export interface Pauses {
-  pausesEvery: number;
-  pauseMs: number;
-}
-
 /** The fault of one call. */
 export type Fault =
   /** This answer after the body was read; the call is not carried out. */
@@ -46,7 +41,7 @@ export type Fault =
   /** A correct answer once this promise is settled. */
   | { waitFor: Promise<unknown> }
   /** A correct answer, but reading the body pauses again and again. */
-  | Pauses
+  | { pausesEvery: number; pauseMs: number }
   /** Resets the connection before the body is read. */
   | 'reset'
   /** Neither reads the body nor answers. */
@@ -64,6 +59,19 @@ export type Fault =
 
 /** Chooses the fault of every call; undefined = no fault. */
 export type FaultScript = (request: StoreRequest) => Fault | undefined;
+
+/** An error response of S3. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string) {
+    super(code);
+    this.status = status;
+    this.code = code;
+  }
+}
 
 /** Error responses of S3, by S3's codes. */
 export const TROUBLE = {
@@ -108,9 +116,8 @@ export interface Call extends StoreRequest {
 export interface StoredObject {
   body: Buffer;
   etag: string;
-  /** Base64 of the whole object's CRC32; `…-N` for a composite upload; undefined in a store without checksums. */
+  /** Base64 of the whole object's CRC32; undefined after a composite upload and in a store without checksums. */
   crc32: string | undefined;
-  checksumType: 'FULL_OBJECT' | 'COMPOSITE';
   /** Content-Type, Content-Encoding, Content-Disposition, Cache-Control and x-amz-meta-*. */
   headers: Record<string, string>;
   /** When it was stored. */

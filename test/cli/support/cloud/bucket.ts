@@ -1,10 +1,13 @@
 import { crc32 } from 'node:zlib';
-import { Refusal, refusalAnswer } from '../../../support/strict-store/answers.ts';
-import { base64Crc32, md5Etag } from '../../../support/strict-store/checksums.ts';
 import { contentOf } from '../../../support/strict-store/incoming.ts';
-import { carryOut } from '../../../support/strict-store/serve.ts';
+import { base64Crc32, carryOut, md5Etag, refusalAnswer } from '../../../support/strict-store/operations.ts';
 import { DEFAULTS } from '../../../support/strict-store/strict-store.ts';
-import type { Operation, Answer as StoreAnswer, StoredObject } from '../../../support/strict-store/types.ts';
+import {
+  type Operation,
+  Refusal,
+  type Answer as StoreAnswer,
+  type StoredObject,
+} from '../../../support/strict-store/types.ts';
 import { type Answers, Reply } from './answers.ts';
 import type { Call } from './call.ts';
 import type { World } from './world.ts';
@@ -57,7 +60,6 @@ function storedObject(key: string, body: Buffer, { metadata, etags, written }: W
     get crc32() {
       return base64Crc32(crc32(body));
     },
-    checksumType: 'FULL_OBJECT',
     headers: Object.fromEntries(own.map(([name, value]) => [`${META}${name}`, value])),
     at: new Date(written.get(key) ?? Date.now()),
   };
