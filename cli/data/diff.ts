@@ -5,7 +5,8 @@ import type { FileState } from '../runs/run.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
-import { type Difference, difference, publishedBefore, type RowChanges } from './difference.ts';
+import type { RowChanges } from './compare-rows.ts';
+import { type Difference, difference, publishedBefore } from './difference.ts';
 import { findManifest } from './find-manifest.ts';
 import { createManifests, publicationWarnings } from './stored-manifests.ts';
 

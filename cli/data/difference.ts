@@ -1,22 +1,15 @@
 import { createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Changes, changesBetween } from '../../core/columns/column-changes.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import type { StoredRecord } from '../../core/file/file-records.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { suggestion } from '../../core/suggestion.ts';
-import {
-  COMPARED_AT_ONCE,
-  engineTrouble,
-  inFolder,
-  named,
-  type Query,
-  rowsIn,
-  stage,
-  withEngine,
-} from '../../core/table/engine.ts';
+import { engineTrouble, inFolder, rowsIn, stage, withEngine } from '../../core/table/engine.ts';
 import { tableKey, tableOfRun } from '../../core/table/stored-table.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { createPublished } from '../runs/published-runs.ts';
@@ -26,16 +19,14 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
+import { type Both, compareRows, type RowChanges } from './compare-rows.ts';
 import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
 import { columnsOf, fileError, ifReadable, type Manifests } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
-/** A value for each of the two files. */
-interface Both<T> {
-  before: T;
-  after: T;
-}
+/** A table is about four times as small as the text of its rows. */
+const TEXT_OF_TABLE = 4;
 
 /** The differences between the files of two manifests. */
 export interface Difference extends Both<Manifest> {
@@ -44,9 +35,6 @@ export interface Difference extends Both<Manifest> {
   /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
   rows: RowChanges | null;
 }
-
-/** How the rows of two files differ, by a key. If rows share a key, only the first one counts. */
-export type RowChanges = Awaited<ReturnType<typeof compare>>;
 
 interface Wanted {
   /** The key column as the newer file or its table names it; by default `id`, if both files have it. */
@@ -79,18 +67,23 @@ export async function difference(
   const tables = await tablesOf(target, manifests);
   const rows = await inFolder('diff-', (folder) =>
     untilInterrupted('Interrupted. The files were not compared.', async (signal) => {
-      const sides = await both(manifests, async (manifest, name): Promise<Side> => {
-        const path = join(folder, name);
+      const sides = await both(manifests, async (manifest, name) => {
+        const path = join(folder, `${name}.rows`);
         if (tables) {
           await pipeline(bytesFrom(target, tables[name], 0, signal), createWriteStream(path));
-          return { rows: rowsIn(path), columns: compared.map(tableColumnName) };
+          const textBytes = tables[name].bytes * TEXT_OF_TABLE;
+          return { textBytes, rows: rowsIn(path), columns: compared.map(tableColumnName) };
         }
-        const places = compared.map((each) => names[name].indexOf(each));
-        const records = fieldsOf(recordsOf(target, manifest, signal), places);
-        return { rows: await stage(records, path, places.length), columns: places.map((_, at) => `c${at}`) };
+        const width = names[name].length;
+        const rows = rowsOf(recordsOf(target, manifest, { signal, bytesOfWidth: width }), width);
+        const staged = await stage(rows, path, width, manifest.file.dialect?.separator ?? ',');
+        return {
+          ...{ textBytes: (await stat(path)).size, rows: staged },
+          columns: compared.map((each) => `c${names[name].indexOf(each)}`),
+        };
       });
       const limits = { bufferMB: BUFFER_MB, folder, onProgress: () => signal.throwIfAborted() };
-      return withEngine(limits, (query) => compare(query, sides, compared, showKeys));
+      return withEngine(limits, (query) => compareRows(query, sides, compared, { folder, showKeys }));
     }).catch(refuseTooLarge),
   );
   return { ...manifests, states, columns, rows };
@@ -137,12 +130,13 @@ function refuseMissing({ run: { entity, date } }: Manifest, names: readonly stri
   );
 }
 
-/** The fields of the records after the header, in batches of one. */
-async function* fieldsOf(records: AsyncIterable<string[]>, places: readonly number[]) {
+/** The records after the header, without cells beyond its width. */
+async function* rowsOf(batches: AsyncIterable<StoredRecord[]>, width: number): AsyncGenerator<StoredRecord[]> {
   let isHeader = true;
-  for await (const record of records) {
-    if (!isHeader) yield [places.map((place) => record[place])];
-    isHeader = false;
+  for await (const batch of batches) {
+    const rows = isHeader ? batch.slice(1) : batch;
+    isHeader &&= batch.length === 0;
+    yield rows.map((row) => (Array.isArray(row) ? row.slice(0, width) : row));
   }
 }
 
@@ -183,65 +177,4 @@ function refuseTooLarge(error: unknown): never {
   if (kind === undefined) throw error;
   const why = { disk: `there is no more space in ${tmpdir()}`, memory: 'they do not fit in memory' }[kind];
   throw new CommandError(`The files cannot be compared: ${why ?? `DuckDB ended with "${kind}"`}.`, RUN_FAILED);
-}
-
-/** The rows of a file as SQL, and their columns: the key first, then the columns to compare. */
-interface Side {
-  rows: string;
-  columns: string[];
-}
-
-async function compare(
-  query: Query,
-  sides: Both<Side>,
-  [column = '', ...common]: readonly string[],
-  showKeys: boolean,
-) {
-  const { before, after } = await both(sides, async ({ rows, columns }, name) => {
-    const texts = columns.map((each) => `coalesce(CAST(${named(each)} AS VARCHAR), '')`);
-    const selected = texts.map((text, at) => `${text} AS ${at === 0 ? 'k' : `c${at - 1}`}`);
-    await query(`CREATE VIEW ${name} AS SELECT row_number() OVER () AS place, ${selected} FROM ${rows}`);
-    await query(
-      `CREATE TEMP TABLE ${name}_keys AS
-       SELECT k, min(place) AS place, count(*) AS repeats FROM ${name} WHERE k <> '' GROUP BY k`,
-    );
-    const [counts = []] = await query(
-      `SELECT count(*), coalesce(sum(repeats - 1), 0), (SELECT count(*) FROM ${name} WHERE k = '') FROM ${name}_keys`,
-    );
-    const [keys = 0, repeated = 0, empty = 0] = counts.map(Number);
-    const first =
-      repeated > 0 ? `SELECT * FROM ${name} SEMI JOIN ${name}_keys USING (k, place)` : `FROM ${name} WHERE k <> ''`;
-    return { keys, repeated, empty, first };
-  });
-  const kept = Number((await query('SELECT count(*) FROM before_keys JOIN after_keys USING (k)'))[0]?.[0]);
-  const columns: [name: string, rows: number][] = [];
-  await query('CREATE TEMP TABLE changed (place BIGINT)');
-  for (let from = 0; from < common.length; from += COMPARED_AT_ONCE) {
-    const some = common.slice(from, from + COMPARED_AT_ONCE);
-    const differs = some.map((_, at) => `o.c${from + at} <> r.c${from + at}`);
-    await query(
-      `CREATE OR REPLACE TEMP TABLE differing AS SELECT r.place, ${differs.map((differ, at) => `${differ} AS d${at}`)}
-       FROM (${before.first}) o JOIN (${after.first}) r USING (k) WHERE ${differs.join(' OR ')}`,
-    );
-    await query('INSERT INTO changed SELECT place FROM differing');
-    const [counted = []] = await query(`SELECT ${some.map((_, at) => `count(*) FILTER (d${at})`)} FROM differing`);
-    columns.push(...some.map((name, at): [string, number] => [name, Number(counted[at])]));
-  }
-  const [[changed] = []] = await query('SELECT count(DISTINCT place) FROM changed');
-  const keysOf = async (sql: string) => (await query(`SELECT k FROM ${sql} ORDER BY place`)).map(([key]) => key ?? '');
-  return {
-    keys: {
-      ...{ column, added: after.keys - kept, removed: before.keys - kept, kept },
-      // Rows that repeat an earlier key of their file, or have no key, are not compared.
-      repeated: { before: before.repeated, after: after.repeated },
-      empty: { before: before.empty, after: after.empty },
-    },
-    /** Kept keys whose rows differ in a column that both files have, and the number of rows for each such column. */
-    changed: { rows: Number(changed), columns: Object.fromEntries(columns.filter(([, rows]) => rows > 0)) },
-    ...(showKeys && {
-      addedKeys: await keysOf('after_keys ANTI JOIN before_keys USING (k)'),
-      removedKeys: await keysOf('before_keys ANTI JOIN after_keys USING (k)'),
-      changedKeys: await keysOf('after_keys SEMI JOIN changed USING (place)'),
-    }),
-  };
 }

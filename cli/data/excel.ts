@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { ZipFile } from 'yazl';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { eachRecord } from '../../core/file/file-records.ts';
 import { LAST_COLUMN, LAST_ROW } from '../../core/spreadsheet/sheet-rows.ts';
 import type { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -29,7 +30,7 @@ export async function downloadForExcel(
   // A workbook cannot continue an earlier attempt, so it discards the bytes of that attempt.
   const part = await openPart(path, { wholeBytes: 0, force, signal });
   try {
-    const records = recordsOf(target, manifest, signal);
+    const records = eachRecord(recordsOf(target, manifest, { signal }));
     let bytes = 0;
     for await (const chunk of workbookOf(manifest.run.entity, records)) {
       await part.append(chunk);

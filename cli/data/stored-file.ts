@@ -2,7 +2,7 @@ import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns } from '../../core/export/pointer.ts';
 import type { ByteSource } from '../../core/file/byte-source.ts';
-import { provenRecords, unreadableReason } from '../../core/file/file-records.ts';
+import { provenBatches, type Reading, type StoredRecord, unreadableReason } from '../../core/file/file-records.ts';
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
@@ -103,19 +103,23 @@ export function namesOf({ file, run }: Pick<Manifest, 'file' | 'run'>): string[]
 }
 
 /**
- * The records of a whole CSV file or spreadsheet, one at a time, starting with its header or, without one, with the
+ * The records of a whole CSV file or spreadsheet, many at a time, starting with its header or, without one, with the
  * requested columns. UTF-8 and commas are the default for a dialect that the manifest does not name. After the last
- * record, size and CRC-32 are verified.
+ * record, size and CRC-32 are verified. A batch is valid until the next one is requested.
  * @throws CommandError (exit code 1) if the file cannot be read or differs from its manifest; the reason of the signal
  */
-export async function* recordsOf(target: Target, manifest: Manifest, signal?: AbortSignal): AsyncGenerator<string[]> {
+export async function* recordsOf(
+  target: Target,
+  manifest: Manifest,
+  { signal, ...reading }: { signal?: AbortSignal | undefined } & Pick<Reading, 'bytesOfWidth'>,
+): AsyncGenerator<StoredRecord[]> {
   refuseUnread(manifest);
   const { file, run } = manifest;
   const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
   const refuse = (crc: number) => fileError(corruptText(manifest, crc));
-  if (file.content?.headed === false) yield run.request.columns;
+  if (file.content?.headed === false) yield [run.request.columns];
   try {
-    yield* provenRecords(source, file, { limits: NO_LIMITS, refuse });
+    yield* provenBatches(source, file, { limits: NO_LIMITS, refuse, ...reading });
   } catch (error) {
     throw unreadable(file.key, error);
   }

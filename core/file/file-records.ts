@@ -24,10 +24,10 @@ export interface StoredForm extends Pick<Facts, 'format' | 'compression' | 'dial
 /** A record as its cells, or as the bytes of its text in UTF-8. */
 export type StoredRecord = string[] | Buffer;
 
-interface Reading {
+export interface Reading {
   limits: ReadingLimits;
-  /** Which records of CSV below the first are returned as bytes. Without it, all records are cells. */
-  asBytes?: (record: Scanner) => boolean;
+  /** Records of CSV below the first with this many cells are returned as bytes, if DuckDB finds the same cells in them. */
+  bytesOfWidth?: number | undefined;
 }
 
 /**
@@ -36,11 +36,11 @@ interface Reading {
  * @throws UnreadableFile; ReadingUnfinished if the file exceeds the limits; any error from reading the source
  */
 export function fileRecords(source: ByteSource, form: StoredForm, limits: ReadingLimits): AsyncGenerator<string[]> {
-  return eachOf(fileBatches(source, form, { limits }));
+  return eachRecord(fileBatches(source, form, { limits }));
 }
 
-/** The records of batches that have no bytes. */
-async function* eachOf(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<string[]> {
+/** The records of batches that have no bytes, one at a time. */
+export async function* eachRecord(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<string[]> {
   for await (const batch of batches) yield* batch as string[][];
 }
 
@@ -52,7 +52,7 @@ function fileBatches(source: ByteSource, form: StoredForm, reading: Reading): As
 
 async function* withoutRepeats(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<StoredRecord[]> {
   let header: string | undefined;
-  for await (const record of eachOf(batches)) {
+  for await (const record of eachRecord(batches)) {
     const text = foldedRecord(record);
     if (text !== header) yield [record];
     header ??= text;
@@ -62,7 +62,7 @@ async function* withoutRepeats(batches: AsyncIterable<StoredRecord[]>): AsyncGen
 async function* allBatches(
   source: ByteSource,
   form: StoredForm,
-  { limits, asBytes }: Reading,
+  { limits, bytesOfWidth }: Reading,
 ): AsyncGenerator<StoredRecord[]> {
   const { format, compression, content } = form;
   const budget = new ReadingBudget(limits);
@@ -70,7 +70,7 @@ async function* allBatches(
   const unpacked = () =>
     compression === 'zip' ? unzipped(source, budget) : compression === 'gzip' ? gunzipped(stored()) : stored();
   const place = content ?? { place: null, width: null };
-  if (format === 'csv') yield* csvBatches(await unpacked(), form, asBytes);
+  if (format === 'csv') yield* csvBatches(await unpacked(), form, bytesOfWidth);
   else if (format !== 'xlsx') throw new UnreadableFile('is neither CSV nor a spreadsheet (xlsx), so it has no records');
   else if (compression === null) yield* sheetRecords(source, place, budget);
   else {
@@ -97,19 +97,11 @@ export interface Proof extends Reading {
 }
 
 /**
- * The records of a published file, one at a time; its header comes first if it has one. The CRC-32 proves that they
+ * The records of a published file, many at a time; its header comes first if it has one. The CRC-32 proves that they
  * come from the bytes of the manifest: after the last record, or before the first if the format is not read in order.
+ * A batch is valid until the next one is requested.
  * @throws the error of `refuse`; errors that `unreadableReason` explains; any error from reading the source
  */
-export function provenRecords(
-  source: ByteSource,
-  file: Manifest['file'],
-  proof: Omit<Proof, 'asBytes'>,
-): AsyncGenerator<string[]> {
-  return eachOf(provenBatches(source, file, proof));
-}
-
-/** The same records, many at a time: a batch is valid until the next one is requested. */
 export async function* provenBatches(
   source: ByteSource,
   file: Manifest['file'],
@@ -137,7 +129,7 @@ export function unreadableReason(error: unknown): string | undefined {
 async function* csvBatches(
   bytes: AsyncIterable<Uint8Array>,
   { dialect, content }: StoredForm,
-  asBytes: Reading['asBytes'],
+  bytesOfWidth: Reading['bytesOfWidth'],
 ): AsyncGenerator<StoredRecord[]> {
   const encoding = dialect?.encoding ?? null;
   const separator = (dialect?.separator ?? ',') as Separator;
@@ -150,7 +142,8 @@ async function* csvBatches(
     if (found.records <= above) return;
     const record = found.block.subarray(found.from, found.to);
     if (isValid && !isUtf8(record)) throw new UnreadableFile(`has bytes that are not ${encoding ?? 'utf-8'}`);
-    const isWanted = isValid && found.records > above + 1 && asBytes?.(found);
+    const isWanted =
+      isValid && found.records > above + 1 && bytesOfWidth !== undefined && readsAlike(found, bytesOfWidth);
     records.push(isWanted ? Buffer.from(record) : cellsOf(decoded(record, decoder), separator, found.quoted > 0));
   });
   const start = await startOf(bytes);
@@ -166,6 +159,16 @@ async function* csvBatches(
   if (wide?.cut) throw new UnreadableFile('ends in the middle of a character');
   if (scanner.endsQuoted) throw new UnreadableFile('ends inside quotation marks');
   yield records;
+}
+
+/**
+ * Whether DuckDB finds the cells of the scanner in the bytes of a record. DuckDB fills up short records, knows only one
+ * kind of line break, refuses text after a closing quotation mark, ignores blanks before an opening one, and drops a byte
+ * order mark (0xef 0xbb 0xbf) at the beginning of a file.
+ */
+function readsAlike({ block, from, to, cells, hasStrayBreak, hasStrayQuote }: Scanner, width: number): boolean {
+  if (cells !== width || hasStrayBreak || hasStrayQuote || block[from] === 0xef) return false;
+  return !block.subarray(from, to).includes(' "');
 }
 
 /**

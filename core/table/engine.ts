@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { freeDisk } from '../file/reading-limits.ts';
-import type { Scanner } from '../file/scanner.ts';
 import { TableError } from './table-error.ts';
 
 /** Limits of a query. */
@@ -86,16 +85,6 @@ export const copyTo = (path: string, rows: string, options = '') =>
 
 const CHUNK = 256 * 1024;
 const LINE_BREAK = Buffer.from('\n');
-
-/**
- * Whether DuckDB finds the cells of the scanner in the bytes of a record. DuckDB fills up short records, knows only one
- * kind of line break, refuses text after a closing quotation mark, ignores blanks before an opening one, and drops a byte
- * order mark (0xef 0xbb 0xbf) at the beginning of a file.
- */
-export function readsAlike({ block, from, to, cells, hasStrayBreak, hasStrayQuote }: Scanner, width: number): boolean {
-  if (cells !== width || hasStrayBreak || hasStrayQuote || block[from] === 0xef) return false;
-  return !block.subarray(from, to).includes(' "');
-}
 
 /**
  * Writes rows to a file for DuckDB, because passing each value to it takes three times as long.

@@ -5,7 +5,7 @@ import type { ByteSource } from '../file/byte-source.ts';
 import { type Proof, provenBatches, type StoredRecord, unreadableReason } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
 import { hashedText, typedValue } from './column-types.ts';
-import { copyTo, type EngineLimits, named, type Query, quoted, readsAlike, stage, withEngine } from './engine.ts';
+import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
 import {
   type Covered,
   coversAny,
@@ -143,7 +143,7 @@ async function* rowsOf(
     return [record.slice(0, width)];
   };
   try {
-    const proof: Proof = { limits: reading, refuse, asBytes: (record) => readsAlike(record, width) };
+    const proof: Proof = { limits: reading, refuse, bytesOfWidth: width };
     for await (const batch of provenBatches(source, file, proof)) yield batch.flatMap(rowOf);
   } catch (error) {
     const why = unreadableReason(error);

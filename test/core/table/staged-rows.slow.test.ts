@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fileRecords, provenBatches, type StoredRecord, unreadableReason } from '../../../core/file/file-records.ts';
-import type { Scanner, Separator } from '../../../core/file/scanner.ts';
-import { readsAlike, stage } from '../../../core/table/engine.ts';
+import type { Separator } from '../../../core/file/scanner.ts';
+import { stage } from '../../../core/table/engine.ts';
 import { runs } from '../../support/runs.ts';
 import { all } from '../../support/workbook.ts';
 import { inputOf, placeForTables } from './support.ts';
@@ -47,11 +47,10 @@ test('DuckDB finds the cells of the scanner in any bytes, many of which are pass
       const content = isBroken ? { broken: { count: 1, record: 1 }, rowsAbove: 0 } : null;
       const { manifest, source, reading } = inputOf({ ...published, file: { dialect: { separator } } });
       const file = { ...manifest.file, content } as typeof manifest.file;
-      const asBytes = (record: Scanner) => readsAlike(record, width);
       const refuse = () => new Error('other bytes');
       const batches = async function* (): AsyncGenerator<StoredRecord[]> {
         let isHeader = true;
-        for await (const batch of provenBatches(source, file, { limits: reading, asBytes, refuse })) {
+        for await (const batch of provenBatches(source, file, { limits: reading, bytesOfWidth: width, refuse })) {
           const rows = isHeader ? batch.slice(1) : batch;
           isHeader &&= batch.length === 0;
           found.bytes += rows.filter(Buffer.isBuffer).length;

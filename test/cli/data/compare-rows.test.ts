@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { compareRows } from '../../../cli/data/compare-rows.ts';
+import { inFolder, quoted, withEngine } from '../../../core/table/engine.ts';
+import { runs } from '../../support/runs.ts';
+
+/** Rows of a key and of more columns than one join compares. */
+const WIDTH = 70;
+const NAMES = ['id', ...Array.from({ length: WIDTH }, (_, at) => `column ${at}`)];
+
+const key = fc.oneof(fc.constant(''), fc.integer({ min: 1, max: 40 }).map(String));
+const cells = fc.array(fc.tuple(fc.nat(WIDTH - 1), fc.constantFrom('a', 'b', 'NULL', 'א')), { maxLength: 3 });
+const file = fc.array(
+  fc.tuple(key, cells).map(([id, some]) => {
+    const row = Array.from({ length: WIDTH }, () => '');
+    for (const [at, text] of some) row[at] = text;
+    return [id, ...row];
+  }),
+  { maxLength: 60 },
+);
+
+/** The first row of each key. */
+const firstRows = (rows: string[][]) =>
+  new Map(
+    rows
+      .filter(([id]) => id !== '')
+      .toReversed()
+      .map((row) => [row[0] ?? '', row]),
+  );
+
+test.each([20, 300, 100e6])(
+  'compares rows in parts of %i bytes as one comparison of all rows does',
+  async (partBytes) => {
+    await fc.assert(
+      fc.asyncProperty(file, file, async (before, after) => {
+        const found = await inFolder('compare-', async (folder) => {
+          const side = (name: string, rows: string[][]) => {
+            const path = join(folder, `${name}.json`);
+            const columns = NAMES.map((_, at) => `c${at}`);
+            writeFileSync(
+              path,
+              rows.map((row) => JSON.stringify(Object.fromEntries(row.map((cell, at) => [`c${at}`, cell])))).join('\n'),
+            );
+            const typed = columns.map((column) => `${column}: 'VARCHAR'`);
+            return { rows: `read_ndjson(${quoted(path)}, columns = {${typed}})`, columns, textBytes: rows.length * 10 };
+          };
+          const sides = { before: side('b', before), after: side('a', after) };
+          const limits = { bufferMB: 100, folder, onProgress: () => undefined };
+          return withEngine(limits, (query) => compareRows(query, sides, NAMES, { folder, showKeys: true, partBytes }));
+        });
+
+        const [old, recent] = [firstRows(before), firstRows(after)];
+        const inBoth = [...recent.keys()].filter((id) => old.has(id));
+        const differing = (at: number) => inBoth.filter((id) => old.get(id)?.[at] !== recent.get(id)?.[at]);
+        const counts = NAMES.map((name, at): [string, number] => [name, differing(at).length]);
+        const changed = new Set(NAMES.flatMap((_, at) => differing(at)));
+        const inOrder = (rows: string[][], which: (id: string) => boolean) =>
+          [...new Set(rows.map(([id = '']) => id))].filter((id) => id !== '' && which(id));
+        const repeated = (rows: string[][]) => rows.filter(([id]) => id !== '').length - firstRows(rows).size;
+        const empty = (rows: string[][]) => rows.filter(([id]) => id === '').length;
+        expect(found).toEqual({
+          keys: {
+            column: 'id',
+            ...{ added: recent.size - inBoth.length, removed: old.size - inBoth.length, kept: inBoth.length },
+            repeated: { before: repeated(before), after: repeated(after) },
+            empty: { before: empty(before), after: empty(after) },
+          },
+          changed: { rows: changed.size, columns: Object.fromEntries(counts.filter(([, count]) => count > 0)) },
+          addedKeys: inOrder(after, (id) => !old.has(id)),
+          removedKeys: inOrder(before, (id) => !recent.has(id)),
+          changedKeys: inOrder(after, (id) => changed.has(id)),
+        });
+      }),
+      { numRuns: runs(40) },
+    );
+  },
+);
