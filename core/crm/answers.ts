@@ -53,223 +53,191 @@ export interface Meaning {
   error: RunError | undefined;
 }
 
-/** The data for the message about an answer. */
-interface About {
+/** What the table reads of a call and its answer. */
+interface Facts {
   call: CrmCall;
   answer: CrmAnswer;
   /** Scopes of the token that was sent. */
   scope: string;
+  status: number;
+  isPage: boolean;
+  /** The error of a body that says that the CRM is busy. */
+  busy: RunErrorName | undefined;
+  /** A good answer has what the call asks for. */
+  hasResult: boolean;
+  judged: BodyJudgement;
 }
 
-/** The condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
+/** The operations, the condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
 type Row = [
-  when: (about: About) => boolean,
+  operations: string,
+  when: (facts: Facts) => boolean,
   outcome: Outcome,
-  name: RunErrorName | ((about: About) => RunErrorName),
-  says?: (about: About) => string,
+  name: RunErrorName | ((facts: Facts) => RunErrorName),
+  says?: (facts: Facts) => string,
 ];
 
-const status =
+const is =
   (...codes: number[]) =>
-  ({ answer }: About) =>
-    codes.includes(answer.status);
-const isRedirect = ({ answer }: About) => answer.status >= 300 && answer.status < 400;
-/**
- * The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the
- * call may have been processed.
- */
-const isBusyServer = status(503, 521, 523, 525, 526);
-/** The CRM is processing another export of the client, or has locked the record. */
-const isBusyRecord = status(409, 423);
-const isUnclear = ({ answer: { status: code } }: About) => code >= 500 || code === 408 || code === 425;
-const isRefusal = ({ answer }: About) => answer.status >= 400;
-const isCut = ({ answer }: About) => answer.unread?.reason === 'cut off';
-const isTooLarge = ({ answer }: About) => answer.unread?.reason === 'too large';
-const isNoJson = ({ answer }: About) => answer.body === undefined;
-/** An empty body, such as that of a 202 or 204. */
-const isNothing = ({ answer }: About) => answer.unread === undefined && answer.characters === 0;
-const hasAddress = ({ answer }: About) => linkSchema.safeParse(answer.body).success;
-const hasError = ({ answer }: About) => answer.ok && judgeBody(answer.body).contradiction !== undefined;
-const hasNoId = ({ answer }: About) => exportIdIn(answer.body) === undefined;
+  ({ status }: Facts) =>
+    codes.includes(status);
+/** The call may have been processed. */
+const isUnclear = ({ status }: Facts) => status >= 500 || status === 408 || status === 425;
+const isRefusal = ({ status }: Facts) => status >= 400;
+const isNoJson = ({ answer }: Facts) => answer.body === undefined;
+const hasError = ({ judged }: Facts) => judged.contradiction !== undefined;
 /** A web page that has a status of its own service, and not of a proxy. */
-const isOtherPage = ({ answer: { isPage, status: code } }: About) =>
-  isPage && code < 500 && ![401, 403, 408, 425, 429].includes(code);
+const isOtherPage = ({ isPage, status }: Facts) =>
+  isPage && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 /** The statuses of a server or proxy that does not know the address. */
-const isUnknownAddress = status(404, 405, 410, 421);
-/** A refusal by a web page may come from another service, or from a firewall. */
-const isPage401 = (about: About) => about.answer.isPage && status(401)(about);
-const isPage403 = (about: About) => about.answer.isPage && status(403)(about);
-
-/** Whether a good answer may be what the call asks for. */
-const mayBeResult = ({ call, answer: { ok, body } }: About) =>
-  ok && (call.operation === 'update' || exportIdIn(body) !== undefined || hasListedStatus(body) || hasList(body));
-/** Any refusal of an update but a 403, which is about a right. */
-const mayBeAboutValues = ({ call, answer }: About) => call.operation === 'update' && answer.status !== 403;
-const busyName = (about: About) =>
-  busyReason(about.answer.body, {
-    json: about.call.json,
-    isResult: mayBeResult(about),
-    isAboutValues: mayBeAboutValues(about),
-  });
-const saysBusy = (about: About) => busyName(about) !== undefined;
-const BUSY = ['notTaken', (about: About) => busyName(about) ?? 'CrmBusy', busyText] as const;
-/** A refusal whose code is about the CRM, and not about the call. */
-const BUSY_REFUSAL: Row = [(about) => isRefusal(about) && saysBusy(about), ...BUSY];
-
-/** Rows that mean the same for several operations. */
-const COMMON: Row[] = [
-  [(about) => status(403)(about) && saysBusy(about), ...BUSY],
-  [isRedirect, 'contradiction', 'CrmContractError', redirectText],
-  [status(401), 'refused', 'AuthRefused', (about) => `${described(about)} twice, the second time with a fresh token.`],
-  [status(403), 'refused', 'AuthRefused', (about) => `${described(about)}. ${scopesOf(about)}`],
-  [status(429), 'notTaken', 'RateLimited', (about) => `${described(about)}: too many requests.`],
-];
-const SERVER_BUSY: Row = [isBusyServer, 'notTaken', 'CrmUnavailable'];
-const RECORD_BUSY: Row = [
-  isBusyRecord,
+const isUnknownAddress = is(404, 405, 410, 421);
+const IS_BUSY = ': its body says that the CRM is busy.';
+const BUSY = ['notTaken', ({ busy }: Facts) => busy ?? 'CrmBusy', text(IS_BUSY)] as const;
+const LOCKED = [
   'notTaken',
   'CrmBusy',
-  (about) => `${described(about)}: the CRM is busy with another export, or has locked this one.`,
-];
-const withoutUrl = ({ call }: About, what: string) =>
-  ` without the URL of the file, although export ${call.id} is PROCESSED: ${what}.`;
-const UNCLEAR: Row = [isUnclear, 'unknown', 'CrmUnavailable'];
-const NO_EXPORT: Row = [status(404, 410), 'refused', 'ExportNotFound'];
-const REFUSED: Row[] = [BUSY_REFUSAL, [isRefusal, 'refused', 'CrmRejectedRequest']];
-/** Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before. */
-const UNREADABLE_FOR_NOW: Row[] = [
-  [isTooLarge, 'contradiction', 'CrmContractError', unreadText],
-  [isNoJson, 'notTaken', 'CrmContractError', unreadText],
+  text(': the CRM is busy with another export, or has locked the record.'),
+] as const;
+const EVERY = 'fields create status address update';
+
+const NOT_READY = [
+  'notTaken',
+  'ExportNotReady',
+  ({ call, answer }: Facts) =>
+    ` without the URL of the file, although export ${call.id} is PROCESSED: ${answer.body === undefined ? 'an empty body' : shapeOf(answer.body)}.`,
+] as const;
+const REDIRECT = ', a redirect. Redirects are not followed, because the request has credentials.';
+
+/** The first row that matches counts. */
+const ROWS: Row[] = [
+  [EVERY, ({ status, busy }) => status === 403 && busy !== undefined, ...BUSY],
+  [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', text(REDIRECT)],
+  // The first call of a run. An answer from another service is a wrong configuration.
+  ['fields', (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
+  // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
+  ['update', (facts) => facts.isPage && isUnknownAddress(facts), 'refused', 'ConfigInvalid', elsewhereText],
+  [EVERY, is(401), 'refused', 'AuthRefused', text(' twice, the second time with a fresh token.')],
+  [EVERY, is(403), 'refused', 'AuthRefused', (facts) => `${described(facts)}. ${scopesOf(facts)}`],
+  [EVERY, is(429), 'notTaken', 'RateLimited', text(': too many requests.')],
+  // The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's).
+  ['fields create status address', is(503, 521, 523, 525, 526), 'notTaken', 'CrmUnavailable'],
+  ['fields create status', is(409, 423), ...LOCKED],
+  // A conflict (409) is about the values of the line.
+  ['update', is(423), ...LOCKED],
+  ['status address', is(404, 410), 'refused', 'ExportNotFound'],
+  ['create', isUnclear, 'unknown', 'CreateUnanswered'],
+  [EVERY, isUnclear, 'unknown', 'CrmUnavailable'],
+  [
+    'address',
+    isRefusal,
+    'notTaken',
+    'ExportNotReady',
+    (facts) => `${described(facts)}: the CRM does not provide the file of export ${facts.call.id} yet.`,
+  ],
+  ['update', is(404), 'refused', 'CrmRejectedRequest', text('. There is no such customer.')],
+  [EVERY, (facts) => isRefusal(facts) && facts.busy !== undefined, ...BUSY],
+  [EVERY, isRefusal, 'refused', 'CrmRejectedRequest'],
+
+  [
+    'update',
+    ({ status, answer }) => status !== 200 || !isRecord(answer.body),
+    'unknown',
+    'CrmContractError',
+    ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
+  ],
+  [
+    'update',
+    ({ judged }) => judged.isRefusal,
+    'refused',
+    'CrmRejectedRequest',
+    (facts) => `${errorText(facts)} and without a customer.`,
+  ],
+  [
+    'update',
+    hasError,
+    'contradiction',
+    'CrmContractError',
+    ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
+  ],
+  ['fields', ({ answer }) => answer.unread?.reason === 'cut off', 'unknown', 'CrmUnavailable', unreadText],
+  ['fields', isNoJson, 'contradiction', 'CrmContractError', unreadText],
+  ['create', isNoJson, 'unknown', 'CreateUnanswered', unreadText],
+  ['address', ({ answer }) => answer.unread === undefined && answer.characters === 0, ...NOT_READY],
+  // Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before.
+  [
+    'status address',
+    ({ answer }) => answer.unread?.reason === 'too large',
+    'contradiction',
+    'CrmContractError',
+    unreadText,
+  ],
+  ['status address', isNoJson, 'notTaken', 'CrmContractError', unreadText],
+  // Perhaps a part of the fields: a run with them would leave out columns.
+  ['fields', (facts) => facts.busy !== undefined && (hasError(facts) || !facts.hasResult), ...BUSY],
+  ['fields', hasError, 'notTaken', 'CrmContractError', (facts) => `${errorText(facts)}.`],
+  // With a 2xx, the CRM may have made an export all the same.
+  ['create', ({ busy, hasResult }) => busy !== undefined && !hasResult, 'unknown', 'CreateUnanswered', text(IS_BUSY)],
+  [
+    'create',
+    (facts) => hasError(facts) && !facts.hasResult,
+    'refused',
+    'CrmRejectedRequest',
+    (facts) => `${errorText(facts)} and without the id of an export.`,
+  ],
+  [
+    'create',
+    hasError,
+    'contradiction',
+    'CrmContractError',
+    (facts) => `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
+  ],
+  ['status', ({ busy, hasResult }) => busy !== undefined && !hasResult, ...BUSY],
+  [
+    'status',
+    (facts) => (hasError(facts) && !hasStatus(facts.answer.body)) || hasNoStatusYet(facts.answer.body),
+    'notTaken',
+    'CrmContractError',
+    (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
+  ],
+  ['address', (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NOT_READY],
 ];
 
-const ANSWERS: Record<Operation, readonly Row[]> = {
-  // The first call of a run. An answer from another service is a wrong configuration.
-  fields: [
-    [isRedirect, 'contradiction', 'CrmContractError', (about) => `${redirectText(about)} ${addressText(about.answer)}`],
-    [isUnknownAddress, 'refused', 'ConfigInvalid', elsewhereText],
-    [isOtherPage, 'refused', 'ConfigInvalid', elsewhereText],
-    [isPage401, 'refused', 'AuthRefused', elsewhereText],
-    [isPage403, 'refused', 'AuthRefused', (about) => `${elsewhereText(about)} ${scopesOf(about)}`],
-    ...COMMON,
-    SERVER_BUSY,
-    RECORD_BUSY,
-    UNCLEAR,
-    BUSY_REFUSAL,
-    [isRefusal, 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. ${addressText(about.answer)}`],
-    [isCut, 'unknown', 'CrmUnavailable', unreadText],
-    [isNoJson, 'contradiction', 'CrmContractError', (about) => `${unreadText(about)} ${addressText(about.answer)}`],
-    [(about) => saysBusy(about) && (hasError(about) || !mayBeResult(about)), ...BUSY],
-    // Perhaps a part of the fields: a run with them would leave out columns.
-    [hasError, 'notTaken', 'CrmContractError', (about) => `${errorText(about)}. ${addressText(about.answer)}`],
-  ],
-  create: [
-    ...COMMON,
-    SERVER_BUSY,
-    RECORD_BUSY,
-    [isUnclear, 'unknown', 'CreateUnanswered'],
-    ...REFUSED,
-    [isNoJson, 'unknown', 'CreateUnanswered', unreadText],
-    // With a 2xx, the CRM may have made an export all the same.
-    [(about) => saysBusy(about) && hasNoId(about), 'unknown', 'CreateUnanswered', busyText],
-    [
-      (about) => hasError(about) && hasNoId(about),
-      'refused',
-      'CrmRejectedRequest',
-      (about) => `${errorText(about)} and without the id of an export.`,
-    ],
-    [
-      hasError,
-      'contradiction',
-      'CrmContractError',
-      (about) => `${errorText(about)} and the id of an export: the answer does not prove that the export is complete.`,
-    ],
-  ],
-  status: [
-    ...COMMON,
-    SERVER_BUSY,
-    RECORD_BUSY,
-    NO_EXPORT,
-    UNCLEAR,
-    ...REFUSED,
-    ...UNREADABLE_FOR_NOW,
-    [(about) => saysBusy(about) && !hasListedStatus(about.answer.body), ...BUSY],
-    [
-      (about) => hasError(about) && !hasStatus(about.answer.body),
-      'notTaken',
-      'CrmContractError',
-      (about) => `${errorText(about)} and without a status.`,
-    ],
-    [
-      (about) => hasNoStatusYet(about.answer.body),
-      'notTaken',
-      'CrmContractError',
-      ({ answer }) => ` without a status: ${shapeOf(answer.body)}.`,
-    ],
-  ],
-  address: [
-    ...COMMON,
-    SERVER_BUSY,
-    NO_EXPORT,
-    UNCLEAR,
-    [
-      isRefusal,
-      'notTaken',
-      'ExportNotReady',
-      (about) => `${described(about)}: the CRM does not provide the file of export ${about.call.id} yet.`,
-    ],
-    [isNothing, 'notTaken', 'ExportNotReady', (about) => withoutUrl(about, 'an empty body')],
-    ...UNREADABLE_FOR_NOW,
-    [
-      (about) => !hasAddress(about) && (isWithoutAddress(about.answer.body) || hasError(about)),
-      'notTaken',
-      'ExportNotReady',
-      (about) => withoutUrl(about, shapeOf(about.answer.body)),
-    ],
-  ],
-  update: [
-    ...COMMON,
-    UNCLEAR,
-    // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
-    [(about) => about.answer.isPage && isUnknownAddress(about), 'refused', 'ConfigInvalid', elsewhereText],
-    [status(404), 'refused', 'CrmRejectedRequest', (about) => `${described(about)}. There is no such customer.`],
-    // A conflict (409) is about the values of the line; a lock passes.
-    [status(423), 'notTaken', 'CrmBusy', (about) => `${described(about)}: the CRM has locked the customer.`],
-    ...REFUSED,
-    [
-      (about) => about.answer.status !== 200 || !isRecord(about.answer.body),
-      'unknown',
-      'CrmContractError',
-      ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
-    ],
-    [
-      (about) => judgeUpdateBody(about).isRefusal,
-      'refused',
-      'CrmRejectedRequest',
-      (about) => `${errorText(about)} and without a customer.`,
-    ],
-    [
-      (about) => judgeUpdateBody(about).contradiction !== undefined,
-      'contradiction',
-      'CrmContractError',
-      (about) => `, but ${judgeUpdateBody(about).contradiction}: the change is not confirmed.`,
-    ],
-  ],
+/** Whether a good body has what the call asks for. An update asks for nothing that its body must have. */
+const HAS_RESULT: Record<Operation, (body: unknown) => boolean> = {
+  fields: hasList,
+  create: (body) => exportIdIn(body) !== undefined,
+  status: hasListedStatus,
+  address: (body) => linkSchema.safeParse(body).success,
+  update: () => true,
 };
 
-/** The meaning of an answer: the first matching row in the table of its operation. */
-export function meaningOf(about: About, now: Date): Meaning {
-  const row = ANSWERS[about.call.operation].find(([when]) => when(about));
+/** The meaning of an answer: the first matching row of its operation. */
+export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: Date): Meaning {
+  const facts = factsOf(about);
+  const row = ROWS.find(([operations, when]) => operations.includes(about.call.operation) && when(facts));
   if (!row) return { outcome: 'done', error: undefined };
-  const [, outcome, name, says = (which: About) => `${described(which)}.`] = row;
-  const { status: code, ok, headers, unread: cause } = about.answer;
-  const message = `${nameOf(about.call)} was answered ${code}${says(about)}`;
+  const [, , outcome, name, says = text('.')] = row;
+  const { status, ok, headers, unread: cause } = about.answer;
+  // The table decides whether the run waits, even if other errors of that name are final.
+  const ofRun = typeof name === 'string' ? name : name(facts);
+  const message = `${nameOf(about.call)} was answered ${status}${says(facts)}${addressText(ofRun, about)}`;
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
   const wanted = isRepeated ? headers.get('retry-after') : null;
   const seconds = retryAfterSeconds(wanted, headers.get('date'), now);
-  const options = { ...(!ok && { status: code }), retryAfterSeconds: seconds, cause };
-  // The table decides whether the run waits, even if other errors of that name are final.
-  const ofRun = typeof name === 'string' ? name : name(about);
-  return { outcome, error: new RunError(ofRun, message, { ...options, momentary: outcome === 'notTaken' }) };
+  const options = { ...(!ok && { status }), retryAfterSeconds: seconds, cause, momentary: outcome === 'notTaken' };
+  return { outcome, error: new RunError(ofRun, message, options) };
+}
+
+function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
+  const { call, answer } = about;
+  const { status, isPage, body } = answer;
+  const isUpdate = call.operation === 'update';
+  const hasResult = answer.ok && HAS_RESULT[call.operation](body);
+  // Any refusal of an update but a 403, which is about a right.
+  const busy = busyReason(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
+  // `updates.confirmation: "status"` compares no values.
+  const fields = isUpdate && call.confirmation !== 'status' && isRecord(call.json) ? call.json : undefined;
+  return { ...about, status, isPage, busy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
 }
 
 /** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no values */
@@ -279,7 +247,7 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
   const where = `${nameOf(call)} was answered ${answer.status}`;
-  const address = call.operation === 'fields' ? ` ${addressText(answer)}` : '';
+  const address = addressText('CrmContractError', { call, answer });
   throw new RunError(
     'CrmContractError',
     `${where} in an unexpected shape${problem}: ${shapeOf(answer.body)}.${address}`,
@@ -306,40 +274,41 @@ export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
   return type ? ` (${type})` : '';
 }
 
+/** The end of a message, after the media type and the error code of the answer. */
+function text(end: string): (facts: Facts) => string {
+  return (facts) => `${described(facts)}${end}`;
+}
+
 /** Returns ` (application/json), code "unknown_field"`. The rest of the body may hold records and is not shown. */
-function described({ answer }: About): string {
+function described({ answer }: Facts): string {
   return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
 }
 
 /** The end of the message about a good answer that holds an error. */
-function errorText({ answer: { code } }: About): string {
+function errorText({ answer: { code } }: Facts): string {
   return ` with an error${code === undefined ? '' : ` (code "${code}")`}`;
 }
 
-function busyText(about: About): string {
-  return `${described(about)}: its body says that the CRM is busy.`;
-}
-
-function redirectText(about: About): string {
-  return `${described(about)}, a redirect. Redirects are not followed, because the request has credentials.`;
-}
-
-function unreadText({ answer }: About): string {
+function unreadText({ answer }: Facts): string {
   // The message begins with the status, which is removed here.
   if (answer.unread) return `${answer.unread.message.replace(/^\d+/, '')}.`;
   return `${contentType(answer)}, but not in JSON (${answer.characters} characters).`;
 }
 
-function elsewhereText(about: About): string {
-  const what = about.answer.isPage ? ', a web page' : ', as by a server that does not know the address';
-  return `${described(about)}${what}. ${addressText(about.answer)}`;
+function elsewhereText(facts: Facts): string {
+  const what = facts.isPage ? ', a web page.' : ', as by a server that does not know the address.';
+  return `${described(facts)}${what}`;
 }
 
-function addressText({ path }: CrmAnswer): string {
-  return `The path that was called is ${path}: check crm.baseUrl, which it starts from.`;
+/** The address that was called, if another service may have answered. Most likely at the first call of a run. */
+function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 'answer'>): string {
+  const isOfFirst =
+    name === 'CrmContractError' || name === 'CrmRejectedRequest' || (name === 'AuthRefused' && answer.isPage);
+  if (name !== 'ConfigInvalid' && !(isOfFirst && call.operation === 'fields')) return '';
+  return ` The path that was called is ${answer.path}: check crm.baseUrl, which it starts from.`;
 }
 
-function scopesOf({ call, scope }: About): string {
+function scopesOf({ call, scope }: Facts): string {
   const [what, needed] = call.operation === 'update' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
   const has = `The token has the scopes "${scope}"`;
   if (scope.split(/\s+/).includes(needed))
@@ -349,13 +318,4 @@ function scopesOf({ call, scope }: About): string {
 
 function bodyText({ unread, characters }: CrmAnswer): string {
   return unread ? 'a body that broke off or is too long' : `${characters} characters`;
-}
-
-const updateSchema = z.record(z.string(), z.unknown());
-
-/** Whether the answer to an update confirms the change. `updates.confirmation: "status"` compares no values. */
-function judgeUpdateBody({ call, answer }: About): BodyJudgement {
-  if (call.confirmation === 'status') return judgeBody(answer.body);
-  const fields = z.safeParse(updateSchema, call.json).data ?? {};
-  return judgeBody(answer.body, { id: call.id, fields });
 }
