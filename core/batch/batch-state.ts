@@ -62,9 +62,8 @@ export type Chunk = z.infer<typeof chunkSchema>;
 
 /** Progress of a chunk that needs several invocations. */
 const positionSchema = z.looseObject({
-  /** The next line to send, and where it begins in the input. */
+  /** The next line to send. */
   line: z.int(),
-  byte: z.int(),
   /** Number of the last results object of the chunk, or 1 before there is one. */
   part: z.int(),
   /** Number of invocations so far. */

@@ -1,8 +1,12 @@
+import { buffer } from 'node:stream/consumers';
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS, QUICK_READ_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
-import { createBucket } from '../storage/bucket.ts';
+import { RunError } from '../errors.ts';
+import { type Bucket, createBucket } from '../storage/bucket.ts';
 import { createUploadBucket, type UploadBucket } from '../storage/upload.ts';
+import { FOUND_VALID, isProblem, readJsonLines, type UpdateRecord } from '../updates/read-updates.ts';
+import type { Batch, Chunk } from './batch-state.ts';
 
 const INPUT_KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
@@ -46,6 +50,19 @@ function numbered(part: number): string {
 
 /** The largest input that one invocation validates, even with the shortest lines (docs/adr/0016). */
 export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
+
+/** The records of a chunk, in order. @throws RunError `StorageConflict` if the input was changed after validation */
+export async function readRecords(
+  store: Bucket,
+  { inputKey, etag }: Pick<Batch, 'inputKey' | 'etag'>,
+  { from, to, firstLine }: Pick<Chunk, 'from' | 'to' | 'firstLine'>,
+): Promise<UpdateRecord[]> {
+  const part = await store.stream(inputKey, { from, to, etag });
+  const bytes = part && (await buffer(part.chunks));
+  const entries = bytes && readJsonLines({ bytes, from, tooLong: false }, firstLine, FOUND_VALID);
+  if (entries && !entries.some(isProblem)) return entries as UpdateRecord[];
+  throw new RunError('StorageConflict', `The object at ${inputKey} is no longer the one that was validated.`);
+}
 
 /** The bucket that the environment of a function names. */
 export function batchStoreFromEnv(): UploadBucket {

@@ -1,5 +1,5 @@
 import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
-import { measured } from '../updates/line-blocks.ts';
+import { LONGEST_LINE, measured } from '../updates/line-blocks.ts';
 import { isProblem, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
 import { type Problem, STRICT } from '../updates/update-line.ts';
 import { type Chunk, MOST_CHUNKS } from './batch-state.ts';
@@ -99,12 +99,13 @@ const SMALLEST_CHUNK = 100;
 
 /**
  * Cuts a file into chunks while it is read: adds a record by its line, and the byte at which that line begins. Each
- * chunk has at least 100 records and a thousandth of the file's bytes, so that there are at most `MOST_CHUNKS`. The
- * last one may be smaller.
+ * chunk but the last has at least a thousandth of the file's bytes, so that there are at most `MOST_CHUNKS`, and 100
+ * records or the length of the longest line, so that a function can hold it in memory.
  */
 function addToChunks(chunks: Chunk[], line: number, from: number, fileBytes: number): void {
   const open = chunks.at(-1);
-  if (open && (open.records < SMALLEST_CHUNK || from - open.from < fileBytes / MOST_CHUNKS)) {
+  const bytes = open ? from - open.from : 0;
+  if (open && (bytes < fileBytes / MOST_CHUNKS || (open.records < SMALLEST_CHUNK && bytes < LONGEST_LINE))) {
     open.records += 1;
     return;
   }

@@ -13,8 +13,7 @@ import {
   type Stop,
   type StopFlag,
 } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
-import { type LineRange, readRecords } from '../../core/batch/read-chunk.ts';
+import { type BatchKeys, keysOf, readRecords } from '../../core/batch/batch-store.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
@@ -43,9 +42,6 @@ const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 const FORBIDDEN_IN_A_ROW = 5;
 /** The wait after a transient error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
-
-/** Where and when the next invocation continues. */
-type Pause = Pick<ChunkPosition, 'line' | 'byte'> & { waitSeconds: number };
 
 /**
  * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a
@@ -84,7 +80,7 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
 async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
   const chunk = chunkIn(state);
-  const start = { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0, forbidden: 0 };
+  const start = { line: chunk.firstLine, part: 1, rounds: 0, forbidden: 0 };
   const position: ChunkPosition = state.place ?? start;
   const spent = position.rounds + state.waits;
   // A CRM that requests waits again and again must not fill the history of the child.
@@ -96,9 +92,9 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   await results.skipStored();
   const pace = createPace(batch.chunkRate, state.place !== null || state.waits > 0, deps);
   const { confirmation } = deps.deployment.updates;
-  let pause: Pause | undefined;
+  let waitSeconds: number | undefined;
   try {
-    pause = await applyLines(batch, { ...position, to: chunk.to }, results, { ...deps, stop, pace, confirmation });
+    waitSeconds = await applyLines(batch, chunk, results, { ...deps, stop, pace, confirmation });
   } finally {
     // Also after an error, the results of sent lines must not be lost.
     await results.store();
@@ -107,33 +103,31 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   const rounds = spent + 1;
   // After this wait the other invocation has ended, or was itself overtaken.
   if (results.overtaken) return handOn({ ...position, rounds }, LONGEST_INVOCATION_SECONDS);
-  if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
-  const { waitSeconds, ...next } = pause;
+  if (waitSeconds === undefined) return { outcome: 'FINISHED', place: null, waits: 0 };
   // The next invocation reads the last object for its lines in doubt.
-  const { part, forbidden } = results;
-  return handOn({ ...next, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
+  const { lastLine, part, forbidden } = results;
+  return handOn({ line: lastLine + 1, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
 }
 
 function handOn(position: ChunkPosition, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
   return { outcome: 'CONTINUE', place: position, waits: 0, waitSeconds };
 }
 
+/** @returns seconds until the rest of the chunk can be sent, or `undefined` at its end */
 async function applyLines(
   batch: Batch,
-  lines: LineRange,
+  chunk: Chunk,
   results: ChunkResults,
   deps: ApplyChunkDeps & ApplyLineDeps,
-): Promise<Pause | undefined> {
+): Promise<number | undefined> {
   const failures = { store: deps.store, keys: keysOf(batch.batch), stop: deps.stop };
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
   // The previous invocation may have ended after it stored its last result and before it counted it.
   if (results.previous) await count(results.previous);
-  for await (const record of readRecords(deps.store, batch, lines)) {
-    const { line, from } = record;
-    if (line <= results.lastLine) continue;
+  for (const record of await readRecords(deps.store, batch, chunk)) {
+    if (record.line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));
-    if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? lines.byte };
-    if (results.overtaken) return undefined;
+    if (waitSeconds !== undefined || results.overtaken) return waitSeconds;
   }
   return undefined;
 }

@@ -27,9 +27,8 @@ import {
   LONGEST_INVOCATION_SECONDS,
   type Stop,
 } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, keysOf } from '../../core/batch/batch-store.ts';
+import { type BatchKeys, keysOf, readRecords } from '../../core/batch/batch-store.ts';
 import { resultsIn } from '../../core/batch/failed-lines.ts';
-import { readRecords } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -213,9 +212,8 @@ async function* joinResults(
 ): AsyncGenerator<string> {
   for (const chunk of chunks) {
     const parts = await readParts(store, keysOf(batch.batch), chunk.chunk);
-    const stretch = { line: chunk.firstLine, byte: chunk.from, to: chunk.to };
     let text = '';
-    for await (const record of readRecords(store, batch, stretch)) {
+    for (const record of await readRecords(store, batch, chunk)) {
       const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
       if (result.id !== record.record.id) {
         throw new RunError('StorageConflict', `The result of line ${record.line} belongs to another customer.`);

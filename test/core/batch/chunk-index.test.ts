@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Chunk, chunkSchema } from '../../../core/batch/batch-state.ts';
 import { chunksText, validateUpdates } from '../../../core/batch/validate-updates.ts';
+import { LONGEST_LINE } from '../../../core/updates/line-blocks.ts';
 import type { UpdateReader } from '../../../core/updates/read-updates.ts';
 import { runs } from '../../support/runs.ts';
 import { idOf } from '../updates/support/lines.ts';
@@ -68,6 +69,13 @@ test.each([
 
   expectWhole(cut, records);
   expect(Math.max(...cut.chunks.map((chunk) => chunk.records))).toBeLessThanOrEqual(most);
+});
+
+test('a chunk of long lines has fewer than 100 records, because a function holds it in memory', async () => {
+  const cut = await chunksOf(30, 10_000);
+
+  expectWhole(cut, 30);
+  for (const { from, to } of cut.chunks) expect(to - from).toBeLessThan(2 * LONGEST_LINE);
 });
 
 test('writes one line per chunk, with positions and counts only', async () => {

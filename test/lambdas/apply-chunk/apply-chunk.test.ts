@@ -446,7 +446,7 @@ describe('trouble in the middle of a chunk', () => {
 
     const answer = await invoke();
 
-    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 900, place: { line: 1, byte: 0, part: 1 } });
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 900, place: { line: 1, part: 1 } });
     expect(resultsIn(store)).toEqual([]);
 
     expect(await invoke(stateWith({}, answer))).toMatchObject({ outcome: 'FINISHED' });
@@ -564,7 +564,7 @@ describe('handing on to the next invocation', () => {
 
   test('ends a chunk in UpdateStopped before its execution history is full', async () => {
     const { stateWith, invoke } = world(1);
-    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS, forbidden: 0 };
+    const place = { line: 1, part: 9, rounds: MOST_ROUNDS, forbidden: 0 };
 
     await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
 
@@ -586,7 +586,7 @@ test("sends lines and retries at the chunk's share of the rate", async () => {
 
 test('waits one interval before the first line of a continued chunk, so that the rate is kept', async () => {
   const { stateWith, invoke } = world(2);
-  const place = { line: 1, byte: 0, part: 1, rounds: 1, forbidden: 0 };
+  const place = { line: 1, part: 1, rounds: 1, forbidden: 0 };
   const first = sleepingDeps();
   const goesOn = sleepingDeps();
   const again = sleepingDeps();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRecords } from '../../../core/batch/read-chunk.ts';
+import { readRecords } from '../../../core/batch/batch-store.ts';
 import { createBucket } from '../../../core/storage/bucket.ts';
 import { batch, etagOf, inputOf, KEYS } from '../../support/batches.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -13,12 +13,9 @@ const LINE_BYTES = INPUT.length / 3;
 async function linesRead(faults: FaultScript): Promise<number[]> {
   const bucket = await storeForTest({ faults });
   bucket.upload(KEYS.input, INPUT);
-  const stretch = { line: 2, byte: LINE_BYTES, to: INPUT.length };
-  const lines: number[] = [];
-  for await (const { line } of readRecords(createBucket(bucket.client, 'exports'), batch(INPUT), stretch)) {
-    lines.push(line);
-  }
-  return lines;
+  const chunk = { firstLine: 2, from: LINE_BYTES, to: INPUT.length };
+  const records = await readRecords(createBucket(bucket.client, 'exports'), batch(INPUT), chunk);
+  return records.map(({ line }) => line);
 }
 
 test('reads exactly the requested bytes of the validated version', async () => {
@@ -43,5 +40,5 @@ test.each([
     name,
   );
 
-  if (name === 'StorageConflict') expect(message).toContain('is no longer the one that was validated');
+  if (name === 'StorageConflict') expect(message).toContain(KEYS.input);
 });
