@@ -15,12 +15,12 @@ import {
   type LineOutcome,
   noCounts,
   OUTCOMES,
-  parseResults,
+  parsePart,
   totalOf,
 } from '../../core/batch/batch-results.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
 import { keysOf } from '../../core/batch/batch-store.ts';
-import { failedLines, latestResults, resultsIn } from '../../core/batch/failed-lines.ts';
+import { failedLines, resultsIn } from '../../core/batch/failed-lines.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -103,7 +103,7 @@ async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus,
   if (until && until > new Date()) {
     throw usage(`Functions of ${last.batch} may still be sending until ${until.toISOString()}: wait until then.`);
   }
-  const left = failedLines(inputOf(store, batch), latestResultsOf(store, batch));
+  const left = failedLines(inputOf(store, batch), allResultsOf(store, batch));
   await writeFile(path, left, { flag: 'wx', mode: 0o600 }).catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') throw usage(`${path} already exists and is not overwritten.`, error);
@@ -224,7 +224,7 @@ export function createTally(store: Bucket, batch: string) {
       await eachOf(fresh, async (key) => {
         const object = await store.read(key);
         seen.add(key);
-        for (const { outcome } of parseResults(object?.text ?? '')) counts[outcome] += 1;
+        for (const { outcome } of parsePart(object?.text ?? '').results) counts[outcome] += 1;
       });
     },
     /** The counts of a batch without a manifest: a line without a result may have been sent if any function started. */
@@ -313,11 +313,11 @@ export async function* resultsOf(store: Bucket, batch: string): AsyncGenerator<U
   }
 }
 
-/** The newest results of a batch, including those of the batches that resumed it. */
-async function* latestResultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
+/** The results of a batch, then those of the batches that resumed it. */
+async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
+  yield* resultsOf(store, batch);
   const later = await resumedBy(store, batch);
-  const own = resultsOf(store, batch);
-  yield* later === undefined ? own : latestResults(own, latestResultsOf(store, later));
+  if (later !== undefined) yield* allResultsOf(store, later);
 }
 
 /** Largest error of this machine's clock: AWS refuses signatures beyond it, and the SDK then uses the AWS time. */

@@ -46,18 +46,6 @@ export function resultLineText(result: ResultLine): string {
 /** Prefix of the last line of a part if its writer did not know the result of some lines. The line is not a result. */
 export const DOUBT = '{"doubt":';
 
-/** @throws RunError `StorageConflict` for any text that is not result lines; the message quotes no content */
-export function parseResults(text: string): ResultLine[] {
-  try {
-    return text
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith(DOUBT))
-      .map((line) => resultLineSchema.parse(JSON.parse(line)));
-  } catch {
-    throw new RunError('StorageConflict', 'A result object of a chunk has something other than result lines.');
-  }
-}
-
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
 export const batchNameSchema = z
   .string()
@@ -173,20 +161,17 @@ export function triesOf(line: number, doubt: Doubt | undefined): Readonly<Tries>
 
 /** The text of a part: results, and the doubt about lines without a result. */
 export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
-  return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');
+  return results.map(resultLineText).join('') + (doubt ? `${JSON.stringify({ doubt })}\n` : '');
 }
 
-/** @throws RunError `StorageConflict` */
-export function doubtIn(part: string): Doubt | undefined {
-  const at = part.lastIndexOf(DOUBT);
-  return at === -1 ? undefined : parseDoubt(part.slice(at + DOUBT.length, part.lastIndexOf('}')));
-}
-
-/** Reads a doubt or a claim. @throws RunError `StorageConflict` */
-export function parseDoubt(text: string): Doubt {
-  const doubt = parseJson(doubtSchema, text);
-  if (doubt) return doubt;
-  throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
+/** Reads a part or a claim. @throws RunError `StorageConflict` for any other text; the message quotes no content */
+export function parsePart(text: string): { results: ResultLine[]; doubt: Doubt | undefined } {
+  const lines = text.split('\n').filter(Boolean);
+  const last = lines.at(-1) ?? '';
+  const doubt = parseJson(z.object({ doubt: doubtSchema }), last)?.doubt ?? parseJson(doubtSchema, last);
+  const results = (doubt ? lines.slice(0, -1) : lines).map((line) => parseJson(resultLineSchema, line));
+  if (results.every((result) => result !== undefined)) return { results, doubt };
+  throw new RunError('StorageConflict', 'An object of a chunk has something other than results and doubts.');
 }
 
 /** The results of a chunk in the bucket, and its lines in doubt. */
@@ -198,37 +183,25 @@ export interface ChunkParts {
 
 export async function readParts(store: Bucket, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
   const found = await store.list(keys.chunkOf(chunk));
-  const parts = await Promise.all(
-    found.map(async ({ key }) => ({ isClaim: key.endsWith(CLAIM), text: (await store.read(key))?.text ?? '' })),
-  );
-  const results = parts.filter(({ isClaim }) => !isClaim).flatMap(({ text }) => parseResults(text));
+  const parts = await Promise.all(found.map(async ({ key }) => parsePart((await store.read(key))?.text ?? '')));
+  const results = parts.flatMap((part) => part.results);
   // Objects are in order, each claim before its results. Lines are sent under a claim only after the previous part is
   // stored, so the last object has all doubt.
-  const doubts = parts.map(({ isClaim, text }) => (isClaim ? parseDoubt(text) : doubtIn(text)));
-  return { results: new Map(results.map((result) => [result.line, result])), doubt: doubts.at(-1) };
+  return { results: new Map(results.map((result) => [result.line, result])), doubt: parts.at(-1)?.doubt };
 }
-
-/** A part without results has one line of about 100 bytes. */
-const LARGEST_DOUBT_BYTES = 256;
 
 /**
  * Counts the parts that a function may still be sending: claimed after `since`, and either without results or closed
- * by another function (`chunk-results.ts`). A finished batch costs only a listing.
+ * by another function (`chunk-results.ts`), which stores a doubt without tries.
  */
 export async function openClaims(store: Pick<Bucket, 'list' | 'read'>, batch: string, since: Date): Promise<number> {
   const objects = await store.list(keysOf(batch).results);
-  const parts = new Map(objects.map(({ key, bytes }) => [key, bytes]));
   const claims = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
-  const isOpen = await eachOf(claims, async (claim) => {
-    const key = claim.key.replace(CLAIM, '.jsonl');
-    const bytes = parts.get(key);
-    if (bytes === undefined) return true;
-    return bytes <= LARGEST_DOUBT_BYTES && closedByAnother((await store.read(key))?.text ?? '');
+  const isOpen = await eachOf(claims, async ({ key }) => {
+    const part = await store.read(key.replace(CLAIM, '.jsonl'));
+    if (!part) return true;
+    const { results, doubt } = parsePart(part.text);
+    return results.length === 0 && doubt?.tries === null;
   });
   return isOpen.filter(Boolean).length;
-}
-
-/** Only a function that closes the claim of another function stores a doubt without tries. */
-function closedByAnother(part: string): boolean {
-  return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
 }

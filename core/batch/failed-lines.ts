@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
-import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema, resultLineText } from './batch-results.ts';
+import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
 
 /** Outcomes of lines to correct or to send again: all except APPLIED. */
 export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
@@ -22,53 +22,36 @@ interface FailedLinesOptions {
 }
 
 /**
- * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input. Both
- * files are read once, in parallel.
+ * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input.
  *
- * @param results `result.jsonl`, or the concatenated results of chunks
- * @throws RunError `StorageConflict` if the results belong to another input or are not in order
+ * @param results `result.jsonl`, or the concatenated results of chunks; of several results for a line the last counts
+ * @throws RunError `StorageConflict` if the results belong to another input
  */
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
   results: AsyncIterable<Uint8Array>,
   { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
 ): AsyncGenerator<Uint8Array> {
+  // About 130 bytes per line.
+  const known = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
+  for await (const { line, id, outcome } of resultsIn(results)) known.set(line, { id, outcome });
   let kept = '';
   let before = 0;
-  for await (const { line, text } of linesWith(outcomes, input, resultsIn(results))) {
+  for await (const { line, text } of numberedLines(input, 'FileRejected')) {
+    const id = idOf(text, line);
+    if (id === undefined) continue;
+    const result = known.get(line);
+    if (result && result.id.toLowerCase() !== id.toLowerCase()) throw mismatch(line);
+    known.delete(line);
+    if (!outcomes.includes(result?.outcome)) continue;
     kept += `${inPlace ? '\n'.repeat(line - before - 1) : ''}${text}\n`;
     before = line;
     if (kept.length < LONGEST_LINE) continue;
     yield Buffer.from(kept);
     kept = '';
   }
+  for (const line of known.keys()) throw mismatch(line);
   if (kept !== '') yield Buffer.from(kept);
-}
-
-async function* linesWith(
-  outcomes: readonly (LineOutcome | undefined)[],
-  input: AsyncIterable<Uint8Array>,
-  results: AsyncGenerator<ResultLine, void>,
-): AsyncGenerator<{ line: number; text: string }> {
-  try {
-    let next = await results.next();
-    for await (const { line, text } of numberedLines(input, 'FileRejected')) {
-      const id = idOf(text, line);
-      if (id === undefined) continue;
-      const result = resultOf(line, id, next);
-      if (result) next = await results.next();
-      if (outcomes.includes(result?.outcome)) yield { line, text };
-    }
-    if (!next.done) throw mismatch(next.value);
-  } finally {
-    await results.return();
-  }
-}
-
-function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine, void>): ResultLine | undefined {
-  if (!value || value.line > line) return undefined;
-  if (value.line < line || value.id.toLowerCase() !== id.toLowerCase()) throw mismatch(value);
-  return value;
 }
 
 /** The results in the bytes of one or more result files, in order. @throws RunError `StorageConflict` */
@@ -93,7 +76,7 @@ function idOf(text: string, line: number): string | undefined {
   throw new RunError('FileRejected', `Line ${line} of the input is not a record with an id.`);
 }
 
-function mismatch({ line }: ResultLine): RunError {
+function mismatch(line: number): RunError {
   return new RunError('StorageConflict', `The result for line ${line} does not belong to this input.`);
 }
 
@@ -110,29 +93,3 @@ async function* numberedLines(
     }
   }
 }
-
-/**
- * Merges the results of a batch and of the batch that resumes it, whose lines keep their numbers. If both have a
- * result for a line, the later one counts. Both are read once, in parallel.
- * @throws RunError `StorageConflict` if one of them has lines that are not result lines
- */
-export async function* latestResults(
-  first: AsyncIterable<Uint8Array>,
-  later: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  const newer = resultsIn(later);
-  try {
-    let next = await newer.next();
-    for await (const result of resultsIn(first)) {
-      for (; next.value && next.value.line < result.line; next = await newer.next()) yield bytesOf(next.value);
-      const again = next.value?.line === result.line ? next.value : undefined;
-      yield bytesOf(again ?? result);
-      if (again) next = await newer.next();
-    }
-    for (; next.value; next = await newer.next()) yield bytesOf(next.value);
-  } finally {
-    await newer.return();
-  }
-}
-
-const bytesOf = (result: Parameters<typeof resultLineText>[0]) => Buffer.from(resultLineText(result));

@@ -1,8 +1,6 @@
 import {
   type Doubt,
-  doubtIn,
-  parseDoubt,
-  parseResults,
+  parsePart,
   partText,
   RESULTS_PER_PART,
   type ResultLine,
@@ -11,6 +9,7 @@ import {
 } from '../../core/batch/batch-results.ts';
 import type { ChunkPosition } from '../../core/batch/batch-state.ts';
 import type { BatchKeys } from '../../core/batch/batch-store.ts';
+import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
 /**
@@ -57,9 +56,10 @@ export class ChunkResults {
     for (;;) {
       const text = (await this.#store.read(this.#keys.part(this.#chunk, this.part)))?.text;
       if (text === undefined) return;
-      this.previous = parseResults(text).at(-1) ?? this.previous;
+      const { results, doubt } = parsePart(text);
+      this.previous = results.at(-1) ?? this.previous;
       this.lastLine = this.previous?.line ?? this.lastLine;
-      this.#doubt = doubtIn(text);
+      this.#doubt = doubt;
       this.part += 1;
     }
   }
@@ -104,7 +104,9 @@ export class ChunkResults {
       // If the client repeated a write whose response was lost, it finds its own claim.
       if (existing === text && this.#by !== '') return;
       // Has no effect if the other invocation has stored its part meanwhile.
-      await this.#putPart([], parseDoubt(existing));
+      const { doubt } = parsePart(existing);
+      if (!doubt) throw new RunError('StorageConflict', `The object at ${key} is not the claim of a part.`);
+      await this.#putPart([], doubt);
       await this.skipStored();
     }
   }

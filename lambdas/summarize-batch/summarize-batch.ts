@@ -45,10 +45,16 @@ export interface SummarizeBatchDeps extends Invocation {
 /** The largest difference between the clocks of S3 and of a function. */
 const CLOCK_SECONDS = 60;
 
-interface Joined {
-  result: { bytes: number; crc32: number };
-  tally: Tally;
+/** The result of a batch, complete after its last line is read or written. */
+interface Summary {
+  bytes: number;
+  crc32: number;
+  counts: Counts;
+  /** When the last outcome was known. */
+  lastAt: string | null;
 }
+
+const newSummary = (): Summary => ({ bytes: 0, crc32: 0, counts: noCounts(), lastAt: null });
 
 /**
  * Joins the results of all chunks, and writes the result and its manifest once. Returns SUMMARIZED if every line was
@@ -69,12 +75,10 @@ export async function summarizeBatch(
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
   const stop = await flag.read();
-  const joined = await writeResult(store, batch, keys, stop);
-  const { tally } = joined;
-
-  await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, joined, stop));
+  const summary = await writeResult(store, batch, keys, stop);
+  await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, summary, stop));
   log.info('summarized', { batch: batch.batch, lines: batch.records, key: keys.manifest });
-  if (!isApplied(tally)) throw incomplete(keys, tally, stop);
+  if (!isApplied(summary)) throw incomplete(keys, summary, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
 
@@ -101,24 +105,22 @@ async function writeResult(
   batch: Batch,
   keys: BatchKeys,
   stop: Stop | undefined,
-): Promise<Joined> {
-  const result = { bytes: 0, crc32: 0 };
-  const tally = newTally();
-  const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
-  const body = Readable.from(measured(joined, result), { objectMode: false });
+): Promise<Summary> {
+  const summary = newSummary();
+  const joined = joinResults(store, batch, await readIndex(store, keys), stop, summary);
+  const body = Readable.from(measured(joined, summary), { objectMode: false });
   if (!(await store.uploadOnce(keys.result, body))) return readExisting(store, batch, keys);
-  if (totalOf(tally.counts) !== batch.records) throw new Error('the index of chunks does not cover the input');
-  return { result, tally };
+  if (totalOf(summary.counts) !== batch.records) throw new Error('the index of chunks does not cover the input');
+  return summary;
 }
 
 /** @throws RunError `StorageConflict` if the object is not a result of this batch */
-async function readExisting(store: Bucket, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
-  const result = { bytes: 0, crc32: 0 };
-  const tally = newTally();
+async function readExisting(store: Bucket, { records }: Batch, { result: key }: BatchKeys): Promise<Summary> {
+  const summary = newSummary();
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
-  for await (const line of resultsIn(measured(body, result))) count(line, tally);
-  if (totalOf(tally.counts) !== records) throw conflict(key);
-  return { result, tally };
+  for await (const line of resultsIn(measured(body, summary))) count(line, summary);
+  if (totalOf(summary.counts) !== records) throw conflict(key);
+  return summary;
 }
 
 async function readIndex(store: Bucket, { chunks: key }: BatchKeys): Promise<Chunk[]> {
@@ -151,36 +153,36 @@ function manifestOf(
   { execution, startedAt }: BatchState,
   batch: Batch,
   keys: BatchKeys,
-  { result, tally }: Joined,
+  summary: Summary,
   stop: Stop | undefined,
 ): BatchManifest {
   const { bytes, crc32: checksum, lines, records, chunks, maxRate, stopAfterFailures } = batch;
   // The flag may have been set after the last line.
-  const stopped = stop && !isApplied(tally) ? { reason: `${stop.reason}: ${stop.sentence}`, at: stop.at } : null;
+  const stopped = stop && !isApplied(summary) ? { reason: `${stop.reason}: ${stop.sentence}`, at: stop.at } : null;
   return {
     schemaVersion: 1,
     batch: batch.batch,
     execution,
     input: { key: batch.inputKey, bytes, crc32: checksum, lines, records },
-    result: { key: keys.result, bytes: result.bytes, crc32: crc32Text(result.crc32) },
+    result: { key: keys.result, bytes: summary.bytes, crc32: crc32Text(summary.crc32) },
     chunks,
-    counts: tally.counts,
+    counts: summary.counts,
     stoppedBy: stopped,
     maxRate,
     stopAfterFailures,
     startedAt,
-    finishedAt: tally.lastAt ?? startedAt,
+    finishedAt: summary.lastAt ?? startedAt,
     keptUntil: batch.keptUntil,
     softwareVersion: batch.softwareVersion,
     warnings: batch.warnings,
   };
 }
 
-function isApplied({ counts }: Tally): boolean {
+function isApplied({ counts }: Summary): boolean {
   return counts.APPLIED === totalOf(counts);
 }
 
-function incomplete({ result }: BatchKeys, { counts }: Tally, stop: Stop | undefined): RunError {
+function incomplete({ result }: BatchKeys, { counts }: Summary, stop: Stop | undefined): RunError {
   const others = Object.entries(counts)
     .filter(([outcome, times]) => outcome !== 'APPLIED' && times > 0)
     .map(([outcome, times]) => `${times} ${outcome}`);
@@ -191,24 +193,13 @@ function incomplete({ result }: BatchKeys, { counts }: Tally, stop: Stop | undef
   );
 }
 
-/** Counts that are complete after the last line is joined. */
-interface Tally {
-  counts: Counts;
-  /** When the last outcome was known. */
-  lastAt: string | null;
-}
-
-function newTally(): Tally {
-  return { counts: noCounts(), lastAt: null };
-}
-
 /** The text of `result.jsonl`, chunk by chunk: each record of the input exactly once, in line order. */
 async function* joinResults(
   store: Bucket,
   batch: Batch,
   chunks: Chunk[],
   stop: Stop | undefined,
-  tally: Tally,
+  summary: Summary,
 ): AsyncGenerator<string> {
   for (const chunk of chunks) {
     const parts = await readParts(store, keysOf(batch.batch), chunk.chunk);
@@ -218,7 +209,7 @@ async function* joinResults(
       if (result.id !== record.record.id) {
         throw new RunError('StorageConflict', `The result of line ${record.line} belongs to another customer.`);
       }
-      count(result, tally);
+      count(result, summary);
       text += resultLineText(result);
     }
     yield text;
@@ -232,7 +223,7 @@ function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop |
   return unfinishedLine(record, tries, tries === IN_DOUBT ? 'StepCrashed' : stopped, null);
 }
 
-function count({ outcome, at }: ResultLine, tally: Tally): void {
-  tally.counts[outcome] += 1;
-  if (at !== null && (tally.lastAt === null || at > tally.lastAt)) tally.lastAt = at;
+function count({ outcome, at }: ResultLine, summary: Summary): void {
+  summary.counts[outcome] += 1;
+  if (at !== null && (summary.lastAt === null || at > summary.lastAt)) summary.lastAt = at;
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/batch-results.ts';
+import { parsePart, type ResultLine, resultLineSchema } from '../../core/batch/batch-results.ts';
 import {
   asBatchStep,
   type Batch,
@@ -181,7 +181,7 @@ export function sleepingDeps(seconds = 900) {
 /** The results in all parts of the chunk, in order. */
 export function resultsIn(store: FakeBucket, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
-  return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
+  return parts.flatMap((key) => parsePart(store.text(key) ?? '').results);
 }
 
 /** The final result of each line in the summary of the batch; `othersEnd` runs while the summary waits. */

@@ -33,6 +33,14 @@ test('returns failed lines, lines that were not sent and lines without a result 
   expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
 });
 
+test('of several results for a line, the last counts', async () => {
+  const first = [1, 2, 3].map((line) => result(line, 'FAILED'));
+
+  expect(await failed([1, 2, 3].map(input).join(''), [...first, result(1, 'APPLIED'), result(3, 'APPLIED')])).toBe(
+    input(2),
+  );
+});
+
 test('keeps or leaves out each line by its own outcome, for any outcomes', async () => {
   const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as LineOutcome[]));
   await fc.assert(
@@ -50,8 +58,6 @@ test('keeps or leaves out each line by its own outcome, for any outcomes', async
 test.each<[string, ResultLine[]]>([
   ['another id', [result(1, 'APPLIED', idOf(9))]],
   ['a line after the end of the input', [result(1, 'APPLIED'), result(2, 'APPLIED'), result(3, 'APPLIED')]],
-  ['a line twice', [result(1, 'APPLIED'), result(1, 'FAILED')]],
-  ['lines out of order', [result(2, 'APPLIED'), result(1, 'APPLIED')]],
 ])('refuses results with %s, which belong to another input', async (_, results) => {
   await failureOf(failed(input(1) + input(2), results), 'StorageConflict');
 });

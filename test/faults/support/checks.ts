@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { expect } from 'vitest';
-import { parseResults } from '../../../core/batch/batch-results.ts';
+import { parsePart } from '../../../core/batch/batch-results.ts';
 import { keysOf } from '../../../core/batch/batch-store.ts';
 import { feedsOf, headKey } from '../../../core/changes/feed-keys.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
@@ -75,7 +75,7 @@ function excerpt(text: string, secret: string): string {
 export function resultsOf(world: World, batch: string): Map<string, string[]> | undefined {
   const text = world.store.object(keysOf(batch).result)?.body.toString();
   if (text === undefined) return undefined;
-  const results = parseResults(text);
+  const results = parsePart(text).results;
   const calls = Map.groupBy(world.sandbox.ledger.calls({ kind: 'update' }), ({ customerId }) => customerId);
   expectTruth(results, results.length, ({ id }) => calls.get(id) ?? []);
   const byOutcome = Map.groupBy(results, ({ outcome }) => String(outcome));

@@ -257,15 +257,6 @@ describe('a chunk whose function may still be running', () => {
 
     expect(store.keys()).not.toContain(KEYS.stop);
   });
-
-  test('does not read the parts of a finished batch to find running functions', async () => {
-    const { store, summarize } = world({ ...ALL, [KEYS.part(1, 1)]: applied(1) + applied(2) });
-    await summarize();
-
-    const parts = store.calls.filter((call) => call.startsWith(`read ${KEYS.results}`));
-    // Each part is read once, to be joined.
-    expect(new Set(parts).size).toBe(parts.length);
-  });
 });
 
 test('keeps the result that an earlier attempt wrote, and describes it in the manifest', async () => {
