@@ -68,14 +68,14 @@ export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }
 export type GrantPlaces = ReturnType<typeof grantPlaces>;
 
 /** When the stored tokens were obtained, and why the grant cannot be used. */
-export async function grantOf(target: GrantTarget, now: Date): Promise<{ obtainedAt: string; trouble: string | null }> {
+export async function grantOf(target: GrantTarget): Promise<{ obtainedAt: string; trouble: string | null }> {
   const { store, ledger } = grantPlaces(target);
   const newest = await newestTokenSet(store);
   const item = await ledger.read(newest.versionId);
   const refused =
     item && item.refusals >= MOST_REFUSALS ? `the CRM refuses to refresh it: ${asciiText(item.reason)}` : null;
   const dead =
-    item && isDead(item, now) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
+    item && isDead(item) ? `dead${item.diedAt ? ` since ${item.diedAt}` : ''}: ${asciiText(item.reason)}` : null;
   return { obtainedAt: newest.tokens.obtainedAt, trouble: dead ?? refused };
 }
 

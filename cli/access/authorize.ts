@@ -279,7 +279,7 @@ async function exchangeCode(
     const { refreshToken } = answer.tokens;
     if (refreshToken) {
       const tokens = { ...answer.tokens, refreshToken };
-      return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
+      return { tokens, notes: notesOn(tokens, crm.scopes) };
     }
     const what = 'The CRM issued no refresh token, and no nightly run works without one';
     const usual = 'many services give one for the scope "offline_access" only';
@@ -303,11 +303,10 @@ async function exchangeCode(
 /** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
 const SHORT_LIFE_MS = 20 * 60_000;
 
-function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, oddities: string[], requested: string[]): string[] {
+function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, requested: string[]): string[] {
   const life = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) - Date.parse(obtainedAt);
   const withheld = requested.filter((name) => !scope.split(' ').includes(name));
   return [
-    oddities.length > 0 ? `The answer of the token endpoint does not follow the standard: ${oddities.join(', ')}.` : '',
     withheld.length > 0 ? `The CRM did not grant all requested scopes. Missing: ${withheld.join(', ')}.` : '',
     life < SHORT_LIFE_MS
       ? `An access token is valid for only ${Math.round(life / 60_000)} minutes: ask the operator of the CRM for 20 or more.`

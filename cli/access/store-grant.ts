@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { PERSONAL_SCOPES } from '../../core/config/scopes.ts';
 import { RunError } from '../../core/errors.ts';
@@ -10,7 +9,7 @@ import {
   successorOf,
   type TokenSet,
 } from '../../core/oauth/grant.ts';
-import { CLAIM_RETURNED, type Claim, LEASE_MS } from '../../core/oauth/ledger.ts';
+import { CLAIM_RETURNED, type Claim, isDead, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { NewTokens, OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import type { GrantPlaces } from '../deployment-state.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
@@ -140,8 +139,8 @@ async function claimWhenFree(versionId: string, deps: StoreDeps): Promise<Claim 
   let since = elapsed();
   for (let attempt = 0; ; attempt += 1) {
     // It has no claim, or one that was given back, belongs to a dead token set, or stays unchanged for a whole lease.
-    if (!item || item.state === 'DEAD' || item.deadline === 0 || elapsed() - since > LEASE_MS) {
-      const answer = await ledger.claimObserved(versionId, randomUUID(), now(), item);
+    if (!item || isDead(item) || item.deadline === 0 || elapsed() - since > LEASE_MS) {
+      const answer = await ledger.claimObserved(versionId, now(), item);
       if (answer.won) return answer.claim;
     }
     if (await store.version(successorOf(versionId))) return undefined;
@@ -165,7 +164,8 @@ type StandingGrant = Awaited<ReturnType<typeof standingGrant>>;
 export async function standingGrant({ store, ledger }: GrantPlaces) {
   try {
     const newest = await newestTokenSet(store);
-    return { tokenSet: newest, dead: Boolean((await ledger.read(newest.versionId))?.diedAt) };
+    const item = await ledger.read(newest.versionId);
+    return { tokenSet: newest, dead: item !== undefined && isDead(item) };
   } catch (error) {
     // No grant is stored, or no function can use the stored one.
     if (error instanceof RunError && error.name === 'ConfigInvalid') return { tokenSet: undefined, dead: false };

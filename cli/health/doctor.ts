@@ -239,7 +239,7 @@ async function askService(
 ) {
   const lacking = deployment ? 'a grant' : 'a valid configuration';
   if (!deployment || !newest) return ask('service', () => notChecked(lacking));
-  if (tokenFreshness(newest.tokens, undefined, now()) === 'stale') {
+  if (tokenFreshness(newest.tokens, now()) === 'stale') {
     return ask('service', () => notChecked('a valid access token', `Refresh it by: ${refreshCommand}.`));
   }
   const { service, columns } = await askCrm(deployment, newest.tokens, { now, refreshed, refreshCommand, target });

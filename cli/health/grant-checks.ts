@@ -3,7 +3,7 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/access-token.ts';
+import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/deps.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type OAuthClient, type Tokens, withoutValue } from '../../core/oauth/secrets.ts';
@@ -78,7 +78,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
   if (!item) return holds('Reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
-  if (isDead(item, now)) {
+  if (isDead(item)) {
     const since = item.diedAt ? ` since ${item.diedAt}` : '';
     return broken(`The grant is dead${since}: ${reason}.`, authorize);
   }
@@ -163,7 +163,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
   }
   const end = Date.parse(tokens.expiresAt);
   const lives = `It is valid for ${durationText((end - Date.parse(tokens.obtainedAt)) / 1000)}`;
-  if (tokenFreshness(tokens, undefined, now) === 'stale') {
+  if (tokenFreshness(tokens, now) === 'stale') {
     const text = `${lives} and is stale (it expires or expired at ${tokens.expiresAt}); the next run refreshes it.`;
     return warning(text, `To try this now: ${refreshCommand}.`);
   }

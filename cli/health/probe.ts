@@ -96,7 +96,7 @@ async function storedToken(target: Target, crm: Deployment['crm']): Promise<Acce
   const deps = grantDeps(target, crm, now);
   const { tokens } = await newestTokenSet(deps.store);
   if (!isUntried(tokens)) return createGetAccessToken(deps)();
-  if (tokenFreshness(tokens, undefined, now()) !== 'stale') return tokens;
+  if (tokenFreshness(tokens, now()) !== 'stale') return tokens;
   const what = `The access token has expired (${tokens.expiresAt}), and no function has refreshed the grant yet`;
   throw new CommandError(`${what}. The CRM was not called. Start a run, which refreshes it: ${FIRST_RUN}`, RUN_FAILED);
 }

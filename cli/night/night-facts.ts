@@ -59,7 +59,7 @@ export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): 
     byEntity(ENTITIES, (entity) => ifReadable(manifests.pointer(entity, 'latest'), warn)),
     runsEndedWell(manifests, attempts, warn),
     rulesOf(target, configured),
-    orUnknown(grantOf(target, now), warn, 'Whether the grant can be used is unknown'),
+    orUnknown(grantOf(target), warn, 'Whether the grant can be used is unknown'),
   ]);
   const published = await publishedRuns(manifests, { recorded, newest, since }, warn);
   const deployedAt = target.stackCreatedAt;

@@ -4,7 +4,8 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { CRM_EXPORT } from '../commands.ts';
-import { accessTokenDeps, createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
+import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
+import { accessTokenDeps } from '../oauth/deps.ts';
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.ts';
 

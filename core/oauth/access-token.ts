@@ -1,27 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { OAuthSettings } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import {
-  createGrantStore,
-  grantFreshness,
-  newestTokenSet,
-  successorOf,
-  type TokenSet,
-  versionsExhausted,
-} from './grant.ts';
-import { createLedger, type LedgerItem } from './ledger.ts';
-import {
-  countUnanswered,
-  MOST_REFUSALS,
-  type RefreshDeps,
-  reauthorization,
-  refreshTokenSet,
-  SECONDS_NEEDED,
-} from './refresh.ts';
-import { readOAuthClient } from './secrets.ts';
-import { callTokenEndpoint } from './token-endpoint.ts';
+import type { AccessTokenDeps } from './deps.ts';
+import { newestTokenSet, type TokenFreshness, type TokenSet, tokenFreshness, versionsExhausted } from './grant.ts';
+import { readHolder, refreshTokenSet, SECONDS_NEEDED } from './refresh.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -29,21 +9,24 @@ export interface AccessToken {
   scope: string;
 }
 
+/** What a caller knows about the token that it used last. */
+interface Refused {
+  /** A token that was refused with 401: it is not returned again. */
+  rejected?: string;
+  /** A token that was refused with 403: the secret is read once for a newer one. */
+  reread?: string;
+}
+
 /**
  * Returns the access token for one call of the CRM.
- * @param options.rejected a token that was refused with 401: it is not returned again
- * @param options.reread a token that was refused with 403: the secret is read once for a newer one
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
  *  `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
-export type GetAccessToken = (options?: { rejected?: string; reread?: string }) => Promise<AccessToken>;
-
-export interface AccessTokenDeps extends RefreshDeps {
-  random: () => number;
-}
+export type GetAccessToken = (refused?: Refused) => Promise<AccessToken>;
 
 /** State that the invocations of one container share. */
 export interface TokenCache {
+  /** The token set that was read last. */
   tokenSet?: TokenSet;
   /** Until when an ageing token is used without another attempt to refresh it, in milliseconds. */
   usedUntil?: number;
@@ -54,6 +37,7 @@ export interface TokenCache {
  * from a holder that died.
  */
 const PATIENCE_MS = 60_000;
+const LEAST_PAUSE_MS = 30_000;
 
 /**
  * Returns the stored access token while it is valid: one read of the secret per container. When it expires, exactly
@@ -61,125 +45,64 @@ const PATIENCE_MS = 60_000;
  */
 export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = {}): GetAccessToken {
   return async ({ rejected, reread } = {}) => {
+    const freshness = ({ tokens }: TokenSet) => {
+      const found = tokenFreshness(tokens, deps.now(), { rejected, inFunction: deps.inFunction });
+      return found === 'ageing' && deps.now().getTime() < (cache.usedUntil ?? 0) ? 'fresh' : found;
+    };
     const { tokenSet } = cache;
-    const isReread = reread !== undefined && reread === tokenSet?.tokens.accessToken;
-    const isUsed = tokenSet && !isReread && mayBeUsed(tokenSet, rejected, cache, deps);
-    cache.tokenSet = isUsed ? tokenSet : await findToken(rejected, cache, deps);
+    const isKept = tokenSet && tokenSet.tokens.accessToken !== reread && freshness(tokenSet) === 'fresh';
+    cache.tokenSet = isKept ? tokenSet : await obtain(freshness, cache, deps);
     const { accessToken, scope } = cache.tokenSet.tokens;
     return { accessToken, scope };
   };
 }
 
-/** Whether a token is used without an attempt to refresh it. */
-function mayBeUsed(
-  { tokens }: TokenSet,
-  rejected: string | undefined,
-  { usedUntil = 0 }: TokenCache,
-  deps: AccessTokenDeps,
-): boolean {
-  const freshness = grantFreshness(tokens, rejected, deps);
-  return freshness === 'fresh' || (freshness === 'ageing' && deps.now().getTime() < usedUntil);
-}
-
-const LEAST_PAUSE_MS = 30_000;
-const REFRESHING = 'Another function is refreshing the grant.';
+type Freshness = (tokenSet: TokenSet) => TokenFreshness;
 
 /** While an access token is ageing it is used, whatever prevents its refresh. A dead grant is always an error. */
-async function findToken(rejected: string | undefined, cache: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
-  const found = { ...cache };
+async function obtain(freshness: Freshness, cache: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
+  const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   try {
-    return await obtain(rejected, found, deps);
+    for (;;) {
+      const found = await storedOrRefreshed(freshness, cache, deps);
+      if (found) return found;
+      if (deps.now().getTime() > giveUpAt) throw inProgress(`${AT_IT}, or its result is not visible yet.`);
+      await deps.sleep(250 + 1250 * deps.random());
+    }
   } catch (error) {
-    const { tokenSet } = found;
-    const isUsable = tokenSet && grantFreshness(tokenSet.tokens, rejected, deps) !== 'stale';
+    const { tokenSet } = cache;
+    const isUsable = tokenSet && freshness(tokenSet) !== 'stale';
     if (!isUsable || !(error instanceof RunError) || error.name === 'ReauthorizationRequired') throw error;
     cache.usedUntil = deps.now().getTime() + Math.max(LEAST_PAUSE_MS, (error.retryAfterSeconds ?? 0) * 1000);
     return tokenSet;
   }
 }
 
-/** @param found gets each token set that is read */
-async function obtain(rejected: string | undefined, found: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
-  const owner = randomUUID();
-  const giveUpAt = deps.now().getTime() + PATIENCE_MS;
-  const freshness = ({ tokens }: TokenSet) => grantFreshness(tokens, rejected, deps);
-  for (;;) {
-    const newest = await newestTokenSet(deps.store, (tokenSet) => {
-      found.tokenSet = tokenSet;
-      return freshness(tokenSet) === 'fresh';
-    });
-    if (mayBeUsed(newest, rejected, found, deps)) return newest;
-    const exhausted = versionsExhausted(newest.tokens, deps.now());
-    if (exhausted) throw exhausted;
-    // A refresh token is presented only under a claim.
-    const answer = await deps.ledger.claim(newest.versionId, owner, deps.now().getTime());
-    if (answer.won) return refreshTokenSet(newest, freshness(newest), answer.claim, deps);
-    if (freshness(newest) === 'ageing') throw new RunError('TokenRefreshInProgress', REFRESHING);
-    await waitForHolder(newest, answer.item, giveUpAt, deps);
-  }
-}
-
-/** Waits a moment for the holder of a claim. @throws RunError if the refresh failed, or is not tried soon */
-async function waitForHolder(
-  { versionId }: TokenSet,
-  item: LedgerItem,
-  giveUpAt: number,
+/** @returns `undefined` while another function refreshes the token set */
+async function storedOrRefreshed(
+  freshness: Freshness,
+  cache: TokenCache,
   deps: AccessTokenDeps,
-): Promise<void> {
-  const left = item.deadline - deps.now().getTime();
-  const isLong = item.state === 'CLAIMED' && left > PATIENCE_MS;
-  if (item.state === 'DEAD' || (isLong && item.refusals >= MOST_REFUSALS)) throw reauthorization(versionId, item, deps);
-  if (isLong) throw leftAlone(item, deps);
-  // A command that was to replace a dead grant may have died.
-  const isUnreplaced = item.state === 'AUTHORIZED' && item.diedAt !== '' && left < 0;
-  // A stored successor may become readable late, but within a minute. Later it counts as lost.
-  const isStored = item.state === 'STORED';
-  if ((isUnreplaced || (isStored && left < -PATIENCE_MS)) && !(await deps.store.version(successorOf(versionId)))) {
-    const spent = { reason: 'its refresh token is used up, and its successor is not in the secret' };
-    throw reauthorization(versionId, isStored ? spent : item, deps);
-  }
-  if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
-    return deps.sleep(250 + 1250 * deps.random());
-  }
-  const stored = 'The refresh token is used up, and its successor is not visible yet.';
-  throw new RunError('TokenRefreshInProgress', isStored ? stored : REFRESHING);
+): Promise<TokenSet | undefined> {
+  const newest = await newestTokenSet(deps.store, (tokenSet) => {
+    cache.tokenSet = tokenSet;
+    return freshness(tokenSet) === 'fresh';
+  });
+  if (freshness(newest) === 'fresh') return newest;
+  const exhausted = versionsExhausted(newest.tokens, deps.now());
+  if (exhausted) throw exhausted;
+  if (deps.secondsLeft() < SECONDS_NEEDED) throw inProgress('Too little time is left in this invocation.');
+  // A refresh token is presented only under a claim.
+  const { won, claim } = await deps.ledger.claim(newest.versionId, deps.now().getTime());
+  if (won) return refreshTokenSet(newest, claim, deps);
+  if (freshness(newest) === 'ageing') throw inProgress(`${AT_IT}.`);
+  const problem = await readHolder(claim, PATIENCE_MS, deps);
+  if (problem) throw problem;
+  return undefined;
 }
 
-/** The error while no function presents the token. A Wait state is cheaper than a waiting function. */
-function leftAlone({ deadline, unansweredSince }: LedgerItem, deps: AccessTokenDeps): RunError {
-  countUnanswered(unansweredSince, deps);
-  const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  const what = `No refresh of the grant got a usable answer${since}; the next is tried after`;
-  return new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
-}
+const AT_IT = 'Another function is at it';
 
-interface DeploymentDeps
-  extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
-  tokensSecretId: string;
-  ledgerTable: string;
-  crm: OAuthSettings;
-  secrets: SecretsManagerClient;
-  dynamo: DynamoDBClient;
-}
-
-/** The dependencies of `createGetAccessToken` in production: secrets, ledger and token endpoint of one deployment. */
-export function accessTokenDeps({
-  tokensSecretId: secretId,
-  ledgerTable,
-  crm,
-  secrets,
-  dynamo,
-  ...rest
-}: DeploymentDeps): AccessTokenDeps {
-  return {
-    ...rest,
-    secretId,
-    store: createGrantStore(secrets, secretId),
-    ledger: createLedger(dynamo, ledgerTable, secretId),
-    readClient: () => readOAuthClient(secrets, rest.clientSecretId),
-    callTokenEndpoint: (client, { refreshToken, scope }, timeoutMs) => {
-      const grant = { grant_type: 'refresh_token' as const, refresh_token: refreshToken };
-      return callTokenEndpoint({ crm, client, grant, scope, timeoutMs, now: rest.now });
-    },
-  };
+function inProgress(why: string): RunError {
+  return new RunError('TokenRefreshInProgress', `The grant has to be refreshed. ${why}`);
 }

@@ -30,8 +30,18 @@ const UNKNOWN_LIFE_MS = 3_600_000;
 /** `fresh`: use it. `ageing`: use it, but refresh it if no other function does. `stale`: it must be refreshed. */
 export type TokenFreshness = 'fresh' | 'ageing' | 'stale';
 
-export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
+/**
+ * A function refreshes an untried grant at once; a command does not. A missing permission of the functions then shows
+ * while the person can consent again. If the secret can take no new version, the stored token is used.
+ * @param rejected an access token that the CRM has refused
+ */
+export function tokenFreshness(
+  tokens: Tokens,
+  now: Date,
+  { rejected, inFunction }: { rejected?: string | undefined; inFunction?: boolean | undefined } = {},
+): TokenFreshness {
   if (tokens.accessToken === rejected) return 'stale';
+  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now)) return 'stale';
   const obtained = Date.parse(tokens.obtainedAt);
   const end = tokens.expiresAt === null ? undefined : Date.parse(tokens.expiresAt);
   const life = end === undefined ? UNKNOWN_LIFE_MS : end - obtained;
@@ -43,19 +53,6 @@ export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now
 /** Whether no function has refreshed and stored this grant since a person authorized it. */
 export function isUntried({ functionStoredAt }: Pick<Tokens, 'functionStoredAt'>): boolean {
   return functionStoredAt === null;
-}
-
-/**
- * A function refreshes an untried grant at once; a command does not. A missing permission of the functions then shows
- * while the person can consent again. If the secret can take no new version, the stored token is used.
- */
-export function grantFreshness(
-  tokens: Tokens,
-  rejected: string | undefined,
-  { now, inFunction }: { now: () => Date; inFunction?: boolean },
-): TokenFreshness {
-  if (inFunction && isUntried(tokens) && !versionsExhausted(tokens, now())) return 'stale';
-  return tokenFreshness(tokens, rejected, now());
 }
 
 const DAY_MS = 86_400_000;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
@@ -9,70 +10,46 @@ import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { accessDenied } from './secrets.ts';
 
-/**
- * The ledger entry of a token set, without tokens. `CLAIMED`: a function may be spending it. `STORED`: it has a
- * successor. `DEAD`: worthless. `AUTHORIZED`: a command is replacing it, with `diedAt` if it was dead.
- */
+/** The ledger entry of a token set, without tokens. */
 const itemSchema = z.object({
+  /**
+   * `CLAIMED`: its owner may be spending it. `STORED`: it has a successor. `DEAD`: worthless. `AUTHORIZED`: claimed by a
+   * command of an earlier release, dead or not.
+   */
   state: z.enum(['CLAIMED', 'STORED', 'DEAD', 'AUTHORIZED']),
   owner: z.string(),
   /** Until when the claim excludes all others, in milliseconds since the epoch; 0 after the claim was given back. */
   deadline: z.number(),
-  /** Requests without a usable answer, and the time of the first; 0 if there were none. */
+  /** Claims without a usable answer, and the time of the first; 0 if there were none. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
-  /** Why a token set is dead or was refused, as text for a person. */
+  /** Why it is dead, or why its last refresh failed, as text for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });
 
 export type LedgerItem = z.infer<typeof itemSchema>;
 
-export type Attributes = Record<string, AttributeValue>;
-
-/** The values of a DynamoDB expression: `{ now: 7 }` becomes `{ ':now': { N: '7' } }`. */
-function expressionValues(plain: Record<string, string | number>): Attributes {
-  const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
-  return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
-}
-
-/** Much longer than any stale read, hung retry or late event lasts. */
-const KEPT_SECONDS = 30 * 86_400;
-
-/** When DynamoDB may delete an item: the `ttl` of the table, in seconds. @param now milliseconds */
-export function expiryOf(now: number): number {
-  return Math.floor(now / 1000) + KEPT_SECONDS;
-}
-
-function parseItem(attributes: Attributes | undefined): LedgerItem {
-  const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
-  return itemSchema.parse(Object.fromEntries(plain));
-}
+/** The ledger entry of a token set, with the right to spend it until the deadline if the owner is us. */
+export type Claim = LedgerItem & { versionId: string };
 
 /** How long a claim lasts: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 
-/** The right to spend one token set, until its deadline: the ledger entry as its owner wrote it. */
-export type Claim = LedgerItem & { versionId: string };
-
-/** Whether the token set is worthless: a command that was to replace a dead one counts until its claim is over. */
-export function isDead({ state, diedAt, deadline }: LedgerItem, now: Date): boolean {
-  return state === 'DEAD' || (state === 'AUTHORIZED' && diedAt !== '' && deadline < now.getTime());
-}
-
 /** Ends a claim under which the token was not spent. */
 export const CLAIM_RETURNED = { deadline: 0 };
 
+/** Whether the token set is worthless. */
+export function isDead({ state, diedAt }: LedgerItem): boolean {
+  return state === 'DEAD' || diedAt !== '';
+}
+
 const ABSENT = 'attribute_not_exists(pk)';
-/** After its deadline, the claim of a command is free again, unless the command had claimed a dead token set. */
-const FREE = `${ABSENT} OR (#deadline < :now AND (#state = :claimed OR (#state = :authorized AND attribute_not_exists(diedAt))))`;
+const FREE = `${ABSENT} OR (#deadline < :now AND attribute_not_exists(#diedAt) AND (#state = :state OR #state = :authorized))`;
 /** An item that was deleted meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = `${ABSENT} OR (#state = :seenState AND #owner = :seenOwner)`;
-const OURS = '(#state = :claimed OR #state = :authorized) AND #owner = :ours';
-
-type Values = Record<string, string | number>;
 
 /**
  * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
@@ -81,52 +58,42 @@ type Values = Record<string, string | number>;
 export type Ledger = ReturnType<typeof createLedger>;
 
 /** @param scope the secret of the token sets, so that several deployments could share a table. */
-export function createLedger(client: DynamoDBClient, table: string, scope: string) {
-  const at = (key: string) => ({ TableName: table, Key: { pk: { S: `${scope}#${key}` } } });
-  const unavailable = (error: unknown): never => {
-    throw ledgerUnavailable(table, error);
-  };
-  const set = (versionId: string, values: Values, condition: string, more: Values) =>
-    setIf(client, table, `${scope}#${versionId}`, values, { condition, more });
-  const claimIf = async (condition: string, versionId: string, now: number, claim: Values, more: Values) => {
-    const deadline = now + LEASE_MS;
-    const { isSet, item: found } = await set(versionId, { ...claim, deadline, ttl: expiryOf(now) }, condition, more);
-    const item = parseItem(found);
+export function createLedger(client: DynamoDBClient, TableName: string, scope: string) {
+  const keyOf = (versionId: string) => `${scope}#${versionId}`;
+  const claimIf = async (condition: string, versionId: string, now: number, more: Values) => {
+    const owner = randomUUID();
+    const values = { state: 'CLAIMED', owner, deadline: now + LEASE_MS, ttl: expiryOf(now) };
+    // A dead token set that a command claims stays dead until its successor is stored.
+    const terms = { state: 'if_not_exists(#state, :state)' };
+    const { item } = await setIf(client, TableName, keyOf(versionId), values, { condition, more, terms });
+    const claim: Claim = { versionId, ...parseItem(item) };
     // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
-    const isOurs = isSet || (item.owner === claim.owner && item.deadline === deadline);
-    return isOurs ? { won: true as const, claim: { versionId, ...item } } : { won: false as const, item };
+    return { won: claim.owner === owner, claim };
   };
   /** The counter of authorizations has no `ttl`, because it must outlive every grant. */
-  const addTo = async (more: number) => {
-    const command = new UpdateItemCommand({
-      ...at('authorizations'),
-      UpdateExpression: 'SET #number = if_not_exists(#number, :zero) + :more',
-      ExpressionAttributeNames: { '#number': 'number' },
-      ExpressionAttributeValues: expressionValues({ zero: 0, more }),
-      ReturnValues: 'ALL_NEW',
-    });
-    const { Attributes } = await client.send(command).catch(unavailable);
-    return Number(Attributes?.number?.N);
+  const addTo = async (number: number) => {
+    const terms = { number: 'if_not_exists(#number, :zero) + :number' };
+    const { item } = await setIf(client, TableName, keyOf('authorizations'), { number }, { terms, more: { zero: 0 } });
+    return Number(item?.number?.N);
   };
   return {
     /** Claims a token set that has no holder, or whose holder's deadline has passed. */
-    claim: (versionId: string, owner: string, now: number) =>
-      claimIf(FREE, versionId, now, { state: 'CLAIMED', owner }, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', now }),
+    claim: (versionId: string, now: number) => claimIf(FREE, versionId, now, { now, authorized: 'AUTHORIZED' }),
     /**
      * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
      * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
      */
-    claimObserved: (versionId: string, owner: string, now: number, seen: LedgerItem | undefined) => {
-      const more: Values = seen ? { seenState: seen.state, seenOwner: seen.owner } : {};
-      return claimIf(seen ? OBSERVED : ABSENT, versionId, now, { state: 'AUTHORIZED', owner }, more);
-    },
+    claimObserved: (versionId: string, now: number, seen: LedgerItem | undefined) =>
+      claimIf(seen ? OBSERVED : ABSENT, versionId, now, seen ? { seenState: seen.state, seenOwner: seen.owner } : {}),
     /** Changes the entry of a claim. If another owner holds it by now, the entry stays as it is. */
-    end: async ({ versionId, owner }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
-      await set(versionId, changes, OURS, { claimed: 'CLAIMED', authorized: 'AUTHORIZED', ours: owner });
+    end: async ({ versionId, owner: ours }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
+      await setIf(client, TableName, keyOf(versionId), changes, { condition: '#owner = :ours', more: { ours } });
     },
-    read: async (versionId: string) => {
-      const get = new GetItemCommand({ ...at(versionId), ConsistentRead: true });
-      const { Item } = await client.send(get).catch(unavailable);
+    read: async (versionId: string): Promise<LedgerItem | undefined> => {
+      const get = new GetItemCommand({ TableName, Key: { pk: { S: keyOf(versionId) } }, ConsistentRead: true });
+      const { Item } = await client.send(get).catch((error: unknown) => {
+        throw ledgerUnavailable(TableName, error);
+      });
       return Item && parseItem(Item);
     },
     /** Returns the next authorization number. @param least the lowest number to return, if the ledger was lost */
@@ -137,10 +104,27 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
   };
 }
 
+function parseItem(attributes: Attributes = {}): LedgerItem {
+  const plain = Object.entries(attributes).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
+  return itemSchema.parse(Object.fromEntries(plain));
+}
+
+export type Attributes = Record<string, AttributeValue>;
+type Values = Record<string, string | number>;
+
+/** Much longer than any stale read, hung retry or late event lasts. */
+const KEPT_SECONDS = 30 * 86_400;
+
+/** When DynamoDB may delete an item: the `ttl` of the table, in seconds. @param now milliseconds */
+export function expiryOf(now: number): number {
+  return Math.floor(now / 1000) + KEPT_SECONDS;
+}
+
 /**
  * Sets values of an item, if its condition holds. A refused write returns the item, so the function does not need
  * permission to read the table.
- * @param more further values in the condition
+ * @param how.more further values in the condition and the terms
+ * @param how.terms what a value is set to, if it is not the value itself
  * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
  */
 export async function setIf(
@@ -148,19 +132,21 @@ export async function setIf(
   TableName: string,
   pk: string,
   values: Values,
-  { condition, more = {} }: { condition?: string; more?: Values } = {},
+  { condition, more, terms = {} }: { condition?: string; more?: Values; terms?: Record<string, string> } = {},
 ): Promise<{ isSet: boolean; item: Attributes | undefined }> {
-  const UpdateExpression = `SET ${Object.keys(values)
-    .map((name) => `#${name} = :${name}`)
-    .join(', ')}`;
+  const sets = Object.keys(values).map((name) => `#${name} = ${terms[name] ?? `:${name}`}`);
+  const UpdateExpression = `SET ${sets.join(', ')}`;
   const names = `${UpdateExpression} ${condition}`.match(/#\w+/g) ?? [];
+  const given = Object.entries({ ...values, ...more });
   const command = new UpdateItemCommand({
     TableName,
     Key: { pk: { S: pk } },
     ...(condition && { ConditionExpression: condition }),
     UpdateExpression,
     ExpressionAttributeNames: Object.fromEntries(names.map((name) => [name, name.slice(1)])),
-    ExpressionAttributeValues: expressionValues({ ...values, ...more }),
+    ExpressionAttributeValues: Object.fromEntries(
+      given.map(([name, value]) => [`:${name}`, typeof value === 'number' ? { N: String(value) } : { S: value }]),
+    ),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });

@@ -1,26 +1,51 @@
 import { isNoError, judgeBody } from '../crm/answer-contradictions.ts';
 import { busyReason, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
+import type { RunErrorName } from '../errors.ts';
 import { isRecord, ownValue } from '../json.ts';
 
 /**
- * Decides what an answer of the token endpoint means for the refresh token or code that was presented: the first
- * matching row counts. The tables for the operations of the interface are in `core/crm/answers.ts`.
+ * Decides what an answer of the token endpoint means for the refresh token or code that was presented. The tables for
+ * the operations of the interface are in `core/crm/answers.ts`.
  */
 
-/**
- * `granted`: spent, the answer has its successor. `invalidGrant`: worthless. `refused`: not spent, but would be
- * refused again. `unclear`: refused with a code that is not in RFC 6749. `elsewhere`: not the answer of a token
- * endpoint. `busy`: not spent. `locked`: not spent by this request, perhaps by an earlier one. `lost`: perhaps spent.
- */
-export type TokenMeaning =
-  | 'granted'
-  | 'invalidGrant'
-  | 'refused'
-  | 'unclear'
-  | 'elsewhere'
-  | 'busy'
-  | 'locked'
-  | 'lost';
+interface Meaning {
+  /** The error of a run that needs the token. */
+  error: RunErrorName;
+  /** After an earlier request without an answer the token may be spent: this answer does not show that it is not. */
+  provesNothing?: boolean;
+  /** How many minutes no function presents the token after the first such answer, after the second, and so on. */
+  heldMinutes?: number[];
+}
+
+/** Of two answers about one token, the one further up counts. Without `heldMinutes` the token may be presented at once. */
+const meanings = {
+  /** Spent: the answer has its successor. */
+  granted: { error: 'CrmUnavailable' },
+  /** Worthless. */
+  invalidGrant: { error: 'ReauthorizationRequired' },
+  /** Perhaps spent. After the first one, the claim alone is the wait. */
+  lost: { error: 'CrmUnavailable', heldMinutes: [0, 30, 60, 120] },
+  /** Not spent, but would be refused again. */
+  refused: { error: 'ConfigInvalid' },
+  /** Not the answer of a token endpoint. */
+  elsewhere: { error: 'ConfigInvalid', provesNothing: true },
+  /** Refused with a code that is not in RFC 6749. After the third, a person authorizes before the next night. */
+  unclear: { error: 'CrmUnavailable', provesNothing: true, heldMinutes: [10, 10, 20 * 60] },
+  /** Not spent. */
+  busy: { error: 'RateLimited' },
+  /** Not spent by this request, perhaps by an earlier one. */
+  locked: { error: 'CrmUnavailable', provesNothing: true },
+  /** The token endpoint did not get the request. */
+  notSent: { error: 'CrmUnavailable' },
+} satisfies Record<string, Meaning>;
+export type TokenMeaning = keyof typeof meanings;
+export const MEANINGS: Record<TokenMeaning, Meaning> = meanings;
+
+/** Whether an answer decides more about the token than another one. */
+export function outweighs(one: TokenMeaning, other: TokenMeaning): boolean {
+  const order = Object.keys(MEANINGS);
+  return order.indexOf(one) < order.indexOf(other);
+}
 
 interface Answer {
   status: number;
@@ -37,7 +62,7 @@ interface Answer {
 /** Error codes after which a repeated request would be refused too. */
 const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupported_grant_type'];
 
-/** By default the end of the message is the error code, if there is one. */
+/** The first matching row counts. By default the end of the message is the error code, if there is one. */
 type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: string];
 
 const ROWS: Row[] = [

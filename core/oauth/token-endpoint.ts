@@ -22,28 +22,29 @@ const answerSchema = z.object({
   refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
   expires_in: z.catch(z.nullish(lifeSchema), undefined),
   scope: z.catch(z.nullish(z.string()), undefined),
-  token_type: z.catch(z.nullish(z.string()), undefined),
 });
 
 export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
-/** The result of one call (`token-answers.ts`). `notSent`: the token endpoint did not get the request. */
+/** An answer without tokens (`token-answers.ts`). */
+export interface Refusal {
+  kind: Exclude<TokenMeaning, 'granted'>;
+  message: string;
+  /** HTTP status of a refusal. */
+  status?: number;
+  /** The code of a refusal, if RFC 6749 lists it. */
+  code?: string | undefined;
+  retryAfterSeconds?: number | undefined;
+}
+
+/** The result of one call. */
 export type TokenAnswer =
+  | Refusal
   | {
       kind: 'granted';
       tokens: Omit<NewTokens, 'refreshToken'> & { refreshToken: string | undefined };
-      oddities: string[];
-    }
-  | {
-      kind: Exclude<TokenMeaning, 'granted'> | 'notSent';
-      message: string;
-      /** HTTP status of a refusal. */
-      status?: number;
-      /** The code of a refusal, if RFC 6749 lists it. */
-      code?: string | undefined;
-      retryAfterSeconds?: number | undefined;
     };
 
 interface TokenCall {
@@ -84,25 +85,18 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
 
 function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedAt: Date, call: TokenCall): TokenAnswer {
   const { means, message, code } = meaningOfToken(status, body);
-  if (means === 'granted') return granted(status, answerSchema.parse(body), obtainedAt, call);
-  const wanted = means === 'busy' || means === 'locked' ? headers.get('retry-after') : null;
-  const seconds = retryAfterSeconds(wanted, headers.get('date'), call.now());
+  if (means === 'granted') return { kind: means, tokens: tokensOf(answerSchema.parse(body), obtainedAt, call) };
+  const seconds = retryAfterSeconds(headers.get('retry-after'), headers.get('date'), call.now());
   const wait = seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS);
   return { kind: means, message, code, ...(!ok && { status }), retryAfterSeconds: wait };
 }
 
-function granted(
-  status: number,
-  { access_token, refresh_token, expires_in, scope: given, token_type }: z.infer<typeof answerSchema>,
+function tokensOf(
+  { access_token, refresh_token, expires_in, scope: given }: z.infer<typeof answerSchema>,
   obtainedAt: Date,
   { scope, crm }: TokenCall,
-): TokenAnswer {
-  const oddities = [
-    status === 200 ? '' : `status ${status}`,
-    /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
-    expires_in ? '' : 'no usable expires_in',
-  ].filter(Boolean);
-  const tokens = {
+) {
+  return {
     refreshToken: refresh_token ?? undefined,
     accessToken: access_token,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
@@ -110,7 +104,6 @@ function granted(
     // Scopes that were not requested are dropped, because people see this list. Some services separate by commas.
     scope: given ? crm.scopes.filter((name) => given.split(/[\s,]+/).includes(name)).join(' ') : scope,
   };
-  return { kind: 'granted', tokens, oddities };
 }
 
 /** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them unencoded. */

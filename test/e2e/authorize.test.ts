@@ -390,7 +390,7 @@ describe('the wait ends', () => {
   test('at an interruption while a function holds the claim, and keeps the grant', async () => {
     const { go, places } = await setting();
     const { versionId } = await go();
-    await places.ledger.claim(versionId, 'a function', Date.now());
+    await places.ledger.claim(versionId, Date.now());
     const before = await places.tokens();
     const interrupt = new AbortController();
     const waits = { signal: interrupt.signal, onWait: () => interrupt.abort() };

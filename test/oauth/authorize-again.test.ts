@@ -97,7 +97,7 @@ test('a new grant replaces a token set whose refreshes never ended', async () =>
 describe('a command that is killed while it holds the claim', () => {
   test('does not revive a dead token set', async () => {
     const world = await killedUnderItsClaim(await rotatedButNotStored());
-    expect(world.state).toEqual(['AUTHORIZED']);
+    expect(world.state).toEqual(['DEAD']);
 
     // Any clock difference is allowed.
     for (const skewMs of [0, 300_000]) {
@@ -128,6 +128,19 @@ describe('a command that is killed while it holds the claim', () => {
     await world.authorized();
     await world.serves(10, 1);
   });
+});
+
+test.each([
+  ['dead', '2026-11-20T00:00:00.000Z', [0, 'ReauthorizationRequired']],
+  ['not dead', undefined, [1, undefined]],
+])('a token set that a killed command of an earlier release has claimed is %s', async (_, diedAt, expected) => {
+  const world = expired();
+  const item = { pk: { S: '' }, state: { S: 'AUTHORIZED' }, owner: { S: 'a command' }, deadline: { N: '0' } };
+  world.ledger.items.set(`tokens#${FIRST_VERSION}`, diedAt ? { ...item, diedAt: { S: diedAt } } : item);
+
+  const answer = await world.one();
+
+  expect([world.endpoint.calls, answer instanceof Error ? answer.name : undefined]).toEqual(expected);
 });
 
 describe('a command and functions at the same time', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AccessTokenDeps } from '../../core/oauth/access-token.ts';
+import type { AccessTokenDeps } from '../../core/oauth/deps.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
 import { Simulation } from './support/simulation.ts';

@@ -203,9 +203,9 @@ describe('invalid_grant', () => {
   const INVALID: Fault = { kind: 'invalidGrant', message: 'invalid_grant.' };
 
   test.each([
-    ['that has a successor', successorOf(FIRST_VERSION), 'STORED'],
-    ['that a person has replaced', 'put-by-a-person-in-the-console-00001', 'CLAIMED'],
-  ])('for a token set %s does not end the grant', async (_, versionId, state) => {
+    ['that has a successor', successorOf(FIRST_VERSION)],
+    ['that a person has replaced', 'put-by-a-person-in-the-console-00001'],
+  ])('for a token set %s does not end the grant', async (_, versionId) => {
     const world = expired();
     const newer = world.endpoint.grant();
     world.endpoint.faults = [INVALID];
@@ -219,7 +219,7 @@ describe('invalid_grant', () => {
     });
 
     expect(await world.ask([client])).toEqual([newer.accessToken]);
-    expect(world.state).toEqual([state]);
+    expect(world.state).toEqual(['STORED']);
   });
 
   test('for the newest token set ends the grant, even if the version label is late', async () => {
@@ -242,7 +242,7 @@ test('a spent token set whose successor is gone requires a new authorization', a
   world.secrets.versions.delete(world.secrets.currentVersionId);
   world.secrets.place(FIRST_VERSION, before);
 
-  const soon = await world.one({ secondsLeft: () => 40 });
+  const soon = await world.one();
   await world.pass(2 * MINUTE);
 
   expect(soon).toMatchObject({ name: 'TokenRefreshInProgress', message: expect.stringMatching('is not visible yet') });
@@ -313,7 +313,7 @@ describe('a function with too little time left', () => {
     for (const answer of await world.ask(clients)) expect(answer).toMatchObject(SOON);
 
     expect(world.endpoint.calls).toBe(0);
-    expect(world.ledger.rows()).toMatchObject([{ deadline: 0 }]);
+    expect(world.ledger.rows()).toEqual([]);
     left = 900;
     await world.serves(clients, 1);
   });

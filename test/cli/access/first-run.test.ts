@@ -28,7 +28,7 @@ function grantParts(): Answers {
     GetItem: {},
     UpdateItem: ({ input }) => {
       const values = input.ExpressionAttributeValues as Record<string, object>;
-      if (':more' in values) return { Attributes: { number: { N: '1' } } };
+      if (':number' in values) return { Attributes: { number: { N: '1' } } };
       const { ':state': state, ':owner': owner, ':deadline': deadline } = values;
       return owner ? { Attributes: { state, owner, deadline } } : {};
     },

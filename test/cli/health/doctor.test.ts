@@ -238,10 +238,8 @@ describe('the grant', () => {
       'warning',
       /^No refresh .* \(9 tried\)\.$/,
     ],
-    ['being authorized', item({ state: 'AUTHORIZED' }), 'warning', /is under way/],
-    ['authorized by a command that died', item({ ...passed, state: 'AUTHORIZED' }), 'warning', /recorded no result\.$/],
     [
-      'dead, and authorized by a command that died',
+      'dead, and claimed by a command of an earlier release',
       item({ ...passed, state: 'AUTHORIZED', reason: 'revoked', diedAt: minutes(-9) }),
       'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\.$/,

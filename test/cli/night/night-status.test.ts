@@ -217,7 +217,7 @@ describe('after a complete night', () => {
   test.each([
     ['dead', DEAD],
     [
-      'dead, and released by a command that could not store the new one',
+      'dead, and claimed by a command of an earlier release',
       { ...DEAD, state: { S: 'AUTHORIZED' }, diedAt: { S: LAST_NIGHT } },
     ],
   ])('reports that the grant cannot be used if it is %s', async (_, item) => {

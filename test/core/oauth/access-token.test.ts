@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { accessTokenDeps, createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../core/oauth/deps.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';

@@ -28,7 +28,7 @@ function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: st
     scope: '',
     earlierObtainedAt: [],
   };
-  return tokenFreshness(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
+  return tokenFreshness(tokens, new Date(OBTAINED + ageSeconds * 1000), { rejected });
 }
 
 test.each<[number | null, number, TokenFreshness]>([

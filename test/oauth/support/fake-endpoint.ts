@@ -79,7 +79,7 @@ export class FakeEndpoint {
     const issued = this.#issue(known.grant, this.rotation === 'none' ? refreshToken : undefined);
     const sent = this.sendsRefreshToken ? issued.refreshToken : undefined;
     const tokens = { accessToken: issued.accessToken, refreshToken: sent, scope: 'global:export' };
-    return { kind: 'granted', tokens: { ...tokens, ...this.#times(sentAt) }, oddities: [] };
+    return { kind: 'granted', tokens: { ...tokens, ...this.#times(sentAt) } };
   }
 
   #issue(grant: Grant, standing?: string): { accessToken: string; refreshToken: string } {

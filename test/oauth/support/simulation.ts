@@ -1,11 +1,7 @@
 import { expect } from 'vitest';
 import { storeAuthorization, storeGrant } from '../../../cli/access/store-grant.ts';
-import {
-  type AccessTokenDeps,
-  accessTokenDeps,
-  createGetAccessToken,
-  type GetAccessToken,
-} from '../../../core/oauth/access-token.ts';
+import { createGetAccessToken, type GetAccessToken } from '../../../core/oauth/access-token.ts';
+import { type AccessTokenDeps, accessTokenDeps } from '../../../core/oauth/deps.ts';
 import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { oauthClientSchema, type Tokens, writeSecret } from '../../../core/oauth/secrets.ts';
