@@ -87,7 +87,8 @@ test('a pair too large for one function stays open while one with more memory ma
   const other = writeChanges(stateOf('night-2'), held);
   await reached;
 
-  await failureOf(writeChanges(stateOf('night-2'), withMemory(depsOn(world), 252)), 'ChangesNotWritten');
+  const small = await failureOf(writeChanges(stateOf('night-2'), withMemory(depsOn(world), 252)), 'ChangesNotWritten');
+  expect(small.message).toContain("do not fit in the function's memory: tableMemoryMB is 252");
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
   await publish(world, 'night-3', '2026-11-22', many(3998));
   letGo();
@@ -113,4 +114,27 @@ test('a pair that this function cannot compare does not block a newer table', as
 
   expect((await writeChanges(stateOf('night-3'), small)).feed).toMatchObject({ sequence: 3, kind: 'snapshot' });
   expect(headOf(world)).toMatchObject({ sequence: 3, pair: null, end: { run: 'night-3' } });
+});
+
+test('compares a second run of the same date with the first one, whose table it replaced', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+
+  await night(world, 'night-2', '2026-11-20', 'id,name\n1,b\n');
+
+  expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-20'))).toEqual([
+    'update_postimage 1 b',
+    'update_preimage 1 a',
+  ]);
+});
+
+test('two invocations at once write only one feed', async () => {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', many(30));
+  await publish(world, 'night-2', '2026-11-21', many(29));
+
+  await Promise.all([writeChanges(stateOf('night-2'), depsOn(world)), writeChanges(stateOf('night-2'), depsOn(world))]);
+
+  expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
+  expect(feedsIn(world)).toHaveLength(2);
 });

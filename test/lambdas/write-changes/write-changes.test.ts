@@ -11,19 +11,7 @@ import { failureOf } from '../../support/failures.ts';
 import type { FeedSettings } from '../../support/feed-runs.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import {
-  depsOn,
-  feedKeyOf,
-  feedsIn,
-  headOf,
-  many,
-  night,
-  publish,
-  rowsOf,
-  stateOf,
-  type World,
-  withMemory,
-} from './support.ts';
+import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf, type World } from './support.ts';
 
 test('the first feed has all rows, the second the changes, and each its place in the chain', async () => {
   const world = await publishedRuns();
@@ -67,44 +55,6 @@ test('writes no second feed for a run that has one, nor one for an older date', 
   expect(feedsIn(world)).toHaveLength(1);
 });
 
-test('compares a second run of the same date with the first one, whose table it replaced', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
-
-  await night(world, 'night-2', '2026-11-20', 'id,name\n1,b\n');
-
-  expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-20'))).toEqual([
-    'update_postimage 1 b',
-    'update_preimage 1 a',
-  ]);
-});
-
-test.each([
-  ['another column type', { tables: { columns: { id: 'integer' } } }],
-  ['another key', { changes: { key: ['id', 'name'] } }],
-  ['another ignored column', { changes: { ignore: ['name'] } }],
-])('writes a snapshot for %s', async (_, settings) => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
-
-  const answer = await night(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,b\n', settings);
-
-  expect(answer.feed).toMatchObject({ sequence: 2, kind: 'snapshot', inserts: 2, deletes: 0 });
-});
-
-test('ends in ChangesNotWritten if both tables do not fit in memory, and does not move the head', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(4000));
-  await publish(world, 'night-2', '2026-11-21', many(3999));
-
-  const small = await failureOf(writeChanges(stateOf('night-2'), withMemory(depsOn(world), 252)), 'ChangesNotWritten');
-
-  expect(small.message).toContain("do not fit in the function's memory: tableMemoryMB is 252");
-  expect(headOf(world)).toMatchObject({ sequence: 1, end: { run: 'night-1' }, pair: null });
-  expect(feedsIn(world)).toHaveLength(1);
-  expect(await writeChanges(stateOf('night-2'), depsOn(world))).toMatchObject({ feed: { sequence: 2, deletes: 1 } });
-});
-
 test('writes a feed with 21 requests to the bucket, five of them writes', async () => {
   const world = await publishedRuns();
   await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
@@ -138,17 +88,6 @@ test("feed, record and copied table have the digest of the table's column settin
     [feedKeyOf('night-1', '2026-11-20'), tag],
     ['tables/entity=leads/date=2026-11-20/leads.parquet', tag],
   ]);
-});
-
-test('two invocations at once write only one feed', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(30));
-  await publish(world, 'night-2', '2026-11-21', many(29));
-
-  await Promise.all([writeChanges(stateOf('night-2'), depsOn(world)), writeChanges(stateOf('night-2'), depsOn(world))]);
-
-  expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
-  expect(feedsIn(world)).toHaveLength(2);
 });
 
 /** A function that cannot store its feed. */

@@ -71,16 +71,6 @@ test.each([
   expect(said).not.toContain(CANARY);
 });
 
-test('leaves out a column by a label that only the newest published manifest has', async () => {
-  const relabelled = [{ entry: 'nationalId', name: 'idNumber', label: 'nationalId' }];
-  const world = await worldOf({}, { excepted: relabelled });
-
-  const { answer } = await write(world, { columns: { except: ['nationalId'] }, tables: { except: ['phone'] } });
-
-  expect(answer).toMatchObject({ outcome: 'WRITTEN' });
-  expect(bytesOf(world)).not.toContain(CANARY);
-});
-
 test.each<[string, Older, object, RegExp]>([
   [
     'no manifest lists',
