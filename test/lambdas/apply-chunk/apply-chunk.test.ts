@@ -430,14 +430,6 @@ describe('trouble in the middle of a chunk', () => {
     expect(store.text(KEYS.part(1, 1))).toBe('');
   });
 
-  test('a bug loses no result of an earlier line', async () => {
-    const { store, invoke } = world(2, (line) => (line === 2 ? new TypeError('bug') : 200));
-
-    await expect(invoke()).rejects.toThrow('bug');
-
-    expect(resultsIn(store).map(({ line }) => line)).toEqual([1]);
-  });
-
   test('leaves the chunk to the invocation that closed its claim', async () => {
     const { store, stateWith, invoke } = world(3, (line) => {
       if (line === 2) store.put(KEYS.part(1, 1), '{"doubt":{"firstLine":1,"records":100}}\n');
@@ -498,15 +490,6 @@ describe('trouble in the middle of a chunk', () => {
     const { id: _, ...fields } = old;
     expect(bodies).toEqual([fields]);
     expect(summary(store)).toEqual([['APPLIED', 200, 1, null]]);
-  });
-
-  test('applies nothing if the input changed since it was validated', async () => {
-    const { store, sent, invoke, input } = world(1);
-    store.put(KEYS.input, input.replace('Haifa', 'Jaffa'));
-
-    await failureOf(invoke(), 'StorageConflict');
-
-    expect(sent).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ import {
   wholeBatch,
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
-import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
 
 /** Checks the result of a whole batch after faults in several invocations. */
 
@@ -106,17 +106,6 @@ describe('a line whose answer was lost', () => {
   });
 });
 
-test('a line is UNKNOWN if it was answered 503 and then had no connection', async () => {
-  const met = world(2, (_, nth) => (nth === 1 ? 503 : NO_CONNECTION));
-
-  await run(met);
-
-  expect(brief(await summarised(met))).toEqual([
-    ['UNKNOWN', 'CrmUnavailable', 503, 1],
-    ['NOT_SENT', 'CrmUnavailable', null, 0],
-  ]);
-});
-
 test('a line is UNKNOWN if a bug ends its function while it is sent', async () => {
   const met = world(3, (line) => (line === 2 ? new TypeError('bug') : 200));
 
@@ -131,19 +120,6 @@ test('a line is UNKNOWN if a bug ends its function while it is sent', async () =
 
 describe('lines that a dead function may have sent', () => {
   const dead = (records: number) => JSON.stringify({ firstLine: 1, records, by: 'the dead' });
-
-  test('stay UNKNOWN if the next invocation sends nothing and the batch is stopped then', async () => {
-    const met = world(102, () => NO_CONNECTION);
-    met.store.put(KEYS.claim(1, 1), dead(100));
-
-    const waiting = await met.invoke(met.state);
-    met.store.put(KEYS.stop, '');
-    await run({ ...met, state: waiting });
-
-    expect(met.sent).toEqual([]);
-    const outcomes = (await summarised(met)).map(({ outcome }) => outcome);
-    expect(outcomes).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
-  });
 
   test('stay UNKNOWN except for those that the next invocation sent', async () => {
     const met = world(6, (line) => (line < 3 ? 200 : NO_CONNECTION));
@@ -195,30 +171,6 @@ describe('a bucket', () => {
 
     expect((await summarised(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED']);
   });
-
-  test('that fails once when results are stored loses none of them', async () => {
-    const trouble = new RunError('StorageUnavailable', 'Down.');
-    const met = world(100, () => 200, {}, failing('putOnce', '.000001.jsonl', trouble));
-
-    await run(met);
-
-    expect(met.sent).toHaveLength(100);
-    expect((await summarised(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
-  });
-
-  test('that fails when a failure is counted is tried again: no failure is missed', async () => {
-    const trouble = new RunError('StorageUnavailable', 'Down.');
-    const met = world(4, () => 404, { stopAfterFailures: 2 }, failing('putOnce', KEYS.failures, trouble));
-
-    await run(met);
-
-    expect((await summarised(met)).map(({ outcome }) => outcome)).toEqual([
-      'REJECTED',
-      'REJECTED',
-      'NOT_SENT',
-      'NOT_SENT',
-    ]);
-  });
 });
 
 describe('a batch that does not end', () => {
@@ -259,18 +211,6 @@ describe('a batch that does not end', () => {
 
     expect(met.store.keys()).not.toContain(KEYS.stop);
   });
-});
-
-test('a chunk continues if it makes progress between errors', async () => {
-  let calls = 0;
-  const met = world(1000, () => {
-    calls += 1;
-    return calls % 10 === 0 ? NO_CONNECTION : 200;
-  });
-
-  expect(await run(met)).toMatchObject({ outcome: 'FINISHED' });
-
-  expect((await summarised(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
 });
 
 test('reports no line as NOT_SENT that a running function of an abandoned chunk sends', async () => {

@@ -13,7 +13,6 @@ import {
   FILE,
   HEADER,
   night,
-  oddNights,
   outcomeOf,
   rows,
   type Setting,
