@@ -1,4 +1,4 @@
-import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
+import { ofOneFund } from '../updates/customer-fields.ts';
 import { LONGEST_LINE, measured } from '../updates/line-blocks.ts';
 import { isProblem, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
 import { type Problem, STRICT } from '../updates/update-line.ts';
@@ -27,8 +27,6 @@ interface Warning {
 }
 
 const OTHER_FUND = 'is a plan of a different fund than the one in kupatHolim';
-
-const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
 
 /**
  * Reads a whole file of updates and reports its problems. The report has field names, but no customer data.
@@ -68,7 +66,7 @@ function addWarnings(warnings: Map<string, Warning>, { line, record }: UpdateRec
     const { records = 0, firstLine = line } = warnings.get(field) ?? {};
     warnings.set(field, { field, sentence, records: records + 1, firstLine });
   };
-  for (const field of DEPRECATED) if (field in record) add(field, 'is deprecated');
+  if ('customFields' in record) add('customFields', 'is deprecated');
   if (!ofOneFund(record)) add('kupatHolimComplementary', OTHER_FUND);
 }
 

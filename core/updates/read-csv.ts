@@ -178,7 +178,7 @@ function readHeader(line: number, cells: Cells): { columns: (CsvColumn | null)[]
     const sentence = wrongColumn(name, seen, names);
     if (sentence) problems.push({ line, field: shownName(name), sentence });
     seen.add(name);
-    const read = READERS[FIELD_RULES.get(name)?.kind ?? 'text'] ?? ((cell: string) => cell);
+    const read = READERS[FIELD_RULES.get(name)?.[0] ?? 'text'] ?? ((cell: string) => cell);
     return sentence ? null : { name, read };
   });
   if (!seen.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });

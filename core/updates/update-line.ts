@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { suggestion } from '../suggestion.ts';
-import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
+import { customerFieldsSchema, FIELD_RULES, type FieldKind, KINDS, listOf } from './customer-fields.ts';
 
 /** A problem in an update file. Sentences quote no values, because values are customer data. */
 export interface Problem {
@@ -59,8 +59,7 @@ export function problemsOf(line: number, record: Record<string, unknown>, { allo
   if (!hasId(record)) add('id', wrongId(record));
   const names = Object.keys(record).filter((name) => name !== 'id');
   for (const name of names) {
-    const rule = FIELD_RULES.get(name);
-    if (rule) add(name, wrongValue(name, rule, record[name], allowNull));
+    if (FIELD_RULES.has(name)) add(name, wrongValue(name, record[name], allowNull));
   }
   const unknown = names.filter((name) => !FIELD_RULES.has(name)).slice(0, MOST_UNKNOWN);
   for (const name of unknown) add(name, unknownField(name));
@@ -79,26 +78,13 @@ export function unknownField(name: string): string {
 /** The interface document does not define the effect of `null`. */
 const IS_NULL = 'is null: leave the field out, or set updates.allowNull if null is to empty it';
 
-const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
-  text: 'must be text',
-  flag: 'must be true or false',
-  int32: 'must be a whole number from -2147483648 to 2147483647',
-  number: 'must be a number',
-  date: 'must be a date that exists, written YYYY-MM-DD',
-  dateTime:
-    'must be a date and time that exist, with Z or an offset, written YYYY-MM-DDThh:mm:ssZ; seconds may be left out',
-  uuid: 'must be a UUID',
-  phone:
-    'must be a phone number in international format: a leading + and 7 to 15 digits, with nothing but spaces, hyphens, dots and brackets between them',
-  customFields: 'must be an object with at most the one boolean property "present"',
-};
-
-function wrongValue(name: string, rule: FieldRule, value: unknown, allowNull: boolean): string | undefined {
+function wrongValue(name: string, value: unknown, allowNull: boolean): string | undefined {
   if (value === null && name !== NEVER_NULL) return allowNull ? undefined : IS_NULL;
-  if (SCHEMAS[name]?.safeParse(value).success) return undefined;
-  if (rule.kind === 'number' && isRounded(value)) return ROUNDED;
-  const must = rule.kind === 'code' ? `must be one of the codes ${listOf(rule.meanings ?? {})}` : EXPECTED[rule.kind];
-  return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
+  const [kind, , meanings] = FIELD_RULES.get(name) ?? [];
+  if (!kind || SCHEMAS[name]?.safeParse(value).success) return undefined;
+  if (kind === 'number' && isRounded(value)) return ROUNDED;
+  const must = `${KINDS[kind][1]}${meanings ? ` ${listOf(meanings)}` : ''}`;
+  return typeof value === 'string' && NOT_TEXT.has(kind) ? `${must}; it is text` : must;
 }
 
 /** Whether a value is a number with too many digits: a CSV cell that would be rounded stays text. */
@@ -107,7 +93,7 @@ function isRounded(value: unknown): boolean {
   return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
 }
 
-const NOT_TEXT = new Set<FieldRule['kind']>(['code', 'int32', 'number', 'flag', 'customFields']);
+const NOT_TEXT = new Set<FieldKind>(['code', 'int32', 'number', 'flag', 'customFields']);
 
 /** A name from the file for a terminal: no control characters, at most 40 characters. */
 export function shownName(name: string): string {
