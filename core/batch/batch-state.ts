@@ -1,20 +1,7 @@
-import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { ERRORS, type ErrorName } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import {
-  type AnswerOf,
-  type Connect,
-  type Ended,
-  failedEnd,
-  handlerOf,
-  type Invocation,
-  lambdaPlatform,
-  type Machine,
-  type Platform,
-  type RunEnd,
-  type Step,
-} from '../step/step.ts';
+import { type AnswerOf, type Ended, failedEnd, handlersOf, type Machine, type RunEnd } from '../step/step.ts';
 import type { UpdateStepName } from '../step/steps.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
@@ -131,14 +118,7 @@ export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
 }
 
 /** A Lambda handler of a step of CustomerUpdates. */
-export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
-  name: S,
-  step: Step<BatchState, D, BatchAnswer<S>>,
-  connect: Connect<D>,
-  platform: Platform = lambdaPlatform(name),
-): (event: unknown, context: Context) => Promise<BatchState> {
-  return handlerOf(CUSTOMER_UPDATES, name, step, connect, platform);
-}
+export const asBatchStep = handlersOf<BatchState, UpdateStepName>(CUSTOMER_UPDATES);
 
 /** The answer of a step: one of its outcomes, and the parts of the state that it changes. */
 export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

@@ -1,20 +1,15 @@
-import type { Context } from 'aws-lambda';
 import type { Deployment } from '../config/deployment.ts';
 import type { RunError } from '../errors.ts';
 import { aboutRun, failedOnPurpose, nightInput, requestedEntity } from './run-input.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
 import {
   type AnswerOf,
-  type Connect,
   failedEnd,
-  handlerOf,
+  handlersOf,
   type Invocation,
-  lambdaPlatform,
   type Machine,
   type Pacing,
-  type Platform,
   type RunEnd,
-  type Step,
   type Wait,
   waitOf,
   warnOfWait,
@@ -34,14 +29,7 @@ const EXPORT_RUN: Machine<RunState> = {
 export type Answer<S extends StepName> = AnswerOf<RunState, S>;
 
 /** A Lambda handler of a step of ExportRun. */
-export function asStep<S extends StepName, D extends Invocation>(
-  name: S,
-  step: Step<RunState, D, Answer<S>>,
-  connect: Connect<D>,
-  platform: Platform = lambdaPlatform(name),
-): (event: unknown, context: Context) => Promise<RunState> {
-  return handlerOf(EXPORT_RUN, name, step, connect, platform);
-}
+export const asStep = handlersOf<RunState, StepName>(EXPORT_RUN);
 
 /** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
 export function waitFor(state: RunState, invocation: Invocation, retryAfterSeconds?: number): Wait | undefined {

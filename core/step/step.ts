@@ -20,33 +20,34 @@ export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
  */
 export type Connect<D> = () => (invocation: Invocation) => D;
 
-/** The Lambda handler of a step of a machine. A `RunError` becomes an outcome; a bug is logged and rethrown. */
-export function handlerOf<T extends AnyState, D extends Invocation>(
-  machine: Machine<T>,
-  name: AnyStepName,
-  step: Step<T, D, Partial<T>>,
-  connect: Connect<D>,
-  platform: Platform = lambdaPlatform(name),
-): (event: unknown, context: Context) => Promise<T> {
-  const clients = once(connect);
-  return async (event, context) => {
-    const begun = begunEarlier(event);
-    const parsed = z.safeParse(machine.schema, begun ?? event);
-    const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
-    const began = platform.now();
-    try {
-      await emptyTemporaryFolder();
-      if (!parsed.success) throw parsed.error;
-      const state = { ...parsed.data, waitSeconds: 0, failure: null };
-      const invocation = begin({ ...platform, log }, context);
-      const answer = await nextState(machine, name, state, invocation, () =>
-        begun ? refuseEarlier() : step(state, clients()(invocation)),
-      );
-      report(machine, state, answer, invocation, began);
-      return answer;
-    } catch (error) {
-      throw crash(name, error, context.awsRequestId, log);
-    }
+/** Makes Lambda handlers of the steps of a machine. A `RunError` becomes an outcome; a bug is logged and rethrown. */
+export function handlersOf<T extends AnyState, N extends AnyStepName>(machine: Machine<T>) {
+  return <S extends N, D extends Invocation>(
+    name: S,
+    step: Step<T, D, AnswerOf<T, S> & Partial<T>>,
+    connect: Connect<D>,
+    platform: Platform = lambdaPlatform(name),
+  ) => {
+    const clients = once(connect);
+    return async (event: unknown, context: Context): Promise<T> => {
+      const begun = begunEarlier(event);
+      const parsed = z.safeParse(machine.schema, begun ?? event);
+      const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
+      const began = platform.now();
+      try {
+        await emptyTemporaryFolder();
+        if (!parsed.success) throw parsed.error;
+        const state = { ...parsed.data, waitSeconds: 0, failure: null };
+        const invocation = begin({ ...platform, log }, context);
+        const answer = await nextState(machine, name, state, invocation, () =>
+          begun ? refuseEarlier() : step(state, clients()(invocation)),
+        );
+        report(machine, state, answer, invocation, began);
+        return answer;
+      } catch (error) {
+        throw crash(name, error, context.awsRequestId, log);
+      }
+    };
   };
 }
 
