@@ -169,8 +169,7 @@ async function drainBatch(
   const stoppedAt = endedAt ?? awsNow().toISOString();
   const end = sendsUntil(stoppedAt);
   const sentence = 'The batch was stopped, and its remaining lines are sent as another batch.';
-  const at = new Date().toISOString();
-  await createStopFlag(store, keysOf(batch).stop).raise({ reason: 'UpdateStopped', sentence, at });
+  await createStopFlag(store, keysOf(batch).stop).raise({ reason: 'UpdateStopped', sentence });
   const since = new Date(Date.parse(stoppedAt) - LONGEST_INVOCATION_SECONDS * 1000);
   for (let reported = false; awsNow() < end; reported = true) {
     await sleep(PAUSE_MS);

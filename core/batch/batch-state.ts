@@ -134,25 +134,25 @@ const stopSchema = z.object({
   reason: z.enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]]),
   /** The reason of the stop as a sentence. */
   sentence: z.string(),
-  at: z.iso.datetime(),
 });
 export type Stop = z.infer<typeof stopSchema>;
+/** A stop flag, and when it was written. */
+export type Stopped = Stop & { at: string };
 
-/** A stop flag from a person may have any content. Its time is that of the object. */
-function byHand(at = new Date()): Stop {
-  return { reason: 'UpdateStopped', sentence: 'It was stopped by hand.', at: at.toISOString() };
-}
+/** A stop flag from a person may have any content. */
+const BY_HAND: Stop = { reason: 'UpdateStopped', sentence: 'It was stopped by hand.' };
 
 /** The stop flag of a batch, which a person may also set. Read it before each line: if it exists, send nothing. */
 export function createStopFlag(store: Pick<Bucket, 'putOnce' | 'read'>, key: string) {
-  let stop: Stop | undefined;
+  let stopped: Stopped | undefined;
   return {
     /** Whether a read has found the flag. It is never taken back. */
-    isSet: () => stop !== undefined,
-    read: async (): Promise<Stop | undefined> => {
-      const object = stop ? undefined : await store.read(key);
-      if (object) stop = parseJson(stopSchema, object.text) ?? byHand(object.at);
-      return stop;
+    isSet: () => stopped !== undefined,
+    read: async (): Promise<Stopped | undefined> => {
+      const object = stopped ? undefined : await store.read(key);
+      const { text, at = new Date() } = object ?? {};
+      if (object) stopped = { ...(parseJson(stopSchema, text) ?? BY_HAND), at: at.toISOString() };
+      return stopped;
     },
     /** Sets the flag. The reason of the first caller is kept. */
     raise: async (stop: Stop): Promise<void> => {

@@ -16,7 +16,7 @@ import {
 import { type BatchKeys, keysOf, readRecords } from '../../core/batch/batch-store.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/crm-client.ts';
-import { type ErrorName, RunError } from '../../core/errors.ts';
+import { RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import type { UpdateRecord } from '../../core/updates/read-updates.ts';
@@ -51,17 +51,16 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
   const batch = batchOf(state);
   const chunk = chunkIn(state);
   const stop = stopFlagOf(batch.batch, deps);
-  const raise = (reason: ErrorName, sentence: string) => stop.raise({ reason, sentence, at: deps.now().toISOString() });
   try {
     const seconds = (deps.now().getTime() - Date.parse(state.startedAt)) / 1000;
     if (seconds >= LONGEST_BATCH_SECONDS)
-      await raise('UpdateStopped', 'It was not complete after two and a half days.');
+      await stop.raise({ reason: 'UpdateStopped', sentence: 'It was not complete after two and a half days.' });
     return await applyFrom(state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
-      const raised = raise(error.name, `Chunk ${chunk.chunk} was given up: ${error.message}`);
+      const sentence = `Chunk ${chunk.chunk} was given up: ${error.message}`;
       // The chunk's own error is the one to report.
-      await raised.catch(() => undefined);
+      await stop.raise({ reason: error.name, sentence }).catch(() => undefined);
     }
     throw error;
   }
@@ -152,13 +151,13 @@ async function applyRecord(
 }
 
 /** A single 403 or web page may concern one customer; many in a row concern our permissions or the address. */
-function forbiddenStop({ forbidden }: ChunkResults, { error, at }: ResultLine): Stop | undefined {
-  if (forbidden < FORBIDDEN_IN_A_ROW || at === null) return undefined;
+function forbiddenStop({ forbidden }: ChunkResults, { error }: ResultLine): Stop | undefined {
+  if (forbidden < FORBIDDEN_IN_A_ROW) return undefined;
   const sentence =
     error === 'ConfigInvalid'
       ? `${forbidden} lines in a row were refused, the last by a web page: check crm.baseUrl.`
       : `${forbidden} lines in a row were answered 403: updates need "${UPDATE_SCOPE}", and a right to these customers.`;
-  return { reason: error ?? 'AuthRefused', sentence, at };
+  return { reason: error ?? 'AuthRefused', sentence };
 }
 
 /** The wait after a transient error that followed progress. It does not count as a wait without progress. */
@@ -174,7 +173,7 @@ function chunkIn({ chunk }: BatchState): Chunk {
 
 /** Counts failed lines of all chunks. At its threshold the batch stops, so that a person can check them. */
 async function countFailure(
-  { line, outcome, at }: ResultLine,
+  { line, outcome }: ResultLine,
   threshold: number | null,
   { store, keys, stop }: { store: Bucket; keys: BatchKeys; stop: StopFlag },
 ): Promise<void> {
@@ -183,5 +182,5 @@ async function countFailure(
   const failures = await store.list(keys.failures, threshold);
   if (failures.length < threshold) return;
   const sentence = `${threshold} lines were not applied, which is the configured limit of the batch.`;
-  await stop.raise({ reason: 'UpdateStopped', sentence, at: at ?? '1970-01-01T00:00:00Z' });
+  await stop.raise({ reason: 'UpdateStopped', sentence });
 }

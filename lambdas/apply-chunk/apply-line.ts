@@ -46,7 +46,7 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
     last = answer;
     if (tries.attempts >= attemptsFor(answer)) {
       const result = resultOf(record, tries, answer, deps);
-      return answer.error && stopsAll(answer) ? { result, stop: stopFor(answer.error, deps) } : { result };
+      return answer.error && stopsAll(answer) ? { result, stop: stopFor(answer.error) } : { result };
     }
     const seconds = waitBefore(tries, answer, deps);
     if (seconds > LONGEST_SLEEP_SECONDS) return { result: undefined, waitSeconds: Math.ceil(seconds) };
@@ -81,14 +81,14 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     // The request was not sent, or was refused.
     tries.lost = lost;
     if (error.transient) throw error;
-    const stop = stopFor(error, deps);
+    const stop = stopFor(error);
     await deps.stop.raise(stop);
     return stop;
   }
 }
 
-function stopFor({ name, message }: RunError, { now }: ApplyLineDeps): Stop {
-  return { reason: name, sentence: message, at: now().toISOString() };
+function stopFor({ name, message }: RunError): Stop {
+  return { reason: name, sentence: message };
 }
 
 function waitBefore({ attempts }: Tries, { error }: UpdateAnswer, { random }: ApplyLineDeps): number {

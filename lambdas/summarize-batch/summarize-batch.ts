@@ -26,6 +26,7 @@ import {
   createStopFlag,
   LONGEST_INVOCATION_SECONDS,
   type Stop,
+  type Stopped,
 } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, keysOf, readRecords } from '../../core/batch/batch-store.ts';
 import { resultsIn } from '../../core/batch/failed-lines.ts';
@@ -91,12 +92,12 @@ async function brokenOff(
   if (state.crash) {
     // The map's error may quote data: only its name is reported.
     const name = /^[\w.]{1,80}$/.test(state.crash.Error) ? state.crash.Error : 'an error';
-    return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: state.startedAt };
+    return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.` };
   }
   const since = new Date(now().getTime() - (LONGEST_INVOCATION_SECONDS + CLOCK_SECONDS) * 1000);
   if ((await openClaims(store, batch, since)) === 0) return undefined;
   const sentence = 'A chunk ended without all of its results: its last function may still have been sending.';
-  return { reason: 'UpdateStopped', sentence, at: now().toISOString() };
+  return { reason: 'UpdateStopped', sentence };
 }
 
 /** Writes the result. A result of an earlier attempt counts, even if more results came later. */
@@ -154,7 +155,7 @@ function manifestOf(
   batch: Batch,
   keys: BatchKeys,
   summary: Summary,
-  stop: Stop | undefined,
+  stop: Stopped | undefined,
 ): BatchManifest {
   const { bytes, crc32: checksum, lines, records, chunks, maxRate, stopAfterFailures } = batch;
   // The flag may have been set after the last line.

@@ -119,13 +119,14 @@ test('reports lines without a result as NOT_SENT, or UNKNOWN if a function died 
 });
 
 test('names the reason that stopped the batch', async () => {
-  const stop = { reason: 'AuthRefused', sentence: 'PATCH was answered 403.', at: '2026-11-20T01:11:00.000Z' };
-  const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1), [KEYS.stop]: JSON.stringify(stop) });
+  const stop = JSON.stringify({ reason: 'AuthRefused', sentence: 'PATCH was answered 403.' });
+  const writtenAt = new Date('2026-11-20T01:11:00Z');
+  const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1), [KEYS.stop]: stop }, { writtenAt });
 
   const error = await failureOf(summarize(), 'UpdatesIncomplete');
 
   expect(error.message).toContain('It was stopped by AuthRefused: PATCH was answered 403.');
-  expect(manifest().stoppedBy).toEqual({ reason: 'AuthRefused: PATCH was answered 403.', at: stop.at });
+  expect(manifest().stoppedBy).toEqual({ reason: 'AuthRefused: PATCH was answered 403.', at: writtenAt.toISOString() });
   expect(
     results()
       .slice(1)
