@@ -85,15 +85,6 @@ describe('a grant that a person withdrew', () => {
   });
 });
 
-test('a new grant replaces a token set whose refreshes never ended', async () => {
-  const world = expired();
-  for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
-
-  await world.authorized();
-
-  await world.serves(50, 0);
-});
-
 describe('a command that is killed while it holds the claim', () => {
   test('does not revive a dead token set', async () => {
     const world = await killedUnderItsClaim(await rotatedButNotStored());
@@ -234,19 +225,6 @@ describe('a command and functions at the same time', () => {
     await world.authorized();
 
     expect(world.clock.time - start).toBeLessThan(1000);
-  });
-
-  test('many commands and many refreshes never store two successors of a token set', async () => {
-    const world = expired();
-    const grants = [1, 2, 3].map(() => world.endpoint.grant());
-    const storing = grants.map((grant, index) => world.clock.sleep(index * 20).then(() => world.storeGrant(grant)));
-
-    await world.clock.run(Promise.all([...storing, world.ask(world.clients(30))]));
-
-    const stored = world.secrets.puts.map(({ token }) => token);
-    expect(new Set(stored).size).toBe(world.secrets.versions.size - 1);
-    expect(world.endpoint.reuses).toBe(0);
-    expect(grants.map(({ accessToken }) => accessToken)).toContain(world.secrets.tokens.accessToken);
   });
 
   test('one of two commands stores the first grant, and the other its successor', async () => {

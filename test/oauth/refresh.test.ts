@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
-import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 /** Refreshes of healthy grants by any number of functions, some of which die or stop. */
@@ -16,30 +15,28 @@ describe.each([
     return world;
   }
 
-  // A thousand clients take seconds, and each kind of server gives the same result.
-  const counts = rotation === 'strict' ? [50, 1000] : [50];
-  test.each(counts)('%i clients on an expired token cost one call, one version and two writes', async (count) => {
+  test('200 clients on an expired token cost one call, one version and two writes', async () => {
     const world = expired();
 
-    await world.serves(count, 1);
+    await world.serves(200, 1);
 
     expect(world.secrets.puts.map(({ token }) => token)).toEqual([successorOf(FIRST_VERSION)]);
     expect(world.ledger.written).toBe(2);
     expect(world.counted).toEqual(['TokenRefreshes']);
   });
 
-  test('twenty token sets with a lifetime of two seconds cost thirty clients twenty calls and versions', async () => {
+  test('ten token sets with a lifetime of two seconds cost twenty clients ten calls and versions', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     // Short waits of 0.25 s: longer ones would outlast a token of two seconds.
-    const clients = world.clients(30, { change: () => ({ random: () => 0 }) });
+    const clients = world.clients(20, { change: () => ({ random: () => 0 }) });
 
-    for (let tokenSet = 1; tokenSet <= 20; tokenSet += 1) {
+    for (let tokenSet = 1; tokenSet <= 10; tokenSet += 1) {
       await world.serves(clients, tokenSet);
       await world.pass(2000);
     }
 
-    expect(world.secrets.versions.size).toBe(21);
+    expect(world.secrets.versions.size).toBe(11);
   });
 
   test('the stored refresh token refreshes again', async () => {
@@ -203,15 +200,6 @@ describe('a token shortly before it expires', () => {
 });
 
 describe('a slow token endpoint', () => {
-  test('that takes 19 seconds is waited for, and no other function takes over', async () => {
-    const world = new Simulation().stored(-1);
-    world.endpoint.delayMs = 19_000;
-
-    await world.serves(50, 1);
-
-    expect(world.state).toEqual(['STORED']);
-  });
-
   test('that takes 35 seconds is called twice under one claim, and later callers wait until the claim ends', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.delayMs = 35_000;
@@ -280,14 +268,6 @@ describe('late or lost state of AWS', () => {
 });
 
 describe('a holder of the claim that dies or stops', () => {
-  test('after storing leaves a valid token, even if two others have died before', async () => {
-    const world = new Simulation().stored(-1);
-    for (let crash = 0; crash < 2; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
-    await world.dies({ diesAfter: 'store' }, LEASE_MS + 1000);
-
-    await world.serves(1, 1);
-  });
-
   test('for longer than its claim does not affect the next holder', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.delayMs = 19_000;

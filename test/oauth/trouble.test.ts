@@ -132,13 +132,6 @@ describe('an answer that is lost', () => {
     expect(world.state).toEqual([reuses === 0 ? 'STORED' : 'DEAD']);
   });
 
-  test('because its request did not arrive is requested again, and all clients are served', async () => {
-    const world = expired();
-    world.endpoint.faults = ['lostBefore'];
-
-    await world.serves(30, 2);
-  });
-
   test.each<[Fault[]]>([
     [['lostAfter', { kind: 'notSent', message: 'ECONNREFUSED' }]],
     [['lostBefore', { kind: 'unclear', message: 'The token endpoint answered 400.' }]],

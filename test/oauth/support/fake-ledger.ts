@@ -49,121 +49,37 @@ export class FakeLedger {
 
   #update(key: string, input: Update): object {
     const Item = this.items.get(key);
-    const { ConditionExpression: condition } = input;
-    if (condition !== undefined && !new Expression(condition, input, Item ?? {}).holds()) {
+    const { ConditionExpression: condition, UpdateExpression = '' } = input;
+    if (condition !== undefined && !evaluated(condition, input, Item)) {
       throw new ConditionalCheckFailedException({ message: '', $metadata: {}, ...(Item && { Item }) });
     }
-    const changed = new Expression(input.UpdateExpression, input, Item ?? {}).changes();
-    const Attributes = { pk: { S: key }, ...Item, ...changed };
+    const changes = UpdateExpression.replace('SET ', '').split(/, (?=#)/);
+    const changed = changes.map((change) => {
+      const [name = '', value = ''] = change.split(' = ');
+      const result = evaluated(value, input, Item);
+      return [input.ExpressionAttributeNames?.[name], typeof result === 'number' ? { N: `${result}` } : { S: result }];
+    });
+    const Attributes = { pk: { S: key }, ...Item, ...Object.fromEntries(changed) };
     this.items.set(key, Attributes);
     this.written += 1;
     return { Attributes };
   }
 }
 
-type Value = AttributeValue | undefined;
+/** The operators of DynamoDB in JavaScript. Its functions are the parameters below. */
+const OPERATORS: Record<string, string> = { '=': '===', AND: '&&', OR: '||' };
+const FUNCTIONS = {
+  attribute_not_exists: (value: unknown) => value === undefined,
+  if_not_exists: (value: unknown, otherwise: unknown) => value ?? otherwise,
+};
 
-class Expression {
-  readonly #words: string[];
-  readonly #input: Update;
-  readonly #item: Item;
-
-  constructor(text: string | undefined, input: Update, item: Item) {
-    this.#words = text?.match(/[#:\w]+|[()=<,+-]/g) ?? [];
-    this.#input = input;
-    this.#item = item;
-  }
-
-  holds(): boolean {
-    const held = this.#or();
-    if (this.#words.length > 0) throw new Error(`not understood: ${this.#words.join(' ')}`);
-    return held;
-  }
-
-  changes(): Item {
-    const changed: Item = {};
-    this.#take('SET');
-    do {
-      const name = this.#name(this.#next());
-      this.#take('=');
-      changed[name] = this.#sum() ?? { NULL: true };
-    } while (this.#took(','));
-    if (this.#words.length > 0) throw new Error(`not understood: ${this.#words.join(' ')}`);
-    return changed;
-  }
-
-  #or(): boolean {
-    let held = this.#and();
-    while (this.#took('OR')) held = this.#and() || held;
-    return held;
-  }
-
-  #and(): boolean {
-    let held = this.#test();
-    while (this.#took('AND')) held = this.#test() && held;
-    return held;
-  }
-
-  #test(): boolean {
-    if (this.#took('(')) {
-      const held = this.#or();
-      this.#take(')');
-      return held;
-    }
-    const word = this.#next();
-    if (word === 'attribute_not_exists') return this.#argument() === undefined;
-    const left = this.#value(word);
-    const operator = this.#next();
-    const right = this.#value(this.#next());
-    if (left === undefined || right === undefined) return false;
-    if (operator === '=') return left.S === right.S && left.N === right.N;
-    if (operator === '<') return Number(left.N) < Number(right.N);
-    throw new Error(`not understood: ${operator}`);
-  }
-
-  #sum(): Value {
-    const left = this.#term();
-    const sign = this.#took('+') ? 1 : this.#took('-') ? -1 : 0;
-    return sign === 0 ? left : { N: String(Number(left?.N) + sign * Number(this.#term()?.N)) };
-  }
-
-  #term(): Value {
-    const word = this.#next();
-    if (word !== 'if_not_exists') return this.#value(word);
-    this.#take('(');
-    const standing = this.#value(this.#next());
-    this.#take(',');
-    const otherwise = this.#value(this.#next());
-    this.#take(')');
-    return standing ?? otherwise;
-  }
-
-  #argument(): Value {
-    this.#take('(');
-    const value = this.#value(this.#next());
-    this.#take(')');
-    return value;
-  }
-
-  #value(word: string): Value {
-    return word.startsWith(':') ? this.#input.ExpressionAttributeValues?.[word] : this.#item[this.#name(word)];
-  }
-
-  #name(word: string): string {
-    return word.startsWith('#') ? (this.#input.ExpressionAttributeNames?.[word] ?? word) : word;
-  }
-
-  #next(): string {
-    return this.#words.shift() ?? '';
-  }
-
-  #took(word: string): boolean {
-    if (this.#words[0] !== word) return false;
-    this.#words.shift();
-    return true;
-  }
-
-  #take(word: string): void {
-    if (!this.#took(word)) throw new Error(`${word} expected, not ${this.#words[0]}`);
-  }
+/** The value of an expression: names and values become literals, operators those of JavaScript. */
+function evaluated(expression: string, input: Update, item: Item = {}): unknown {
+  const { ExpressionAttributeNames: names, ExpressionAttributeValues: values } = input;
+  const inJavaScript = expression.replaceAll(/[#:]?\w+|=/g, (word) => {
+    if (word in FUNCTIONS) return word;
+    const { N, S } = (word.startsWith(':') ? values?.[word] : item[names?.[word] ?? word]) ?? {};
+    return OPERATORS[word] ?? N ?? `${JSON.stringify(S)}`;
+  });
+  return new Function(...Object.keys(FUNCTIONS), `return ${inJavaScript}`)(...Object.values(FUNCTIONS));
 }
