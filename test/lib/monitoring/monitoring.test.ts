@@ -163,12 +163,8 @@ describe('the alarm NoPublishedExport of an entity with rate(…) or with its ow
     const warned = (entities: Record<string, unknown>) =>
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
-    expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual([
-      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* at least 31 hours/),
-    ]);
-    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual([
-      expect.stringMatching(/^alarms\.freshnessHours has no effect/),
-    ]);
+    expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual(['freshness-leads']);
+    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual(['freshness']);
   });
 });
 
