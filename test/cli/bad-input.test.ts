@@ -1,199 +1,97 @@
-import { afterEach, expect, test, vi } from 'vitest';
-import { awsErrorText, isGone } from '../../cli/support/aws-error.ts';
+import { expect, test } from 'vitest';
+import { awsErrorText, describeError, isGone } from '../../cli/support/aws-error.ts';
+import { RunError } from '../../core/errors.ts';
 import { freePort } from '../../local/ministack/ports.ts';
-import { refused } from './support/cloud/answers.ts';
+import { expectResults, expectTexts } from '../support/screen.ts';
+import { bucketRefuses, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
 import { executions } from './support/cloud/executions.ts';
-import { DEPLOYMENT, halfStack } from './support/cloud/stack.ts';
+import { halfStack, stack } from './support/cloud/stack.ts';
 import type { Part } from './support/cloud/world.ts';
 import { runCli } from './support/run-cli.ts';
 
-const deployed = ['--deployment', DEPLOYMENT];
-const NEWEST = 'leads-20261120T020000Z-1a2b3c';
-const newest = { name: NEWEST, status: 'FAILED', input: {}, start: '2026-11-20T02:00:00.000Z' };
-
-afterEach(() => {
-  vi.unstubAllEnvs();
+const newest = { name: 'leads-night', status: 'FAILED', input: {}, start: '2026-11-20T02:00:00.000Z' };
+const runs = executions([newest]);
+const refusing = (error: string, message?: string): Part => ({ '*': refused(error, message) });
+const noStack = (error: string, message: string, status = 403): Part => ({
+  DescribeStacks: refused(error, message, { status }),
 });
+const denied = (right: string) => `User: arn:aws:iam::1:user/x is not authorized to perform: ${right}`;
+const otherRelease = stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined });
 
-type StartServer = () => Promise<string>;
-const of =
-  (...parts: Part[]): StartServer =>
-  async () =>
-    (await aws(...parts)).endpoint;
-const refusing = (error: string, message?: string) => of({ '*': refused(error, message) });
-const noStack = (error: string, message: string, status = 403) =>
-  of({ DescribeStacks: refused(error, message, { status }) });
-const DENIED = 'User: arn:aws:iam::1:user/x is not authorized to perform: states:StartExecution';
-
-const start = ['start', 'leads'];
-const wrong: [what: string, args: string[], place: StartServer | undefined, code: number, sentence: RegExp][] = [
-  [
-    'an unknown entity',
-    ['start', 'leeds'],
-    undefined,
-    2,
-    /There is no entity "leeds" \(did you mean "leads"\?\); there are leads, .*\nTo see all options and examples, add --help\.$/,
-  ],
-  ['an unknown entity among known ones', ['pause', 'leads', 'meeting'], undefined, 2, /did you mean "meetings"\?/],
-  ['no entity', ['start'], undefined, 2, /^Name one or more of leads, .*, or else --all\.$/],
-  ['entities and --all', ['pause', 'leads', '--all'], undefined, 2, /^Name one or more of .*, or else --all\.$/],
-  [
-    'an unknown run',
-    ['follow', 'leads-20261120T020000Z-1a2b3d'],
-    of(executions([newest])),
-    2,
-    /^There is no run "leads-\S+3d" \(did you mean "leads-20261120T020000Z-1a2b3c"\?\); the newest runs are leads-\S+\.$/,
-  ],
-  [
-    'an entity without a run',
-    ['logs', 'leads'],
-    of(),
-    2,
-    /^There is no run of leads yet: npx --no -- crm-export start leads .*--deployment test\.$/,
-  ],
-  [
-    'a run of another deployment',
-    ['stop', 'arn:aws:states:us-east-1:1:execution:crm-export-prod-ExportRun:x'],
-    of(),
-    2,
-    /^This ARN is not a run of the deployment, .*: check --deployment\.$/,
-  ],
-  ['no region', start, undefined, 3, /^No AWS region is set: add --region, or set AWS_REGION\.$/],
-  [
-    'no credentials',
-    [...start, '--region', 'eu-west-1'],
-    undefined,
-    3,
-    /^There are no AWS credentials: .* Log in, check --profile, or set AWS_ACCESS_KEY_ID /,
-  ],
-  [
-    'a profile that does not exist',
-    [...start, '--region', 'eu-west-1', '--profile', 'nobody'],
-    undefined,
-    3,
-    /^There are no AWS credentials: .* Log in, check --profile, or set /,
-  ],
-  [
-    'credentials that have expired',
-    start,
-    noStack('ExpiredToken', 'The security token included in the request is expired'),
-    3,
-    /^The AWS credentials have expired \(ExpiredToken\): log in again, or name others with --profile\.$/,
-  ],
-  [
-    'credentials that expire after the first call',
-    start,
-    refusing('ExpiredTokenException'),
-    3,
-    /^The AWS credentials have expired \(ExpiredTokenException\)/,
-  ],
-  [
-    'unknown credentials',
-    start,
-    noStack('InvalidClientTokenId', 'The security token included in the request is invalid'),
-    3,
-    /^AWS does not accept these credentials \(InvalidClientTokenId\): log in, or check --profile\.$/,
-  ],
-  [
-    'a region without the stack, or no stack at all',
-    [...start, '--region', 'eu-west-3'],
-    noStack('ValidationError', 'Stack with id crm-export-test does not exist', 400),
-    3,
-    /^There is no stack crm-export-test here: check --deployment, --profile and --region \(this is eu-west-3\), or deploy it first\.$/,
-  ],
-  [
-    'a stack that is only partly deployed',
-    start,
-    of(halfStack({ BucketName: 'bucket' })),
-    3,
-    /^The stack crm-export-test is only partly deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
-  ],
-  [
-    'a stack whose state machine is missing',
-    start,
-    refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
-    3,
-    /^A part of the deployment is missing \(StateMachineDoesNotExist: .*\): restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
-  ],
-  [
-    'a stack whose rule is missing',
-    ['pause', 'leads'],
-    refusing('ResourceNotFoundException'),
-    3,
-    /^There is no rule crm-export-test-leads: restore what was changed or deleted by hand, which an ordinary deployment does not: AWS_ENDPOINT_URL=\S+ npx cdk deploy -c deployment=test --revert-drift( --region us-east-1)?\.$/,
-  ],
-  [
-    'a missing right',
-    start,
-    refusing('AccessDeniedException', DENIED),
-    3,
-    /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use other credentials/,
-  ],
-  [
-    'a missing right to describe the stack',
-    start,
-    noStack('AccessDenied', DENIED.replace('states:StartExecution', 'cloudformation:DescribeStacks')),
-    3,
-    /^AWS denies access \(AccessDenied\): .*cloudformation:DescribeStacks\. /,
-  ],
-  [
-    'a local cloud that has stopped',
-    start,
-    async () => `http://127.0.0.1:${await freePort()}`,
-    3,
-    /^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): it has ended\. Start one: npm start -- --keep/,
-  ],
+/** What is wrong with the account, the exit code, and a command line that meets it. */
+const ROWS: [what: string, code: number, line: string, ...parts: Part[]][] = [
+  ['an unknown run', 2, 'follow leads-nihgt', runs],
+  ['an entity without a run', 2, 'logs leads'],
+  ['a run of another deployment', 2, 'stop arn:aws:states:us-east-1:1:execution:crm-export-prod-ExportRun:x'],
+  ['credentials that have expired', 3, 'start leads', noStack('ExpiredToken', 'The token has expired')],
+  ['credentials that expire after the first call', 3, 'start leads', refusing('ExpiredTokenException')],
+  ['unknown credentials', 3, 'start leads', noStack('InvalidClientTokenId', 'The token is invalid')],
+  ['no stack', 3, 'start leads --region eu-west-3', noStack('ValidationError', 'Stack x does not exist', 400)],
+  ['an unexpected answer', 3, 'start leads', noStack('Odd', 'first\nsecond', 400)],
+  ['a stack that is only partly deployed', 3, 'start leads', halfStack({ BucketName: 'bucket' })],
+  ['a stack of another release', 3, 'start leads', otherRelease],
+  ['a missing state machine', 3, 'start leads', refusing('StateMachineDoesNotExist', 'It Does Not Exist')],
+  ['a missing rule', 3, 'pause leads', refusing('ResourceNotFoundException')],
+  ['a missing right', 3, 'start leads', refusing('AccessDeniedException', denied('states:StartExecution'))],
+  ['no right to see the stack', 3, 'start leads', noStack('AccessDenied', denied('cloudformation:DescribeStacks'))],
+  ['a bucket that denies access', 3, 'download leads', bucketRefuses('AccessDenied', 403)],
+  ['a bucket that refuses the token', 3, 'report', bucketRefuses('ExpiredToken', 400)],
+  ['a bucket that is missing', 3, 'download leads', bucketRefuses('NoSuchBucket', 404)],
 ];
 
-test.for(wrong)(
-  '%s: prints one sentence that says what to do, and exits with its code',
-  async ([, args, place, code, sentence]) => {
-    const where = place ? ['--endpoint-url', await place()] : [];
-    // The first named region counts.
-    const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
-
-    const text = await runCli(...args, ...deployed, ...where, ...region);
-
-    expect(text).toMatchObject({ code, stdout: '' });
-    expect(text.stderr.trimEnd()).toMatch(sentence);
-    expect(text.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
-    if (args[0] !== 'start') return;
-    const json = await runCli(...args, ...deployed, ...where, ...region, '--json');
-    expect({ code: json.code, document: JSON.parse(json.stdout) }).toEqual({
-      ...{ code, document: { ok: false, error: expect.any(String) } },
-    });
-  },
-);
-
-test('an unknown host, an expired session and a lost network each have a sentence', () => {
-  const failed = (message: string, name = 'Error') => awsErrorText(Object.assign(new Error(message), { name }));
-  expect(failed('getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com')).toBe(
-    'The host cloudformation.eu-wst-1.amazonaws.com was not found: check --region, and the network.',
-  );
-  expect(failed('Token is expired. To refresh this SSO session run aws sso login', 'CredentialsProviderError')).toBe(
-    'The AWS credentials have expired: Token is expired. To refresh this SSO session run aws sso login. Log in again.',
-  );
-  expect(failed('connect ETIMEDOUT 10.0.0.1:443')).toMatch(/^AWS does not answer \(ETIMEDOUT\): check the network/);
-  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS throttles the calls/);
-  expect(awsErrorText(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
-    /does not answer at ::1/,
-  );
-  expect(failed('what is this')).toBeUndefined();
-  expect(awsErrorText('a text')).toBeUndefined();
+test('each fault of an account gives one sentence that says what to do, on the screen and as a document', async () => {
+  const results = [];
+  for (const [what, code, line, ...parts] of ROWS) {
+    const { cli } = await aws(...parts);
+    const region = line.includes('--region') ? [] : ['--region', 'us-east-1'];
+    const result = await cli(...line.split(' '), ...region);
+    results.push([`${what}: ${line}`, result] as const);
+    expect([what, result.code]).toEqual([what, code]);
+    if (!/^(start|download)/.test(line)) continue;
+    const { stdout } = await cli(...line.split(' '), ...region, '--json');
+    expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.any(String) });
+  }
+  await expectResults('aws-errors', results);
 });
 
-test.each(['ResourceNotFound', 'NotFoundException', 'QueueDoesNotExist', 'AWS.SimpleQueueService.NonExistentQueue'])(
-  '%s says that a part of the deployment is missing, for a text and for a finding',
-  (name) => {
-    const error = Object.assign(new Error('no'), { name });
-    expect(awsErrorText(error)).toMatch(
-      /^A part of the deployment is missing \(\S+: no\): restore .* --revert-drift\.$/,
-    );
-    expect(isGone(error)).toBe(true);
-  },
-);
+test('an account that cannot be reached gives one sentence that says what to do', async () => {
+  const gone = `--endpoint-url http://127.0.0.1:${await freePort()}`;
+  const lines = ['', '--region eu-west-1', '--region eu-west-1 --profile nobody', `${gone} --region us-east-1`];
+  const local = '--endpoint-url http://127.0.0.1:4566 --profile sso';
+  const results = [];
+  for (const line of [...lines, local]) {
+    const words = `start leads --deployment test ${line}`.trim().split(' ');
+    results.push([line.replace(/^$/, 'no option'), await runCli(...words)] as const);
+  }
 
-test('an object that is missing in the bucket is no missing part of the deployment', () => {
-  expect(awsErrorText(Object.assign(new Error('no'), { name: 'NoSuchKey' }))).toBeUndefined();
+  expect(results.map(([, { code }]) => code)).toEqual([3, 3, 3, 3, 2]);
+  await expectResults('no-account', results);
+});
+
+test('each error of the network or of AWS has its sentence, and an object that is missing has none', async () => {
+  const error = (name: string, message = 'no') => Object.assign(new Error(message), { name });
+  const gone = [
+    'ResourceNotFound',
+    'NotFoundException',
+    'QueueDoesNotExist',
+    'AWS.SimpleQueueService.NonExistentQueue',
+  ];
+  const errors = [
+    error('Error', 'getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com'),
+    error('CredentialsProviderError', 'Token is expired. To refresh this SSO session run aws sso login'),
+    error('Error', 'connect ETIMEDOUT 10.0.0.1:443'),
+    error('ThrottlingException', 'Rate exceeded'),
+    new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]),
+    ...gone.map((name) => error(name)),
+  ];
+
+  await expectTexts(
+    'network-errors',
+    errors.map((each) => [`${each.name} ${each.message}`.trim(), awsErrorText(each) ?? 'none']),
+  );
+  expect(gone.filter((name) => !isGone(error(name)))).toEqual([]);
+  for (const other of [error('NoSuchKey'), error('Error', 'what is this'), 'a text'])
+    expect(awsErrorText(other)).toBeUndefined();
+  expect(describeError(new RunError('StorageDenied', 'No.')).code).toBe(3);
 });

@@ -84,3 +84,13 @@ test('if packages are not installed, the command says to run npm ci, and where',
     stderr: expect.stringMatching(/^The packages of this command are not installed: run npm ci in \/.*\n$/),
   });
 });
+
+test('the program prints a usage error on standard error, and ends quietly if its reader closes early', async () => {
+  const wrong = run('cli/main.js', [], { NO_COLOR: '1' });
+  const closed = run('cli/main.js', ['start', '--help']);
+  closed.child.stdout?.destroy();
+
+  expect({ code: await wrong.ended, stdout: wrong.stdout() }).toEqual({ code: 2, stdout: '' });
+  expect(wrong.stderr()).toMatch(/^Usage: npx --no -- crm-export/);
+  expect({ code: await closed.ended, stderr: closed.stderr() }).toEqual({ code: 0, stderr: '' });
+});

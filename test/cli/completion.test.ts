@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -33,12 +33,8 @@ test('shows the default of an option', async () => {
   expect((await runCli('complete', '--', 'authorize', '--no')).stdout).not.toContain('default: true');
 });
 
-test('the help hides the command "complete", and an unknown shell is refused', async () => {
+test('the help hides the command "complete"', async () => {
   expect((await runCli('--help')).stdout).not.toMatch(/^ {2}complete /m);
-  expect(await runCli('completion', 'tcsh')).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/Allowed choices are zsh, bash, fish, powershell/),
-  });
 });
 
 test.for(['zsh', 'bash', 'fish', 'powershell'])(
@@ -51,22 +47,13 @@ test.for(['zsh', 'bash', 'fish', 'powershell'])(
   },
 );
 
-test('bash can source the script twice', async () => {
-  const file = join(await tempDir(), 'crm-export.sh');
-  await writeFile(file, (await runCli('completion', 'bash')).stdout);
-  const { stderr, stdout } = spawnSync('bash', ['-c', `set -eu; . ${file}; . ${file}; complete -p crm-export`], {
-    encoding: 'utf8',
-  });
-  expect({ stderr, stdout }).toEqual({ stderr: '', stdout: expect.stringContaining('__crm_export_complete') });
-});
-
 test('bash completes a command with the script', async () => {
   const directory = await tempDir();
   await writeFile(join(directory, 'crm-export.sh'), (await runCli('completion', 'bash')).stdout);
   // Replaces the package bash-completion, for a line without "=" and ":".
   const script = String.raw`
     _get_comp_words_by_ref() { words=("$\{COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=$\{words[cword]}; prev=$\{words[cword-1]}; }
-    source crm-export.sh
+    set -u; source crm-export.sh; source crm-export.sh
     COMP_WORDS=(crm-export fol); COMP_CWORD=1; __crm_export_complete; echo "$\{COMPREPLY[@]}"`.replaceAll('\\{', '{');
   expect(
     execFileSync('bash', ['-c', script], { cwd: directory, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),

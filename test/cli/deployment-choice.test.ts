@@ -42,18 +42,6 @@ test('without a deployment, the error names the ways to name one, and init if th
   expect(stderr).toMatch(/with --deployment or CRM_EXPORT_DEPLOYMENT; to write the configuration of one: \S.* init\n/);
 });
 
-test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
-  'an empty %s, as from an unset variable, is refused and never means another place',
-  async (option) => {
-    vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'prod');
-    const { code, stderr } = await runCli('stop', 'leads', '--yes', option, '');
-    expect(code).toBe(2);
-    expect(stderr).toContain(`${option} `);
-    expect(stderr).toContain('It is empty');
-    expect(stderr).not.toContain('Deployment prod');
-  },
-);
-
 test('--version prints the version of the package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } });
   expect(await runCli('--version')).toMatchObject({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });

@@ -3,9 +3,11 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
-import { describeError } from '../../cli/support/aws-error.ts';
 import { PROJECT, tempDir } from '../support/project.ts';
+import { refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
+import { executions } from './support/cloud/executions.ts';
+import { configured, stack } from './support/cloud/stack.ts';
 import { runCli, runCliWith } from './support/run-cli.ts';
 
 /** npm runs the command in the package's folder, whatever the person's folder is. */
@@ -31,10 +33,10 @@ test('download writes into the current directory of the person, and prints the w
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv', 'other.csv']);
 });
 
-test('report writes into the current directory of the person, and prints the whole path', async () => {
+test('report writes into the current directory of the person', async () => {
   const here = await personAt();
   const { stdout } = await runCli('report', ...(await args()));
-  expect(stdout).toContain(`(test). The report: ${join(here, 'report.html')}\n`);
+  expect(stdout).toContain(join(here, 'report.html'));
   expect(await readdir(here)).toEqual(['report.html']);
 });
 
@@ -56,11 +58,11 @@ test('update reads its file from the current directory of the person', async () 
   );
 });
 
-test('outside the package, the directory of the process is used instead of INIT_CWD', async () => {
+test('outside the package, in a folder whose home is not usable, the directory of the process is used', async () => {
   const here = await tempDir();
   const before = await tempDir();
   const program = join(PROJECT, 'cli/main.js');
-  const place = { cwd: here, env: { ...process.env, INIT_CWD: before } };
+  const place = { cwd: here, env: { ...process.env, INIT_CWD: before, HOME: '/dev/null' } };
   await promisify(execFile)(process.execPath, [program, 'download', 'leads', ...(await args())], place);
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv']);
 });
@@ -75,25 +77,6 @@ test('a temporary folder that cannot be written is named, with the variable for 
   expect(stderr).toMatch(/^\/dev\/null\S+ cannot be read or written \(ENOTDIR\): name another .* in TMPDIR\.$/m);
 });
 
-test('a file that is in the temporary folder by chance does not have the advice to name another folder', async () => {
-  const file = join(await tempDir(), 'none', 'a.csv');
-  const error = await readFile(file).catch((thrown: unknown) => thrown);
-
-  expect(describeError(error).sentence).toBe(`${file} cannot be read or written (ENOENT).`);
-});
-
-test('the commands work without a home that they can read or write', async () => {
-  const cloud = await aws();
-  for (const date of ['2026-11-19', '2026-11-20']) cloud.publish({ date, execution: `leads-${date}` });
-  const program = join(PROJECT, 'cli/main.js');
-  const place = { cwd: await tempDir(), env: { ...process.env, HOME: '/dev/null' } };
-
-  // These load the SDK and DuckDB, which look for files in the home.
-  const { stdout } = await promisify(execFile)(process.execPath, [program, 'diff', 'leads', ...cloud.place], place);
-
-  expect(stdout).toMatch(/^leads: 2026-11-19 .*keys by id: 0 added/s);
-});
-
 test('git ignores the files that the command writes', () => {
   const names = ['csv', 'csv.gz', 'xlsx', 'xls', 'zip', 'json', 'json.gz', 'jsonl', 'tsv', 'txt', 'bin'].flatMap(
     (kind) => [`leads-2026-11-20.${kind}`, `leads-2026-11-20.${kind}.part`, `docs/leads-2026-11-20.${kind}.part.lock`],
@@ -101,4 +84,29 @@ test('git ignores the files that the command writes', () => {
   const all = [...names, 'report.html', 'docs/report-prod.html', 'customers.csv', 'leads.csv.part', 'failed.jsonl'];
   const { stdout } = spawnSync('git', ['check-ignore', '--no-index', '--', ...all], { cwd: PROJECT, encoding: 'utf8' });
   expect(stdout.trimEnd().split('\n')).toEqual(all);
+});
+
+const start = '2026-11-20T22:30:00.000Z';
+const late = { name: 'rule-1', status: 'FAILED', error: 'X', input: { entity: 'leads' }, start, stop: start };
+
+test('without any file, report and list use the time zone of the deployed stack', async () => {
+  const zone = { timeZone: 'Asia/Jerusalem' };
+  const { endpoint } = await aws(configured(zone), stack({ TimeZone: zone.timeZone }), executions([late]));
+  const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
+  const page = await runCli('report', ...place, '--output', '-');
+  expect(page.stdout).toContain('Asia/Jerusalem');
+  const { stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
+  expect(JSON.parse(stdout).runs).toMatchObject([{ date: '2026-11-21' }]);
+  expect(stderr).toBe('');
+  expect(page.stderr).toMatch(/^Whether the grant can be used is unknown: .*\n$/);
+});
+
+test('report prints the commands in a warning with the options of the deployment', async () => {
+  const noGrant = { GetSecretValue: refused('ResourceNotFoundException') };
+  const { cli, endpoint } = await aws(noGrant, configured({}), stack(), executions([late]));
+
+  const { stdout, stderr } = await cli('report', '--output', '-');
+
+  for (const text of [stdout, stderr])
+    expect(text).toContain(` crm-export authorize --endpoint-url ${endpoint} --deployment test)`);
 });

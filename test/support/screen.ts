@@ -1,8 +1,10 @@
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import { type CliResult, runCliWith } from '../cli/support/run-cli.ts';
 import { tree } from '../lib/support/files.ts';
+import { PROJECT } from './project.ts';
 
 const SCREENS = join(import.meta.dirname, '../screens');
 
@@ -16,10 +18,32 @@ const SCREENS = join(import.meta.dirname, '../screens');
 export async function expectScreen(name: string, aws: { endpoint: string }, ...args: string[]): Promise<CliResult> {
   useTerminal();
   const result = await runCliWith({ AWS_CONFIG_FILE: configurationFile(aws.endpoint) }, ...args);
-  const shown = result.shown.replace(/(\d{8}T\d{6}Z)-[0-9a-f]{6}\b/g, '$1-1a2b3c');
-  const screen = `$ ${CRM_EXPORT} ${args.join(' ')}\n${shown}`;
-  await expect(screen).toMatchFileSnapshot(join(SCREENS, `${name}.txt`));
+  const screen = `$ ${CRM_EXPORT} ${args.join(' ')}\n${result.shown}`;
+  await expect(lasting(screen)).toMatchFileSnapshot(join(SCREENS, `${name}.txt`));
   return result;
+}
+
+/** Compares texts with `test/screens/NAME.txt`, each below its title. */
+export async function expectTexts(name: string, texts: readonly (readonly [title: string, text: string])[]) {
+  const parts = texts.map(([title, text]) => `${title}\n${text.trimEnd().replace(/^(?=.)/gm, '  ')}\n`);
+  await expect(lasting(parts.join('\n'))).toMatchFileSnapshot(join(SCREENS, `${name}.txt`));
+}
+
+/** Compares what commands print with `test/screens/NAME.txt`, each below its title and with its exit code. */
+export function expectResults(name: string, results: readonly (readonly [title: string, CliResult])[]): Promise<void> {
+  return expectTexts(
+    name,
+    results.map(([title, { code, shown }]) => [`${title} (exit code ${code})`, shown]),
+  );
+}
+
+/** Replaces what differs from run to run: random ends of names, ports and folders. */
+function lasting(screen: string): string {
+  return screen
+    .replace(/(\d{8}T\d{6}Z)-[0-9a-f]{6}\b/g, '$1-1a2b3c')
+    .replace(/127\.0\.0\.1:\d{4,}/g, '127.0.0.1:PORT')
+    .replaceAll(new RegExp(`${tmpdir()}/[\\w-]+`, 'g'), 'FOLDER')
+    .replaceAll(PROJECT, 'PROJECT');
 }
 
 /** Makes standard output a terminal until the end of the test. */

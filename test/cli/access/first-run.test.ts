@@ -98,12 +98,3 @@ test('authorize --run shows the cause of a failed first run, and keeps the grant
   expect(stdout).toMatch(/^Authorized\. /m);
   expect(stderr).toContain(cause);
 });
-
-test('authorize --run refuses an unknown entity before any call', async () => {
-  const cloud = await aws();
-
-  const { code, stderr } = await cloud.cli('authorize', '--run', 'leeds');
-
-  expect({ code, asked: cloud.asked }).toEqual({ code: 2, asked: [] });
-  expect(stderr).toMatch(/There is no entity "leeds" \(did you mean "leads"\?\)/);
-});

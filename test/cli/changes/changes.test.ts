@@ -222,12 +222,8 @@ test('--release lets the next feed through with a conditional write to the head'
 });
 
 test.each([
-  [['nobody'], 'There is no entity "nobody"'],
-  [['leads', '--release'], 'go together'],
-  [['leads', '--reason', 'x'], 'go together'],
   [['leads', '--release', '--reason', ' '], 'at most 500 characters'],
   [['leads', '--release', '--reason', 'x'], 'No feed of leads is stopped'],
-  [['leads', '--release', '--reason', 'x', '--json'], 'cannot be used with option'],
 ])('refuses %j', async (args, why) => {
   const { cli, written } = await chain();
 

@@ -6,7 +6,6 @@ import { manifestKeyOf } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
 import { readWorkbook } from '../../support/workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
 
 /** Leads of two dates and contacts of the first, and `download --all` into an empty directory. */
 async function setting() {
@@ -104,15 +103,4 @@ test('says in one sentence that no export is published yet', async () => {
   const { cli } = await aws();
   const { code, stdout, stderr } = await cli('download', '--all');
   expect([code, stdout, stderr]).toEqual([1, '', 'No export is published yet: start a run first.\n']);
-});
-
-test.each([
-  [[], /^Name one entity, or else --all\.$/],
-  [['leads', '--all'], /^Name one entity, or else --all\.$/],
-  [['--all', '--run', 'x'], /^A run belongs to one entity/],
-  [['--all', '-o', '-'], /^Standard output takes one file as it is/],
-  [['leads', '--excel', '-o', '-'], /^Standard output takes one file as it is/],
-])('download %s is refused as a contradiction', async (args, sentence) => {
-  const { code, stderr } = await runCli('download', ...args, '--deployment', 'test');
-  expect([code, stderr.trimEnd()]).toEqual([2, expect.stringMatching(sentence)]);
 });

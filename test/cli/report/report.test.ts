@@ -8,23 +8,9 @@ import { ENTITIES } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { recordedNight } from '../../support/recorded-night.ts';
-import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
 const pageOf = (facts: Facts) => parseHTML(reportPage(nightsOf(facts))).document;
-
-test.each([
-  ['download', ['leads', '--date', '2026-11-20', '--run', 'x'], /cannot be used with option '--run/],
-  ['download', ['leads', '-o', '-', '--json'], /the file or the JSON document, not both/],
-  ['download', ['leads', '--date', 'yesterday'], /A date that exists/],
-  ['report', ['--nights', '0'], /A whole number from 1 to 400/],
-  ['list', ['--since', 'yesterday'], /7d or 2w/],
-  ['list', ['--running', '--failed'], /'--failed' cannot be used with option '--running'/],
-])('%s %j is a usage error', async (command, args, sentence) => {
-  const { code, stderr } = await runCli(command, ...args, '--deployment', 'test');
-  expect(code).toBe(2);
-  expect(stderr).toMatch(sentence);
-});
 
 /** A night with every kind of end and every kind of fact, after two nights that are whole. */
 function aNight(): Facts {

@@ -5,29 +5,8 @@ import { denied, refused } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
-import { runCli } from '../support/run-cli.ts';
 
 const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
-
-/** No server listens at this address. */
-const NOWHERE = ['--deployment', 'test', '--endpoint-url', 'http://127.0.0.1:1', '--region', 'us-east-1'];
-
-test.each<[string, string[], RegExp]>([
-  [
-    'a first date after the last',
-    ['leads', '--from', '2026-03-02', '--to', '2026-03-01'],
-    /^--from 2026-03-02 is after/,
-  ],
-  ['a date that does not exist', ['leads', '--from', '2026-02-29', '--to', '2026-03-01'], /A date that exists/],
-  ['no last date', ['leads', '--from', '2026-03-01'], /required option '--to <YYYY-MM-DD>' not specified/],
-  ['a concurrency of 0', [...MARCH, '--concurrency', '0'], /A whole number from 1 to 10\./],
-  ['no entity', MARCH.slice(1), /missing required argument 'entity'/],
-])('%s is refused before any call', async (_, args, sentence) => {
-  const { code, stdout, stderr } = await runCli('backfill', ...args, ...NOWHERE);
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(sentence);
-});
 
 const filteredBy = (value: unknown) =>
   configured({ entities: { leads: { filters: [{ field: 'createdAt', value }] } } });

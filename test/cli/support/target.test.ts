@@ -2,7 +2,7 @@ import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { clientSettings, connect } from '../../../cli/support/target.ts';
 import { LEASE_MS } from '../../../core/oauth/ledger.ts';
 import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
@@ -16,49 +16,13 @@ async function cloud(part: Answers) {
   return { endpointUrl: endpoint };
 }
 
-const noStack = (code: string, message: string, status = 400) =>
-  cloud({ cloudformation: refused(code, message, { status }) });
-
 const endOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 test('connect finds a deployment by the outputs of its stack', async () => {
   const { endpointUrl } = await cloud(stack({ Another: 'x' }));
   expect(await connect({ deployment: 'local', endpointUrl })).toMatchObject(OUTPUTS);
   vi.stubEnv('AWS_ENDPOINT_URL', endpointUrl);
   expect(await connect({ deployment: 'local' })).toMatchObject(OUTPUTS);
-});
-
-test('connect refuses a stack of another release in one sentence', async () => {
-  const other = await cloud(stack({ TimeZone: undefined, UndeliveredStartsUrl: undefined }));
-  expect(await endOf(connect({ deployment: 'prod', ...other }))).toMatchObject({
-    exitCode: 3,
-    message:
-      'The stack crm-export-prod lacks outputs that the commands need, because another release deployed it. Deploy this release.',
-  });
-});
-
-test('connect quotes only the first line of an unexpected answer', async () => {
-  const { endpointUrl } = await noStack('Odd', 'first\nsecond');
-  const error = await endOf(connect({ deployment: 'prod', endpointUrl }));
-  expect(error).toMatchObject({
-    exitCode: 3,
-    message:
-      'AWS could not describe the stack crm-export-prod (Odd: first): try again, and look at the stack in the console of CloudFormation.',
-  });
-});
-
-test('connect refuses --profile with a loopback endpoint, where its credentials would not be used', async () => {
-  expect(
-    await endOf(connect({ deployment: 'prod', endpointUrl: 'http://127.0.0.1:4566', profile: 'sso' })),
-  ).toMatchObject({
-    exitCode: 2,
-    message:
-      'The command sends no real credentials to a local cloud (http://127.0.0.1:4566): leave out --profile, or --endpoint-url and AWS_ENDPOINT_URL.',
-  });
 });
 
 test('--profile with another endpoint is used, with its region', () => {

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -36,9 +36,6 @@ async function nullsAllowed(): Promise<string> {
 
 beforeEach(() => shortWaits());
 
-/** A command that needs no AWS. */
-const alone = (...args: string[]) => runCli(...args, '--deployment', 'local', '--endpoint-url', NOBODY);
-
 const bad: [what: string, name: string, content: string, sentence: RegExp][] = [
   ['an empty file', 'a.csv', '', /a\.csv is empty\./],
   ['a repeated column', 'a.csv', `id,city,city\n${idOf(1)},a,b\n`, /line 1, city: is the name of two columns\./],
@@ -50,12 +47,6 @@ const bad: [what: string, name: string, content: string, sentence: RegExp][] = [
     /line 1, city: is null: leave the field out, or set updates\.allowNull/,
   ],
   ['a line that is too long', 'a.jsonl', `{"notes":"${'x'.repeat(2_000_000)}"}\n`, /line 1: is longer than/],
-  [
-    'a wrong extension',
-    'a.txt',
-    jsonl(people(1)),
-    /a\.txt must have a name that ends in one of \.csv, \.jsonl, \.ndjson\./,
-  ],
 ];
 
 test.for(bad)('%s is refused with one sentence, and no update is sent', async ([, name, content, sentence]) => {
@@ -65,20 +56,6 @@ test.for(bad)('%s is refused with one sentence, and no update is sent', async ([
   const end = stderr.trimEnd().split('\n').at(-1);
   expect(end).toMatch(sentence);
   expect(end).toMatch(/ Nothing was sent\.$/);
-});
-
-test('a missing file and a directory are refused', async () => {
-  const dir = join(await tempDir(), 'folder.csv');
-  await mkdir(dir);
-  const [absent, folder] = await Promise.all([alone('update', `${dir}/x.csv`), alone('update', dir)]);
-  expect(absent).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/x\.csv does not exist\. Nothing was sent\.\n$/),
-  });
-  expect(folder).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/folder\.csv is not a file\. Nothing was sent\.\n$/),
-  });
 });
 
 test('of many problems, the first 20 and the counts by field, largest first, are shown without values', async () => {
@@ -100,33 +77,21 @@ test('--dry-run shows the requests of three lines without values and ids, and do
     'a.csv',
   );
   const nulls = ['--configuration', await nullsAllowed()];
-  const { code, stdout } = await alone('update', file, '--dry-run', ...nulls);
+  const { code, stdout } = await runCli(
+    'update',
+    file,
+    '--dry-run',
+    '--deployment',
+    'local',
+    '--endpoint-url',
+    NOBODY,
+    ...nulls,
+  );
   expect(code).toBe(0);
   expect(stdout).toContain('a.csv: 4 records on 5 lines, all valid. Nothing was sent.');
   expect(stdout.match(/PATCH/g)).toHaveLength(3);
   expect(stdout).toContain('line 2: PATCH /customers/3f2504e0…\n  {"city":"***","gender":"***","notes":null}\n');
   expect(stdout).not.toContain('Haifa');
-});
-
-const usage: [string, string[], RegExp][] = [
-  ['neither a file nor a batch', ['update'], /^Name a file, or a batch with --resume\.$/],
-  ['a file and a batch', ['update', 'a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
-  ['a dry run as a document', ['update', 'a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
-  ['a rate of 0', ['update', 'a.csv', '--max-rate', '0'], /A number, also with decimals, from 0\.1 on\./],
-  [
-    'too large a number of failures',
-    ['update', 'a.csv', '--stop-after-failures', '1001'],
-    /A whole number from 1 to 1000/,
-  ],
-  ['an invalid batch name', ['update', '--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
-  ['--over-newer without a batch', ['update', 'a.csv', '--over-newer'], /^--over-newer belongs to --resume\.$/],
-  ['--failed-to without a batch', ['update-status', '--failed-to', 'a.jsonl'], /^Name the batch for --failed-to\.$/],
-];
-
-test.for(usage)('%s is a usage error', async ([, args, sentence]) => {
-  const { code, stderr } = await alone(...args);
-  expect(code).toBe(2);
-  expect(stderr.trimEnd()).toMatch(sentence);
 });
 
 test('without a terminal, updates of several customers need --yes', async () => {
