@@ -62,7 +62,7 @@ const AFTER_THE_OTHERS = {
   hookTimeout: 60 * SECONDS,
 };
 /** In CI the seed is fixed, so these would try the cases that `npm test` and `npm run test:slow` have tried. */
-const REPEATED_IN_CI = ['test/long/{all-runs,past-parser,transfer-property}.test.ts'];
+const REPEATED_IN_CI = ['test/long/{all-runs,transfer-property}.test.ts'];
 /**
  * Minutes each, of what few commits touch: the nightly run of `npm run test:long` has them, `.ci/run` does not. With
  * `NIGHTLY=1 CI=true npm run test:long` they run in the short form.

@@ -1,3 +1,6 @@
-import { testTransferProperties } from '../support/transfer-properties.ts';
+import { testTransferProperties, transfersByWire } from '../support/transfer-properties.ts';
 
-testTransferProperties({ fewFaults: 300, anyFaults: 400 });
+testTransferProperties(
+  await transfersByWire(),
+  process.env.CI ? { fewFaults: 300, anyFaults: 300 } : { fewFaults: 1200, anyFaults: 600 },
+);

@@ -1,16 +1,58 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import type { Limits } from '../../transfer/base/limits.ts';
 import { TRANSFER_REASONS } from '../../transfer/base/transfer-errors.ts';
+import { trustedCertificate } from './certificate.ts';
 import { EXPIRED, HTML_PAGE } from './origin/origin.ts';
-import type { Behaviour, FileOptions } from './origin/types.ts';
+import type { Behaviour } from './origin/types.ts';
 import { TROUBLE } from './strict-store/strict-store.ts';
 import type { Fault, FaultScript, Operation } from './strict-store/types.ts';
-import { type Changes, IMPATIENT, PART, type Ran, startTransfers, type Transfers } from './transfers.ts';
+import { IMPATIENT, KIB, PART, type Ran, startTransfers, type Transfers } from './transfers.ts';
 
-let transfers: Transfers;
+/** The sizes of TLS records for each kind of origin. They equal the sizes of reads. */
+const RECORDS = { http: undefined, tls: 16 * KIB, small: 4 * KIB, tiny: 512 };
+type Wire = keyof typeof RECORDS;
 
-const shapes = fc.constantFrom<Behaviour>({}, { ignoreRange: true }, { ignoreRange: true, framing: 'chunked' });
-const sizes = fc.oneof(fc.integer({ min: 0, max: PART }), fc.integer({ min: PART, max: 14 * PART }));
+/** An origin for each kind of connection, until the end of the test file. */
+export async function transfersByWire(): Promise<Record<Wire, Transfers>> {
+  const certificate = trustedCertificate();
+  const started = Object.entries(RECORDS).map(async ([wire, recordBytes]) => {
+    const transfers = await startTransfers({}, recordBytes === undefined ? undefined : { certificate, recordBytes });
+    afterAll(() => transfers.stop());
+    return [wire, transfers] as const;
+  });
+  return Object.fromEntries(await Promise.all(started)) as Record<Wire, Transfers>;
+}
+
+const wires = fc.constantFrom(...(Object.keys(RECORDS) as Wire[]));
+const shapes = fc.constantFrom<Behaviour>(
+  {},
+  { ignoreRange: true },
+  { ignoreRange: true, framing: 'chunked' },
+  { framing: 'chunked' },
+  { headers: { Connection: 'close' } },
+);
+const speeds = fc.constantFrom<Behaviour>(
+  {},
+  { pieceBytes: 16 * KIB },
+  { pieceBytes: 4 * KIB + 1 },
+  { bytesPerSecond: 20_000_000, pieceBytes: 20_000 },
+);
+/** Among them sizes around the borders of parts, blocks and records. A mebibyte and more reuses blocks. */
+const sizes = fc.oneof(
+  fc.integer({ min: 0, max: 14 * PART }),
+  fc
+    .tuple(fc.constantFrom(PART, 128 * KIB, 512 * KIB, 1024 * KIB, 3072 * KIB), fc.integer({ min: -99, max: 99 }))
+    .map(([border, offset]) => border + offset),
+);
+/** The origin that serves the file, the file, and the sizes in which it moves. */
+const files = fc.record({
+  wire: wires,
+  size: sizes,
+  shape: fc.tuple(shapes, speeds).map(([shape, speed]) => ({ ...shape, ...speed })),
+  largestPartBytes: fc.constantFrom(PART, 4 * PART, 64 * PART),
+  most: fc.integer({ min: 1, max: 4 }),
+});
 const bytes = fc.integer({ min: 0, max: 5 * PART });
 
 /** Faults of the origin that another attempt fixes. */
@@ -31,6 +73,7 @@ const passingAtOrigin = fc.oneof(
 /** Faults of the store that another attempt fixes. */
 const passingAtStore = fc.oneof(
   fc.record({ resetAfter: bytes }),
+  fc.record({ pausesEvery: fc.constantFrom(PART, 8 * PART), pauseMs: fc.constant(3) }),
   fc.constantFrom<Fault>('reset', 'lostAnswer', 'corrupt', TROUBLE.slowDown, TROUBLE.internalError, {
     status: 400,
     code: 'BadDigest',
@@ -115,10 +158,23 @@ function inTurn(script: (call: number) => Fault | undefined): FaultScript {
   };
 }
 
-const run = (file: FileOptions, faults: FaultScript, changes: Changes) =>
-  transfers.transferOf(file, { ...changes, faults, connections: { initial: 3, most: 3 } });
+type File = typeof files extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
-async function fewFaults(numRuns: number): Promise<void> {
+/** Moves a drawn file with these faults on both sides. */
+function run(
+  byWire: Record<Wire, Transfers>,
+  { wire, size, shape, largestPartBytes, most }: File,
+  origin: (request: number) => Behaviour | undefined,
+  store: FaultScript,
+  limits: Partial<Limits>,
+): Promise<Ran> {
+  return byWire[wire].transferOf(
+    { size, script: ({ number }) => ({ ...shape, ...origin(number) }) },
+    { faults: store, connections: { initial: most, most }, limits: { largestPartBytes, surplusMs: 20, ...limits } },
+  );
+}
+
+async function fewFaults(byWire: Record<Wire, Transfers>, numRuns: number): Promise<void> {
   const most = 5;
   const at = fc.integer({ min: 1, max: 24 });
   const origin = fc.uniqueArray(fc.tuple(at, passingAtOrigin), { maxLength: most, selector: ([number]) => number });
@@ -126,69 +182,67 @@ async function fewFaults(numRuns: number): Promise<void> {
   // A silence costs the whole time limit. The limit must be long enough that a busy machine does not look silent.
   const limits = { attempts: most + 1, idleMs: 500 };
 
-  const property = fc.asyncProperty(sizes, shapes, origin, store, async (size, shape, requests, calls) => {
-    const troubles = new Map(requests);
-    const faults = new Map(calls);
-    const script = ({ number }: { number: number }) => ({ ...shape, ...troubles.get(number) });
+  const property = fc.asyncProperty(files, origin, store, async (file, requests, calls) => {
+    const [troubles, faults] = [new Map(requests), new Map(calls)];
 
     const ran = await run(
-      { size, script },
+      byWire,
+      file,
+      (request) => troubles.get(request),
       inTurn((call) => faults.get(call)),
-      { limits },
+      limits,
     );
 
     expect(ran.outcome).toBe('stored');
     expect(ran.equal).toBe(true);
     expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
-    expect(transfers.leftovers(ran).uploads).toEqual([]);
+    expect(byWire[file.wire].leftovers(ran).uploads).toEqual([]);
   });
 
   await fc.assert(property, { numRuns });
 }
 
 /** The origin may have served two files: the stored object must be one of them, whole. */
-function isWhole({ body, file }: Ran): boolean {
-  const other = transfers.origin.file({ size: file.size, seed: 900 });
+function isWhole({ origin }: Transfers, { body, file }: Ran): boolean {
+  const other = origin.file({ size: file.size, seed: 900 });
   return body !== undefined && (body.equals(file.bytes()) || body.equals(other.bytes()) || isGzip(body));
 }
 
 /** A compressed body is stored unchanged. Its own checksum shows whether it is whole. */
 const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
 
-async function anyFaults(numRuns: number): Promise<void> {
+async function anyFaults(byWire: Record<Wire, Transfers>, numRuns: number): Promise<void> {
   const origin = fc.array(anythingAtOrigin, { minLength: 1, maxLength: 12 });
   const store = fc.array(anythingAtStore, { minLength: 1, maxLength: 12 });
   const limits = { ...IMPATIENT, longestWaitSeconds: 0 };
   const names = ['stored', ...TRANSFER_REASONS];
 
-  const property = fc.asyncProperty(sizes, shapes, origin, store, async (size, shape, requests, calls) => {
-    const script = ({ number }: { number: number }) => ({ ...shape, ...requests[(number - 1) % requests.length] });
-
+  const property = fc.asyncProperty(files, origin, store, async (file, requests, calls) => {
     const ran = await run(
-      { size, script },
+      byWire,
+      file,
+      (request) => requests[(request - 1) % requests.length],
       inTurn((call) => calls[(call - 1) % calls.length]),
-      { limits },
+      limits,
     );
 
     expect(names).toContain(ran.outcome);
-    expect(transfers.leftovers(ran).uploads).toEqual([]);
+    expect(byWire[file.wire].leftovers(ran).uploads).toEqual([]);
     // After a lost answer to the last call, an object may exist. It must equal the file.
-    if (ran.outcome === 'stored' || ran.body !== undefined) expect(isWhole(ran)).toBe(true);
+    if (ran.outcome === 'stored' || ran.body !== undefined) expect(isWhole(byWire[file.wire], ran)).toBe(true);
   });
 
   await fc.assert(property, { numRuns });
 }
 
 /** Tests transfers with random faults on both sides, in so many scripts. A failure prints the seed that repeats it. */
-export function testTransferProperties(runs: { fewFaults: number; anyFaults: number }): void {
-  beforeAll(async () => {
-    transfers = await startTransfers();
-  });
-  afterAll(() => transfers.stop());
-
+export function testTransferProperties(
+  byWire: Record<Wire, Transfers>,
+  runs: { fewFaults: number; anyFaults: number },
+): void {
   test('stores an equal file if there are fewer faults than allowed, at random places', () =>
-    fewFaults(runs.fewFaults));
+    fewFaults(byWire, runs.fewFaults));
 
   test('ends in a known error or stores an equal file, for any faults, and leaves nothing', () =>
-    anyFaults(runs.anyFaults));
+    anyFaults(byWire, runs.anyFaults));
 }

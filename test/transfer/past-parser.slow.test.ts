@@ -3,14 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { agentFor } from '../../transfer/base/http.ts';
 import { Blocks } from '../../transfer/source/blocks.ts';
 import { Body } from '../../transfer/source/body.ts';
-import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
+import { testTransferProperties, transfersByWire } from '../support/transfer-properties.ts';
 import { callsOf } from '../support/transfer-suite.ts';
 import { KIB, LIMITS, PART } from '../support/transfers.ts';
 
 const MIB = 1024 * KIB;
 const byWire = await transfersByWire();
 
-testReadingPastParser(byWire, 40);
+/** `test/long/transfer-property.test.ts` tries many more scripts. */
+testTransferProperties(byWire, { fewFaults: 45, anyFaults: 30 });
 
 /** Parts larger than the kernel's buffers: their bytes wait for the store in this process. */
 const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };

@@ -117,42 +117,37 @@ function describe(
   const found = strongEtag(headers.etag);
   // A file that has lost its strong ETag cannot be told from a changed file.
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
-  const length = isEmpty ? '0' : headers['content-length'];
-  const declared = length === undefined ? null : Number(length);
-  const place = statusCode === 206 && !isEmpty ? partial(headers, range, declared) : whole(range, declared);
-  const ranged = statusCode === 206 && !isEmpty && range !== undefined;
-  const head = {
-    length: place.total,
-    contentType: headers['content-type'] ?? '',
-  };
+  const isPart = statusCode === 206 && !isEmpty;
+  const { from, to, total } = isPart
+    ? partial(headers, range)
+    : whole(isEmpty ? '0' : headers['content-length'], range);
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
-  const undeclaredEnd = statusCode === 200 && declared === null && !chunked;
+  const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
   }
-  return { head, etag: ranged ? found : null, ...place, undeclaredEnd };
+  const head = { length: total, contentType: headers['content-type'] ?? '' };
+  const short = isPart && total !== null && Number(to) < Math.min(range?.to ?? total, total);
+  return { head, etag: isPart && range ? found : null, from, to, short, undeclaredEnd };
 }
 
-type ReceivedRange = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
+type Received = Pick<Opened, 'from' | 'to'> & { total: number | null };
 
-function whole(range: Range | undefined, length: number | null): ReceivedRange {
+function whole(length: string | undefined, range: Range | undefined): Received {
   if (range && range.from > 0) {
     throw new RetryableError('incomplete', 'The file server ignored the range that was requested.');
   }
-  return { from: 0, to: length, short: false, total: length };
+  const total = length === undefined ? null : Number(length);
+  return { from: 0, to: total, total };
 }
 
 /** Reads Content-Range. Bytes of a range other than the requested one would land in the wrong place. */
-function partial(
-  headers: IncomingMessage['headers'],
-  range: Range | undefined,
-  declared: number | null,
-): ReceivedRange {
+function partial(headers: IncomingMessage['headers'], range: Range | undefined): Received {
   const received = receivedRange(headers, range);
-  if (!received || (declared !== null && declared !== received.to - received.from))
+  const { 'content-length': length = received && String(received.to - received.from) } = headers;
+  if (!received || Number(length) !== received.to - received.from)
     throw new RetryableError('incomplete', 'The file server sent another range than was requested.');
-  const { to, total } = received;
-  return { ...received, short: to < Math.min(range?.to ?? total, total) };
+  return received;
 }
 
 function strongEtag(etag: string | undefined): string | null {
