@@ -30,67 +30,18 @@ function scanOf(text: string, separator: Separator = ',', cuts: readonly number[
   return { scanner, records, counted };
 }
 
-test.each<[string, string, string[][]]>([
-  ['reads an empty text', '', []],
-  [
-    'reads line feeds in cells of Excel for Mac',
-    'id,a\r1,"x\ny"\r',
-    [
-      ['id', 'a'],
-      ['1', 'x\ny'],
-    ],
-  ],
-  ['skips empty lines', '\n\r\nid\n\n\r\n1\n\n', [['id'], ['1']]],
-  [
-    'reads a quotation mark inside an unquoted cell',
-    'ת"ז,a\n5" wide,"6"" b"\n',
-    [
-      ['ת"ז', 'a'],
-      ['5" wide', '6" b'],
-    ],
-  ],
-  [
-    'does not open a quoted cell after a blank',
-    'a,b\nx, "y\n',
-    [
-      ['a', 'b'],
-      ['x', ' "y'],
-    ],
-  ],
-  [
-    'keeps text after a closing quotation mark',
-    'a,b\n"x"y"z",1\n',
-    [
-      ['a', 'b'],
-      ['xy"z"', '1'],
-    ],
-  ],
-  [
-    'ignores half of a line break at the end',
-    'a,b\r\n1,2\r',
-    [
-      ['a', 'b'],
-      ['1', '2'],
-    ],
-  ],
-  [
-    'ignores the DOS end-of-file mark',
-    'a,b\r\n1,2\r\n\x1a\x1a',
-    [
-      ['a', 'b'],
-      ['1', '2'],
-    ],
-  ],
-  [
-    'ignores the DOS end-of-file mark after a last record',
-    'a,b\r\n1,2\x1a',
-    [
-      ['a', 'b'],
-      ['1', '2'],
-    ],
-  ],
+test.each<[string, string, string]>([
+  ['reads an empty text', '', ''],
+  ['does not open a quoted cell after a blank', 'a,b\nx, "y\n', 'a|b;x| "y'],
+  ['ignores half of a line break at the end', 'a,b\r\n1,2\r', 'a|b;1|2'],
+  ['ignores the DOS end-of-file mark', 'a,b\r\n1,2\r\n\x1a\x1a', 'a|b;1|2'],
+  ['ignores the DOS end-of-file mark after a last record', 'a,b\r\n1,2\x1a', 'a|b;1|2'],
 ])('%s', (_, text, records) => {
-  expect(scanOf(text).records).toEqual(records);
+  expect(
+    scanOf(text)
+      .records.map((cells) => cells.join('|'))
+      .join(';'),
+  ).toBe(records);
 });
 
 test.each<[string, string[]]>([
@@ -113,14 +64,6 @@ describe('counts what programs read differently', () => {
   ])('%s', (_, text, found) => {
     expect(scanOf(text).scanner).toMatchObject(found);
   });
-});
-
-test.each(['id\n"cut', 'id\n"cut ""', 'id\n1\n"'])('%j ends inside quotation marks', (text) => {
-  expect(scanOf(text).scanner.endsQuoted).toBe(true);
-});
-
-test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not end inside quotation marks', (text) => {
-  expect(scanOf(text).scanner.endsQuoted).toBe(false);
 });
 
 const cell = fc.oneof(
@@ -216,32 +159,9 @@ const { expected } = reading({ expected: { excepted: [{ name: 'secret', label: '
 const headers = new LaterHeaders(expected, fieldIndex(expected), ['id', 'name'], 'utf-8');
 const usual = fc.constantFrom('1,a\n', '2,"b"\n', '3,"c""d"\n', '4,"e\nf"\n', ',g\n', '5,h.i@j.example\n', '6,é\n');
 const special = fc.constantFrom(
-  ...[
-    'name,id\n',
-    'ID,Name\n',
-    'a.name,"i"d\n',
-    'סוד,1\n',
-    'x.secret,7\n',
-    ',\n',
-    '"",""\n',
-    'error,x\n',
-    '"Exception, y",1\n',
-  ],
-  ...[
-    '1\n',
-    '1,2,3\n',
-    '1,2,\n',
-    '\n',
-    '1,"a"b\n',
-    '1,a\r\n',
-    '1,a\rb\n',
-    '\nb,1\n',
-    '1,a\r"b"\n',
-    '1,\x1a\n',
-    '"',
-    '1,"\n',
-    '1,a',
-  ],
+  ...['name,id\n', 'ID,Name\n', 'a.name,"i"d\n', 'סוד,1\n', 'x.secret,7\n', ',\n', '"",""\n', 'error,x\n'],
+  ...['"Exception, y",1\n', '1\n', '1,2,3\n', '1,2,\n', '\n', '1,"a"b\n', '1,a\r\n', '1,a\rb\n', '\nb,1\n'],
+  ...['1,a\r"b"\n', '1,\x1a\n', '"', '1,"\n', '1,a'],
 );
 const rows = fc
   .tuple(

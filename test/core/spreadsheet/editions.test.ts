@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/file/read-content.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
 import { partsOf, readWorkbook, sheetXml, type WorkbookDraft, workbook, workbookOf } from '../../support/workbook.ts';
 import { zipOfFiles } from '../../support/zip.ts';
 
 const COLUMNS = ['id', 'שם'];
 const ROWS = [COLUMNS, ['1', 'דוד'], ['2', 'a & b']];
 const draft: WorkbookDraft = { sheets: [{ rows: ROWS }] };
+const FIELDS = COLUMNS.map((name) => ({ name, label: null }));
+/** The facts of a stored file, whose kind is not known. */
+const factsOf = async (bytes: Uint8Array) =>
+  (await readContent(bytesSource(bytes), reading({ expected: { columns: COLUMNS, fields: FIELDS } }))).facts;
 
 const recordsOf = async (bytes: Uint8Array) => (await readWorkbook(bytes, COLUMNS)).records;
 /** Changes the texts of the parts. */
@@ -18,60 +25,56 @@ const changed = (change: (content: string, name: string) => string | Uint8Array,
   );
 
 describe('a workbook is read the same', () => {
+  const isXl = (name: string) => name.startsWith('xl/w');
+  const prefixed = (text: string) => text.replaceAll(/<(\/?)(\w)/g, '<$1x:$2').replace('xmlns=', 'xmlns:x=');
+  const asUtf16 = (text: string) => Buffer.from(text.replace('UTF-8', 'UTF-16'), 'utf16le');
+  const hebrew = (text: string) =>
+    text.replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0));
+  const elsewhere = (text: string) =>
+    text
+      .replaceAll('xl/workbook.xml', '/book/./a%20b.xml')
+      .replaceAll('"worksheets/', '"../xl/worksheets/')
+      .replace('"styles', '"/xl/styles');
+  const moved = (name: string) =>
+    name.replace('xl/workbook.xml', 'book/a b.xml').replace('xl/_rels/workbook.xml', 'book/_rels/a b.xml');
+  const same = (text: string) => text;
+  const renamed = (from: string, to: string) =>
+    changed(
+      (text) => text.replaceAll(from, to),
+      (name) => name.replace(from, to),
+    );
+  const [first, ...others] = partsOf(draft);
+
   test.each<[string, () => Uint8Array]>([
     ['in the usual form', () => workbook(draft)],
     ['in the strict edition of the standard', () => workbook({ ...draft, strict: true })],
-    [
-      'with namespace prefixes',
-      () =>
-        changed((content, name) =>
-          name.startsWith('xl/w')
-            ? content.replaceAll(/<(\/?)(\w)/g, '<$1x:$2').replace('xmlns=', 'xmlns:x=')
-            : content,
-        ),
-    ],
+    ['with namespace prefixes', () => changed((text, name) => (isXl(name) ? prefixed(text) : text))],
     [
       'without references of rows and cells',
-      () => changed((content, name) => (name.includes('sheet1') ? content.replaceAll(/ r="\w+"/g, '') : content)),
+      () => changed((text, name) => (/sheet1/.test(name) ? text.replaceAll(/ r="\w+"/g, '') : text)),
     ],
-    ['with a byte order mark', () => changed((content) => `\ufeff${content}`)],
-    ['in UTF-16', () => changed((content) => Buffer.from(`\ufeff${content.replace('UTF-8', 'UTF-16')}`, 'utf16le'))],
-    [
-      'in big-endian UTF-16 without a byte order mark',
-      () => changed((content) => Buffer.from(content.replace('UTF-8', 'UTF-16'), 'utf16le').swap16()),
-    ],
+    ['with a byte order mark', () => changed((text) => `\ufeff${text}`)],
+    ['in UTF-16', () => changed((text) => asUtf16(`\ufeff${text}`))],
+    ['in big-endian UTF-16 without a mark', () => changed((text) => asUtf16(text).swap16())],
     [
       'in another encoding that it declares',
-      () =>
-        changed((content) =>
-          Buffer.from(
-            content
-              .replace('UTF-8', 'windows-1255')
-              .replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
-            'latin1',
-          ),
-        ),
+      () => changed((text) => Buffer.from(hebrew(text.replace('UTF-8', 'windows-1255')), 'latin1')),
+    ],
+    ['with part names in capitals', () => changed(same, (name) => name.toUpperCase())],
+    ['with its parts in other folders', () => changed(elsewhere, moved)],
+    ['in the root of the archive', () => renamed('xl/', '')],
+    ['in a folder of another name', () => renamed('xl/', 'book/')],
+    ['with another name of its main part', () => renamed('workbook.xml', 'workbook2.xml')],
+    ['with a slash before every name', () => changed(same, (name) => `/${name}`)],
+    ['with backslashes in names', () => changed(same, (name) => name.replaceAll('/', '\\'))],
+    ['with dots in names', () => changed(same, (name) => `./${name}`)],
+    [
+      'with a comment of the archive',
+      () => zipOfFiles({ name: '', content: '', ...first, comment: 'By CRM 4.2' }, ...others),
     ],
     [
-      'with part names in capitals',
-      () =>
-        changed(
-          (content) => content,
-          (name) => name.toUpperCase(),
-        ),
-    ],
-    [
-      'with its parts in other folders',
-      () =>
-        changed(
-          (content) =>
-            content
-              .replaceAll('xl/workbook.xml', '/book/./a%20b.xml')
-              .replaceAll('"worksheets/', '"../xl/worksheets/')
-              .replace('"styles', '"/xl/styles'),
-          (name) =>
-            name.replace('xl/workbook.xml', 'book/a b.xml').replace('xl/_rels/workbook.xml', 'book/_rels/a b.xml'),
-        ),
+      'with empty parts declared as deflated',
+      () => zipOfFiles(...partsOf(draft), { name: 'xl/empty.xml', content: '', deflatedLie: true }),
     ],
     ['not compressed', () => zipOfFiles(...partsOf(draft))],
     [
@@ -80,6 +83,7 @@ describe('a workbook is read the same', () => {
     ],
   ])('%s', async (_, bytes) => {
     expect(await recordsOf(bytes())).toEqual(ROWS);
+    expect(await factsOf(bytes())).toMatchObject({ format: 'xlsx', rows: 2 });
   });
 
   test('with a sheet in several pieces of bytes', async () => {
@@ -102,37 +106,29 @@ test('a chart sheet does not count as a sheet', async () => {
 });
 
 describe('an invalid workbook is refused', () => {
+  const inSheet = (from: string, to: string) => (text: string, name: string) =>
+    name.includes('sheet1') ? text.replace(from, to) : text;
+
   test.each<[string, (content: string, name: string) => string, string]>([
-    ['without a main part', (content) => content.replace('/officeDocument"', '/other"'), 'names no workbook'],
+    ['without a main part', (text) => text.replace('/officeDocument"', '/other"'), 'names no workbook'],
     [
       'a text document',
-      (content) => content.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
+      (text) => text.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
       'is a document that is no workbook',
     ],
-    ['a missing sheet', (content) => content.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
-    ['only chart sheets', (content) => content.replace('/worksheet"', '/chartsheet"'), 'has no sheet of cells'],
+    ['a missing sheet', (text) => text.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
+    ['only chart sheets', (text) => text.replace('/worksheet"', '/chartsheet"'), 'has no sheet of cells'],
     [
-      'a sheet with another root element',
-      (content) => content.replaceAll('worksheet>', 'sheet>').replace('<worksheet', '<sheet'),
-      'has a sheet whose part is not a worksheet',
+      'a sheet of another kind',
+      (text) => text.replaceAll(/(<\/?)worksheet/g, '$1sheet'),
+      'whose part is not a worksheet',
     ],
-    [
-      'XML that breaks off',
-      (content, name) => (name.includes('sheet1') ? content.slice(0, -30) : content),
-      'malformed XML',
-    ],
-    ['an unknown encoding', (content) => content.replace('UTF-8', 'EBCDIC-X'), 'in an unrecognised encoding'],
-    [
-      'a document type declaration',
-      (content, name) =>
-        name.includes('sheet1')
-          ? content.replace('<worksheet', '<!DOCTYPE worksheet [<!ENTITY a "b">]><worksheet')
-          : content,
-      'document type',
-    ],
-    ['a cell of another row', (content) => content.replace('"B2"', '"B3"'), 'reference names another row'],
-    ['cells that are out of order', (content) => content.replace('"B2"', '"A2"'), 'cells that are out of order'],
-    ['a column beyond the last', (content) => content.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
+    ['XML that breaks off', inSheet('</sheetData></worksheet>', '</sheetD'), 'malformed XML'],
+    ['an unknown encoding', (text) => text.replace('UTF-8', 'EBCDIC-X'), 'in an unrecognised encoding'],
+    ['a document type', inSheet('<worksheet', '<!DOCTYPE worksheet [<!ENTITY a "b">]><worksheet'), 'document type'],
+    ['a cell of another row', (text) => text.replace('"B2"', '"B3"'), 'reference names another row'],
+    ['cells that are out of order', (text) => text.replace('"B2"', '"A2"'), 'cells that are out of order'],
+    ['a column beyond the last', (text) => text.replace('"B2"', '"XFE2"'), 'cells that are out of order'],
   ])('%s', async (_, change, message) => {
     await expect(recordsOf(changed(change))).rejects.toMatchObject({
       name: 'UnreadableFile',
@@ -170,4 +166,26 @@ test('reads all 16,384 columns that a sheet can have', async () => {
   expect(content).toMatchObject({ width: 16_384, rows: 2 });
   expect(records.map((record) => record.length)).toEqual([16_384, 16_384, 16_384]);
   expect(records[1]?.at(-1)).toBe('last');
+});
+
+test('names of inherited properties are read as values', async () => {
+  const words = ['toString', 'constructor', '__proto__'];
+  const rows = words.map((word) => [{ xml: `<c t="b"><v>${word}</v></c>` }, { xml: `<c t="${word}"><v>1</v></c>` }]);
+
+  expect(await factsOf(workbook({ sheets: [{ rows: [COLUMNS, ...rows] }] }))).toMatchObject({ rows: 3 });
+});
+
+test.each(['wordprocessingml.document.main', 'presentationml.presentation.main'])(
+  'the parts of a workbook with the type %s are reported as a document of Word or PowerPoint',
+  async (type) => {
+    const bytes = changed((text) => text.replace('spreadsheetml.sheet.main', type));
+
+    expect((await failureOf(factsOf(bytes), 'FileRejected')).message).toContain('a document of Word or PowerPoint');
+  },
+);
+
+test('refuses parts whose names differ only by a leading slash', async () => {
+  const twice = zipOfFiles(...partsOf(draft), { name: '/xl/workbook.xml', content: '<workbook/>' });
+
+  expect((await failureOf(factsOf(twice), 'FileRejected')).message).toContain('several parts of one name');
 });

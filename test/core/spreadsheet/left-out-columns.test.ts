@@ -189,26 +189,34 @@ describe('with a left-out column, a workbook is stopped by', () => {
 });
 
 describe('with a left-out column, a workbook is not stopped by', () => {
-  const ORDINARY: [what: string, change: (parts: Parts) => Parts][] = [
+  const TABLE = `${OFFICE}.spreadsheetml.table+xml`;
+  const TYPE = /<Override PartName="\/xl\/styles.xml".*?\/>/;
+  const all =
+    (...changes: ((parts: Parts) => Parts)[]) =>
+    (parts: Parts) =>
+      changes.reduce((changed, change) => change(changed), parts);
+  const inTypes = (xml: string) => inPart(/Content_Types/, '<Default', `${xml}<Default`);
+  const columns = COLUMNS.map((name, at) => `<tableColumn id="${at + 1}" name="${name}"/>`).join('');
+  const filter = `<definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">'Leads'!$A$1:$C$2</definedName>`;
+  const uri = (text: string, inside: string) => `<ext uri="{${text}}">${inside}</ext>`;
+  const typeOf = (extension: string, type: string) => `<Default Extension="${extension}" ContentType="${type}"/>`;
+  const MICROSOFT = 'http://schemas.microsoft.com/office';
+
+  test.each<[what: string, change: (parts: Parts) => Parts]>([
     [
       'a filter of the header',
-      (parts) =>
-        inSheet('<autoFilter ref="A1:C2"/>')(
-          inMain(
-            '<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">\'Leads\'!$A$1:$C$2</definedName></definedNames>',
-          )(parts),
-        ),
+      all(inSheet('<autoFilter ref="A1:C2"/>'), inMain(`<definedNames>${filter}</definedNames>`)),
     ],
     [
       'header, footer and extension of LibreOffice',
-      (parts) =>
+      all(
         inSheet(
           '<headerFooter differentFirst="false"><oddHeader>&amp;C&amp;"Times New Roman,Regular"&amp;12&amp;A</oddHeader><oddFooter>&amp;C&amp;"Times New Roman,Regular"&amp;12Page &amp;P</oddFooter></headerFooter>',
-        )(
-          inMain(
-            '<calcPr refMode="A1"/><extLst><ext xmlns:loext="http://schemas.libreoffice.org/" uri="{7626C862-2A13-11E5-B345-FEFF819CDC9F}"><loext:extCalcPr stringRefSyntax="CalcA1ExcelA1"/></ext></extLst>',
-          )(parts),
         ),
+        inMain(
+          '<calcPr refMode="A1"/><extLst><ext xmlns:loext="http://schemas.libreoffice.org/" uri="{7626C862-2A13-11E5-B345-FEFF819CDC9F}"><loext:extCalcPr stringRefSyntax="CalcA1ExcelA1"/></ext></extLst>',
+        ),
+      ),
     ],
     [
       'widths, frozen panes and margins',
@@ -222,9 +230,18 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       'a table of the header',
       withPart(
         'xl/tables/table1.xml',
-        `${OFFICE}.spreadsheetml.table+xml`,
-        '<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3"><tableColumn id="1" name="id"/><tableColumn id="2" name="name"/><tableColumn id="3" name="phone"/></tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>',
+        TABLE,
+        `<table id="1" name="Table1" displayName="Table1" ref="A1:C2" totalsRowShown="0"><autoFilter ref="A1:C2"/><tableColumns count="3">${columns}</tableColumns><tableStyleInfo name="TableStyleMedium9" showRowStripes="1"/></table>`,
       ),
+    ],
+    ['a table by Polars', withPart('xl/table.xml', TABLE, '<table name="Frame0" displayName="Frame0" ref="A1:C2"/>')],
+    [
+      'an empty line before the declaration, and a word between elements, of PyExcelerate',
+      all(inPart(/styles|sheet1/, /^/, '\n'), inPart(/sheet1/, '</sheetData>', '</sheetData>None')),
+    ],
+    [
+      'styles that no part declares, of PyExcelerate',
+      all(inPart(/_rels/, /<Relationship Id="st".*?\/>/, ''), inPart(/Types/, TYPE, typeOf('xml', 'application/xml'))),
     ],
     [
       'the name of the program that wrote it',
@@ -268,16 +285,16 @@ describe('with a left-out column, a workbook is not stopped by', () => {
     ],
     [
       'resolutions of unknown printers, and kept blanks',
-      (parts) =>
-        inSheet('<pageSetup orientation="portrait" horizontalDpi="4294967295" verticalDpi="4294967293"/>')(
-          inPart(/sheet1/, '<sheetData>', '<sheetData xml:space="preserve">')(parts),
-        ),
+      all(
+        inSheet('<pageSetup orientation="portrait" horizontalDpi="4294967295" verticalDpi="4294967293"/>'),
+        inPart(/sheet1/, '<sheetData>', '<sheetData xml:space="preserve">'),
+      ),
     ],
     [
       'filter buttons, totals and a name of two words in a table',
       withPart(
         'xl/tables/table1.xml',
-        `${OFFICE}.spreadsheetml.table+xml`,
+        TABLE,
         '<table id="1" name="LeadsTable" displayName="LeadsTable" ref="A1:C2"><autoFilter ref="A1:C2"><filterColumn colId="0" hiddenButton="1"/></autoFilter><tableColumns count="1"><tableColumn id="1" name="id" totalsRowLabel="Total" totalsRowFunction="none"/></tableColumns></table>',
       ),
     ],
@@ -286,7 +303,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       withPart(
         'xl/metadata.xml',
         `${OFFICE}.spreadsheetml.sheetMetadata+xml`,
-        '<metadata xmlns:xda="http://schemas.microsoft.com/office/spreadsheetml/2017/dynamicarray"><metadataTypes count="1"><metadataType name="XLDAPR" minSupportedVersion="120000" copy="1"/></metadataTypes><futureMetadata name="XLDAPR" count="1"><bk><extLst><ext uri="{bdbb8cdc-fa1e-496e-a857-3c3f30c029c3}"><xda:dynamicArrayProperties fDynamic="1" fCollapsed="0"/></ext></extLst></bk></futureMetadata><cellMetadata count="1"><bk><rc t="1" v="0"/></bk></cellMetadata></metadata>',
+        `<metadata xmlns:xda="${MICROSOFT}/spreadsheetml/2017/dynamicarray"><metadataTypes count="1"><metadataType name="XLDAPR" minSupportedVersion="120000" copy="1"/></metadataTypes><futureMetadata name="XLDAPR" count="1"><bk><extLst>${uri('bdbb8cdc-fa1e-496e-a857-3c3f30c029c3', '<xda:dynamicArrayProperties fDynamic="1" fCollapsed="0"/>')}</extLst></bk></futureMetadata><cellMetadata count="1"><bk><rc t="1" v="0"/></bk></cellMetadata></metadata>`,
       ),
     ],
     [
@@ -294,21 +311,19 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       withPart(
         'xl/drawings/drawing1.xml',
         `${OFFICE}.drawing+xml`,
-        '<xdr:wsDr xmlns:cx1="http://schemas.microsoft.com/office/drawing/2015/9/8/chartex" xmlns:x3Unk="http://schemas.microsoft.com/office/drawing/2010/slicer"/>',
+        `<xdr:wsDr xmlns:cx1="${MICROSOFT}/drawing/2015/9/8/chartex" xmlns:x3Unk="${MICROSOFT}/drawing/2010/slicer"/>`,
       ),
     ],
     [
       'types of parts that it does not have',
-      inPart(
-        /Content_Types/,
-        '<Default',
-        '<Default Extension="emf" ContentType="image/x-emf"/><Default Extension="tiff" ContentType="image/tiff"/><Default Extension="pdf" ContentType="application/pdf"/><Default Extension="bin" ContentType="application/vnd.ms-excel.sheet.binary.macroEnabled.main"/><Default',
+      inTypes(
+        `${typeOf('emf', 'image/x-emf')}${typeOf('pdf', 'application/pdf')}${typeOf('bin', 'application/vnd.ms-excel.sheet.binary.macroEnabled.main')}`,
       ),
     ],
     [
       'features of a new Excel',
       inMain(
-        '<xr:revisionPtr documentId="13_ncr:1_{1F2A0B7C-0D4C-4B0F-9E36-1A2B3C4D5E6F}"/><extLst><ext uri="{140A7094-0E35-4892-8432-C4D2E57EDEB5}"><x15:workbookPr chartTrackingRefBase="1"/></ext><ext uri="{B58B0392-4F1F-4190-BB64-5DF3571DCE5F}" xmlns:xcalcf="http://schemas.microsoft.com/office/spreadsheetml/2018/calcfeatures"><xcalcf:calcFeatures><xcalcf:feature name="microsoft.com:LET_WF"/></xcalcf:calcFeatures></ext></extLst>',
+        `<xr:revisionPtr documentId="13_ncr:1_{1F2A0B7C-0D4C-4B0F-9E36-1A2B3C4D5E6F}"/><extLst>${uri('140A7094-0E35-4892-8432-C4D2E57EDEB5', '<x15:workbookPr chartTrackingRefBase="1"/>')}<ext uri="{B58B0392-4F1F-4190-BB64-5DF3571DCE5F}" xmlns:xcalcf="${MICROSOFT}/spreadsheetml/2018/calcfeatures"><xcalcf:calcFeatures><xcalcf:feature name="microsoft.com:LET_WF"/></xcalcf:calcFeatures></ext></extLst>`,
       ),
     ],
     [
@@ -316,9 +331,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
       inPart(/sheet1/, '<worksheet', '<worksheet mc:Ignorable="xr msink" xmlns:xr="http://" xmlns:msink="http://"'),
     ],
     ['empty parts', (parts) => [...parts, { name: 'xl/empty.bin', content: '', deflated: true }]],
-  ];
-
-  test.each(ORDINARY)('%s', async (_, change) => {
+  ])('%s', async (_, change) => {
     expect(await fateOf(change(partsOf(draft)))).toMatchObject({
       places: 0,
       facts: { content: { elsewhereKinds: [] } },
