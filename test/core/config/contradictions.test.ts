@@ -19,12 +19,97 @@ const dated = [{ field: 'updatedAt', from: { $date: 'day-1d' } }];
 
 const ADDRESS = 'write the address';
 const LEFT_OUT = 'which `columns.except` leaves out';
+const HASH = 'tables.hash: names "phone", which ';
+const MUST_BE_EMPTY = 'opaque: must be empty beside';
 const NOT_REQUESTED = 'which `columns` does not request';
 const OF_FILE = 'crm.fileHosts[0]: must be a host name in lower case, such as "files.example.com", or ".files';
 const OF_NETWORK = 'crm.privateHosts[0]: must be a whole host name in lower case, such as ';
 const OF_WAITS = 'deadlineSeconds: must be at most 500 times largestWaitSeconds, here 1000';
 const SHRINKING = { firstWaitSeconds: 60, largestWaitSeconds: 30, deadlineSeconds: 600 };
 const TWO_SECONDS = { firstWaitSeconds: 1, largestWaitSeconds: 2 };
+
+/** The lines begin with `entities.leads.`. */
+const LEADS: [line: string, content: object][] = [
+  ['columns.exept: is not known (did you mean "except"?)', leads({ columns: { exept: ['a'] } })],
+  ['timeZone: is not known here: it belongs to the top level', leads({ timeZone: 'UTC' })],
+  ['hash: is not known here: it belongs to `entities.ENTITY.tables`', leads({ hash: ['a'] })],
+  ['columns: must be "all", a list of names, or an object such as', leads({ columns: 'ALL' })],
+  ['columns.except: Invalid input: expected array', leads({ columns: { except: 'a' } })],
+  ['columns[1]: Invalid input: expected string', leads({ columns: ['a', 7] })],
+  ['columns: names a column twice', leads({ columns: ['a', 'b', 'a'] })],
+  [
+    `polling.${OF_WAITS}`,
+    {
+      ...more({ polling: { ...TWO_SECONDS, deadlineSeconds: 900 } }),
+      entities: { leads: { polling: { deadlineSeconds: 1001 } } },
+    },
+  ],
+  ['at: excludes `schedule`', leads({ at: '02:00', schedule: 'rate(1 day)' })],
+  ['schedule: must be an EventBridge expression', leads({ schedule: '0 1 * * *' })],
+  ['extra.columns: has a setting of its own', leads({ extra: { columns: ['id'] } })],
+  [
+    'extra.operator: has a setting of its own',
+    { ...crm({ operatorField: 'operator' }), entities: { leads: { extra: { operator: 'or' } } } },
+  ],
+  ['filters[1].value[0]: must be {"$date": "day-1d"', leads({ filters: [{}, { value: [{ $date: 'yesterday' }] }] })],
+  ['extra.range.from: holds a "$date", which', leads({ extra: { range: { from: { $date: 'day' } } } })],
+  ['sorts[0].field: holds a "$date"', leads({ sorts: [{ field: { $date: 'day' } }] })],
+  ['columns: ', leads({ columns: [] })],
+  ['columns.only: names a column twice', leads({ columns: { only: ['id', 'id'] } })],
+  ['columns.except: must be plain names', leads({ columns: { except: ['national id\n'] } })],
+  [`columns.only: names "ID_number", ${LEFT_OUT}`, leads({ columns: { only: ['ID_number'], except: ['idNumber'] } })],
+  [`columns.required: names "Id", ${LEFT_OUT}`, leads({ columns: { except: ['phone', 'id'], required: ['Id'] } })],
+  [`columns.required: names "name", ${NOT_REQUESTED}`, leads({ columns: { only: ['id'], required: ['name'] } })],
+  [
+    `columns.labels: names "lead.ID_NUMBER.text", ${LEFT_OUT}`,
+    leads({ columns: { except: ['idNumber'], labels: { 'lead.ID_NUMBER.text': null } } }),
+  ],
+  ['columns.labels: has a text without letters', leads({ columns: { labels: { '--': 'a' } } })],
+  ['columns.header: must not be "none" beside `except`', leads({ columns: { header: 'none', except: ['id'] } })],
+  ['columns.header: must not be "none" beside `labels`', leads({ columns: { header: 'none', labels: { A: 'a' } } })],
+  [
+    `filters: names "nationalId", ${LEFT_OUT}`,
+    leads({ columns: { except: ['nationalId'] }, filters: [{ field: 'nationalId', value: 1 }] }),
+  ],
+  ['tables.columns.phone: must be "text", "integer"', tables({ columns: { phone: 'varchar' } })],
+  ...[
+    { type: 'decimal', precision: 4, scale: 5 },
+    { type: 'date', format: 'YY/M/D' },
+  ].map((type): [string, object] => ['tables.columns.a: must be ', tables({ columns: { a: type } })]),
+  ['tables.except: names a column twice', tables({ except: ['phone', 'phone'] })],
+  [`${HASH}\`tables.except\` leaves out`, tables({ hash: ['phone'], except: ['Phone'] })],
+  [`${HASH}\`tables.columns\` gives a type`, tables({ hash: ['phone'], columns: { phone: 'integer' } })],
+  [`${HASH}\`columns.labels\` maps to null`, tables({ hash: ['phone'] }, { labels: { Phone: null } })],
+  ...['except', 'hash'].map((key): [string, object] => [
+    `tables.${key}: names "phone", which files without a header (`,
+    tables({ [key]: ['phone'] }, { header: 'none' }),
+  ]),
+  [`tables.columns: names "phone", ${LEFT_OUT}`, tables({ columns: { phone: 'integer' } }, { except: ['phone'] })],
+  [`tables.hash: names "phone", ${NOT_REQUESTED}`, tables({ hash: ['phone'] }, ['id'])],
+  ['changes: needs `tables`', leads({ changes: { key: 'id' } })],
+  ['changes: must not be beside a "$date" in `filters`', feed({ key: 'id' }, { filters: dated })],
+  [
+    'changes.key: names "id", which `tables.except` leaves out',
+    feed({ key: 'id' }, { columns: 'all', tables: { except: ['ID '] } }),
+  ],
+  [`changes.key: names "number", ${NOT_REQUESTED}`, feed({ key: 'number' })],
+  [
+    `changes.ignore: names "name", ${LEFT_OUT}`,
+    feed({ key: 'id', ignore: ['name'] }, { columns: { except: ['name'] } }),
+  ],
+  [
+    'changes.ignore: names "ID", which is a part of `changes.key`',
+    feed({ key: 'id', ignore: ['ID'] }, { columns: 'all' }),
+  ],
+  ['changes.key', feed({ key: [] })],
+  ['changes.key', feed({ key: ['id', 'id'] })],
+  ['changes.key: must name a column, or a list of columns', feed({})],
+  [`${MUST_BE_EMPTY} \`columns.except\`: `, opaque({ columns: { except: ['id'] } })],
+  [`${MUST_BE_EMPTY} \`columns.required\`: `, opaque({ columns: { required: ['id'] } })],
+  [`${MUST_BE_EMPTY} \`drift.retyped: "stop"\`: `, opaque({ drift: { retyped: 'stop' } })],
+  [`${MUST_BE_EMPTY} \`guards.minRows\`: `, opaque({ guards: { minRows: 0 } })],
+  [`${MUST_BE_EMPTY} \`tables\`: `, opaque({ tables: {} })],
+];
 
 test.each<[line: string, content: unknown]>([
   ['(whole file): ', []],
@@ -43,16 +128,9 @@ test.each<[line: string, content: unknown]>([
   ['crm.fileHosts: must name the hosts that files come from', crm({ baseUrl: 'https://192.0.2.1/api/v1' })],
   ['retention: is not known (did you mean "retentionDays"?)', more({ retention: 3 })],
   ['entites: is not known (did you mean "entities"?)', more({ entites: {} })],
-  ['entities.leads.columns.exept: is not known (did you mean "except"?)', leads({ columns: { exept: ['a'] } })],
   ['crm.url: is not known (known here: baseUrl, authUrl, ', crm({ url: 'x' })],
   ['nightly.time: is not known (known here: at, spreadMinutes)', more({ nightly: { time: '01:00' } })],
   ['baseUrl: is not known here: it belongs to `crm`', more({ baseUrl: 'x' })],
-  ['entities.leads.timeZone: is not known here: it belongs to the top level', leads({ timeZone: 'UTC' })],
-  ['entities.leads.hash: is not known here: it belongs to `entities.ENTITY.tables`', leads({ hash: ['a'] })],
-  ['entities.leads.columns: must be "all", a list of names, or an object such as', leads({ columns: 'ALL' })],
-  ['entities.leads.columns.except: Invalid input: expected array', leads({ columns: { except: 'a' } })],
-  ['entities.leads.columns[1]: Invalid input: expected string', leads({ columns: ['a', 7] })],
-  ['entities.leads.columns: names a column twice', leads({ columns: ['a', 'b', 'a'] })],
   ['entities.lead: is not known (did you mean "leads"?)', more({ entities: { lead: {} } })],
   ['entities.agentNumbers: is not known (did you mean "agent-numbers"?)', more({ entities: { agentNumbers: {} } })],
   ['alarms.email: names an address twice', more({ alarms: { email: ['a@b.test', 'a@b.test'] } })],
@@ -68,113 +146,6 @@ test.each<[line: string, content: unknown]>([
   ['polling.firstWaitSeconds: must not be above', more({ polling: SHRINKING })],
   ['polling.deadlineSeconds: must not be below', more({ polling: { firstWaitSeconds: 9, deadlineSeconds: 8 } })],
   [`polling.${OF_WAITS}`, more({ polling: { ...TWO_SECONDS, deadlineSeconds: 1001 } })],
-  [
-    `entities.leads.polling.${OF_WAITS}`,
-    {
-      ...more({ polling: { ...TWO_SECONDS, deadlineSeconds: 900 } }),
-      entities: { leads: { polling: { deadlineSeconds: 1001 } } },
-    },
-  ],
-  ['entities.leads.at: excludes `schedule`', leads({ at: '02:00', schedule: 'rate(1 day)' })],
-  ['entities.leads.schedule: must be an EventBridge expression', leads({ schedule: '0 1 * * *' })],
-  ['entities.leads.extra.columns: has a setting of its own', leads({ extra: { columns: ['id'] } })],
-  [
-    'entities.leads.extra.operator: has a setting of its own',
-    { ...crm({ operatorField: 'operator' }), entities: { leads: { extra: { operator: 'or' } } } },
-  ],
-  [
-    'entities.leads.filters[1].value[0]: must be {"$date": "day-1d"',
-    leads({ filters: [{}, { value: [{ $date: 'yesterday' }] }] }),
-  ],
-  ['entities.leads.extra.range.from: holds a "$date", which', leads({ extra: { range: { from: { $date: 'day' } } } })],
-  ['entities.leads.sorts[0].field: holds a "$date"', leads({ sorts: [{ field: { $date: 'day' } }] })],
-
-  ['entities.leads.columns: ', leads({ columns: [] })],
-  ['entities.leads.columns.only: names a column twice', leads({ columns: { only: ['id', 'id'] } })],
-  ['entities.leads.columns.except: must be plain names', leads({ columns: { except: ['national id\n'] } })],
-  [
-    `entities.leads.columns.only: names "ID_number", ${LEFT_OUT}`,
-    leads({ columns: { only: ['ID_number'], except: ['idNumber'] } }),
-  ],
-  [
-    `entities.leads.columns.required: names "Id", ${LEFT_OUT}`,
-    leads({ columns: { except: ['phone', 'id'], required: ['Id'] } }),
-  ],
-  [
-    `entities.leads.columns.required: names "name", ${NOT_REQUESTED}`,
-    leads({ columns: { only: ['id'], required: ['name'] } }),
-  ],
-  [
-    `entities.leads.columns.labels: names "lead.ID_NUMBER.text", ${LEFT_OUT}`,
-    leads({ columns: { except: ['idNumber'], labels: { 'lead.ID_NUMBER.text': null } } }),
-  ],
-  ['entities.leads.columns.labels: has a text without letters', leads({ columns: { labels: { '--': 'a' } } })],
-  [
-    'entities.leads.columns.header: must not be "none" beside `except`',
-    leads({ columns: { header: 'none', except: ['id'] } }),
-  ],
-  [
-    'entities.leads.columns.header: must not be "none" beside `labels`',
-    leads({ columns: { header: 'none', labels: { A: 'a' } } }),
-  ],
-  [
-    `entities.leads.filters: names "nationalId", ${LEFT_OUT}`,
-    leads({ columns: { except: ['nationalId'] }, filters: [{ field: 'nationalId', value: 1 }] }),
-  ],
-
-  ['entities.leads.tables.columns.phone: must be "text", "integer"', tables({ columns: { phone: 'varchar' } })],
-  ...[
-    { type: 'decimal', precision: 4, scale: 5 },
-    { type: 'date', format: 'YY/M/D' },
-  ].map((type): [string, object] => ['entities.leads.tables.columns.a: must be ', tables({ columns: { a: type } })]),
-  ['entities.leads.tables.except: names a column twice', tables({ except: ['phone', 'phone'] })],
-  [
-    'entities.leads.tables.hash: names "phone", which `tables.except` leaves out',
-    tables({ hash: ['phone'], except: ['Phone'] }),
-  ],
-  [
-    'entities.leads.tables.hash: names "phone", which `tables.columns` gives a type',
-    tables({ hash: ['phone'], columns: { phone: 'integer' } }),
-  ],
-  [
-    'entities.leads.tables.hash: names "phone", which `columns.labels` maps to null',
-    tables({ hash: ['phone'] }, { labels: { Phone: null } }),
-  ],
-  ...['except', 'hash'].map((key): [string, object] => [
-    `entities.leads.tables.${key}: names "phone", which files without a header (`,
-    tables({ [key]: ['phone'] }, { header: 'none' }),
-  ]),
-  [
-    `entities.leads.tables.columns: names "phone", ${LEFT_OUT}`,
-    tables({ columns: { phone: 'integer' } }, { except: ['phone'] }),
-  ],
-  [`entities.leads.tables.hash: names "phone", ${NOT_REQUESTED}`, tables({ hash: ['phone'] }, ['id'])],
-
-  ['entities.leads.changes: needs `tables`', leads({ changes: { key: 'id' } })],
-  ['entities.leads.changes: must not be beside a "$date" in `filters`', feed({ key: 'id' }, { filters: dated })],
-  [
-    'entities.leads.changes.key: names "id", which `tables.except` leaves out',
-    feed({ key: 'id' }, { columns: 'all', tables: { except: ['ID '] } }),
-  ],
-  [`entities.leads.changes.key: names "number", ${NOT_REQUESTED}`, feed({ key: 'number' })],
-  [
-    `entities.leads.changes.ignore: names "name", ${LEFT_OUT}`,
-    feed({ key: 'id', ignore: ['name'] }, { columns: { except: ['name'] } }),
-  ],
-  [
-    'entities.leads.changes.ignore: names "ID", which is a part of `changes.key`',
-    feed({ key: 'id', ignore: ['ID'] }, { columns: 'all' }),
-  ],
-  ['entities.leads.changes.key', feed({ key: [] })],
-  ['entities.leads.changes.key', feed({ key: ['id', 'id'] })],
-  ['entities.leads.changes.key: must name a column, or a list of columns', feed({})],
-
-  ['entities.leads.opaque: must be empty beside `columns.except`: ', opaque({ columns: { except: ['id'] } })],
-  ['entities.leads.opaque: must be empty beside `columns.required`: ', opaque({ columns: { required: ['id'] } })],
-  ['entities.leads.opaque: must be empty beside `drift.retyped: "stop"`: ', opaque({ drift: { retyped: 'stop' } })],
-  ['entities.leads.opaque: must be empty beside `guards.minRows`: ', opaque({ guards: { minRows: 0 } })],
-  ['entities.leads.opaque: must be empty beside `tables`: ', opaque({ tables: {} })],
-
   ['network.vpcId: must be the id of a VPC, such as "vpc-0123456789abcdef0"', network({ vpcId: 'production' })],
   ['network.subnetIds[0]: must be the id of a subnet', network({ subnetIds: ['sg-0123456789abcdef0'] })],
   ['network.subnetIds: names an id twice', network({ subnetIds: [...NETWORK.subnetIds, ...NETWORK.subnetIds] })],
@@ -187,6 +158,7 @@ test.each<[line: string, content: unknown]>([
      ..files.test -files.test files-.test fi_les.test fïles.test ${'a'.repeat(64)}.test 192.0.2.1 .2.1 0xc0.0.2.0x1 [::1] .`
     .split(/\s+/)
     .map((host): [string, object] => [OF_FILE, crm({ fileHosts: [host] })]),
+  ...LEADS.map(([line, content]): [string, unknown] => [`entities.leads.${line}`, content]),
 ])('reports "%s" for %j', (line, content) => {
   const [first, ...others] = configurationProblems(content);
 

@@ -48,12 +48,6 @@ describe('columns as an object', () => {
     });
     expect(sheetsOf(planOf({}))).toEqual({ sheet: undefined, otherSheets: [] });
   });
-
-  test('may leave out a column by its label', () => {
-    const except = ['מספר זהות', 'id_number', 'ת.ז.'];
-
-    expect(planOf({ columns: { except } }).columns).toEqual({ except });
-  });
 });
 
 describe('a name in filters and sorts', () => {
