@@ -51,13 +51,6 @@ test('the cause of a failure names the entity and the run if they are known', ()
   expect(failed.failure.cause).toContain('diff ENTITY --run RUN');
 });
 
-test('the cause of a failure is the message, then the advice', () => {
-  expect(new RunError('ExportFailed', 'It failed.').failure).toEqual({
-    error: 'ExportFailed',
-    cause: `It failed. ${ERRORS.ExportFailed.advice}`,
-  });
-});
-
 const NO_SETTING: ErrorName[] = ['UpdateFileInvalid', 'UpdatesIncomplete'];
 const ABOUT_SETTINGS = NAMES.filter(
   (name) =>

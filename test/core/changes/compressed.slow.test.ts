@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { RunError } from '../../../core/errors.ts';
-import { placeForTables, rowsIn } from '../table/support.ts';
+import { placeForTables } from '../table/support.ts';
 import { NAMES } from './pairs.ts';
-import { IDENTITY, judged, putFeed, putTexts } from './support.ts';
+import { IDENTITY, putFeed, putTexts } from './support.ts';
 
 const { dir, duckDb } = await placeForTables();
 const paths = { before: join(dir, 'before.parquet'), after: join(dir, 'after.parquet'), feed: join(dir, 'f.parquet') };
@@ -36,25 +35,6 @@ test('compares rows that all have the same key, with little memory', async () =>
   expect(await compare({ bufferMB: 157 })).toEqual({ of: 'keys', ...counts, ...changes(1) });
 });
 
-/** A memory limit that the rows of `putMany(100_000, …)` exceed. */
-const LITTLE = { bufferMB: 24 };
-const SMALL_DISK = { diskBytes: 64 * 1024 };
-
-test('spills rows that do not fit in memory to disk, and writes the same feed', async () => {
-  await putMany(100_000, "lpad(i::VARCHAR, 100, 'x')");
-  await compare();
-  const inMemory = await rowsIn(paths.feed);
-
-  expect(await compare(LITTLE)).toMatchObject(changes(1));
-
-  expect(await rowsIn(paths.feed)).toEqual(inMemory);
-  const { taken, gone, added, come } = await judged(paths);
-  expect([taken, added]).toEqual([gone, come]);
-  await expect(compare({ ...LITTLE, ...SMALL_DISK })).rejects.toMatchObject({ kind: 'disk' });
-  await expect(compare({ bufferMB: 6 })).rejects.toMatchObject({ kind: 'memory' });
-  expect(readdirSync(dir).filter((name) => name === 'spilled')).toEqual([]);
-});
-
 test('compares tables of 1,000 columns', async () => {
   const names = Array.from({ length: 1000 }, (_, at) => `c${at}`);
   const rows = (changed: number) =>
@@ -65,16 +45,6 @@ test('compares tables of 1,000 columns', async () => {
   await putTexts(paths.after, names, rows(7));
   const written = await putFeed(paths.feed, { before: paths.before, after: paths.after, key: ['c0'] });
   expect(written).toMatchObject({ inserts: 0, deletes: 0, updates: 1 });
-});
-
-test('interrupts a query when onProgress throws, and rethrows that error', async () => {
-  await putMany(300_000, "lpad(i::VARCHAR, 100, 'x')");
-  const end = performance.now() + 300;
-  const late = new RunError('ChangesNotWritten', 'Late.');
-  const onProgress = () => {
-    if (performance.now() > end) throw late;
-  };
-  await expect(compare({ onProgress })).rejects.toBe(late);
 });
 
 test('the error for a damaged table contains no value of a row', async () => {

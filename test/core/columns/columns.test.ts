@@ -34,15 +34,6 @@ describe('an entry of columns.except', () => {
     expect(fieldsNamedBy([entry], FIELDS)).toEqual([{ entry, name: 'IdNumber', label: 'מספר זהות' }]);
   });
 
-  test.each(['IdNumber', 'id_number', '"idNumber "', 'ID NUMBER'])(
-    'matches a column that the CRM lists as %s',
-    (name) => {
-      expect(fieldsNamedBy(['idNumber'], [field('id'), field(name)])).toEqual([
-        { entry: 'idNumber', name, label: null },
-      ]);
-    },
-  );
-
   test('leaves out only the exact name if there is one, otherwise all columns it may mean, with a warning', () => {
     const fields = [field('idNumber'), field('id_number'), field('x', 'ID number')];
 
@@ -161,10 +152,6 @@ describe('a left-out column, in any spelling', () => {
     chooseColumns(planFor(planWith(settings), { entity: 'leads', ...input }), FIELDS, undefined);
   const columns = { except: ['id_number'] };
 
-  test('is not requested', async () => {
-    expect((await choose({ columns })).requested).toEqual(['id', 'firstName', 'phone']);
-  });
-
   test.each<[string, Partial<ExportInput>]>([
     ['request it', { columns: ['id', 'IdNumber'] }],
     ['filter by it', { filters: [{ field: 'IdNumber' }] }],
@@ -207,17 +194,6 @@ describe('a left-out column, in any spelling', () => {
     const step = async () => leftOutOf(except('idNumber'), [field('idNumber')]);
 
     expect((await failureOf(step(), 'ConfigInvalid')).message).toContain('leaves out all columns');
-  });
-
-  test('does not leave out a column with a similar name if the entry is exact', async () => {
-    const fields = [field('nationalId'), field('national_id')];
-    const chosen = chooseColumns(
-      planFor(planWith({ columns: { except: ['nationalId'] } }), { entity: 'leads', columns: ['national_id'] }),
-      fields,
-      undefined,
-    );
-
-    expect(chosen.requested).toEqual(['national_id']);
   });
 });
 

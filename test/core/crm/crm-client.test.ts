@@ -6,7 +6,7 @@ import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
 import { at, recordingLog } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
+import { cutOff, type Exchange, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
 
 const CREATE = '/api/v1/leads/exports';
 const FIELDS = '/api/v1/leads/fields';
@@ -154,14 +154,6 @@ test('a 403 ends with the error of the token store if the token cannot be read a
   });
 
   await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
-});
-
-test('a POST without a connection is CrmUnavailable, because nothing can have arrived', async () => {
-  const { call } = clientAt(await deadAddress());
-
-  const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
-
-  expect(error.message).toBe('POST /leads/exports: no connection to the CRM at crm.baseUrl (ECONNREFUSED).');
 });
 
 test('a POST whose connection closes without an answer is CreateUnanswered, and is sent only once', async () => {

@@ -88,19 +88,6 @@ test.each<[what: string, status: number, reply: Exchange[1]]>([
   expect(answer.error?.message).not.toContain(CANARY);
 });
 
-test.each([
-  [301, 'contradiction', 'CrmContractError'],
-  [409, 'refused', 'CrmRejectedRequest'],
-  [423, 'notTaken', 'CrmBusy'],
-  [429, 'notTaken', 'RateLimited'],
-  [503, 'unknown', 'CrmUnavailable'],
-])('a %i has the outcome "%s"', async (status, outcome, name) => {
-  const { update } = await updateOf([LINE, { status, text: CANARY, headers: { 'retry-after': '7' } }]);
-
-  const retryAfterSeconds = [423, 429, 503].includes(status) ? 7 : undefined;
-  expect(await update()).toMatchObject({ status, outcome, error: { name, retryAfterSeconds } });
-});
-
 test('a 401 has the error of the refresh if the token cannot be refreshed', async () => {
   const server = await serverFor([LINE, { status: 401 }]);
   const { update } = updateAt(server.url, { refresh: new RunError('ReauthorizationRequired', 'Withdrawn.') });
@@ -204,20 +191,6 @@ test('a connection that closes without an answer has no status, and the call is 
 
 test('throws CrmUnavailable if there is no connection, because nothing was sent', async () => {
   await failureOf(updateAt(await deadAddress()).update(), 'CrmUnavailable');
-});
-
-test.each<[string, unknown]>([
-  ['a failure with errors', { success: false, errors: [CANARY] }],
-  ['an error', { error: { message: CANARY } }],
-  ['an error in a wrapper', { data: { error: CANARY } }],
-  ['an error next to an empty record', { customer: null, errors: { city: [CANARY] } }],
-])('a 200 with %s and no customer means that the change is refused', async (_, json) => {
-  const { update } = await updateOf([LINE, { json }]);
-
-  const answer = await update();
-
-  expect(answer).toMatchObject({ status: 200, outcome: 'refused', error: { name: 'CrmRejectedRequest' } });
-  expect(JSON.stringify(answer)).not.toContain(CANARY);
 });
 
 test.each<[string, unknown, string]>([

@@ -137,14 +137,6 @@ test.each<[string, object]>([
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });
 
-test('a 409 to download (stage 3) is ExportNotReady with its status', async () => {
-  const error = await failureOf(download({ status: 409, text: CANARY }), 'ExportNotReady');
-
-  expect(error.message).toContain('POST /leads/exports/{id}/download was answered 409');
-  expect(error.message).toContain(EXPORT_ID);
-  expect(error.status).toBe(409);
-});
-
 test.each<[string, unknown]>([
   ['a link under another key', { link: CANARY }],
   ['an invalid URL', { url: CANARY }],

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
-import { RunError } from '../../../core/errors.ts';
 import { readHistory } from '../../../core/export/history.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
-import { failureOf } from '../../support/failures.ts';
-import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { putPublished } from '../../support/published.ts';
 
@@ -107,12 +105,6 @@ test('reads at most thirty dates, even if more are published', async () => {
 
   expect(await datesOf(bucket)).toEqual([]);
   expect(bucket.calls.filter((call) => call.startsWith('read published/'))).toHaveLength(30);
-});
-
-test('reports StorageUnavailable, not an empty history, if the bucket does not answer', async () => {
-  const bucket = fakeBucket({ before: failing('list', 'published', new RunError('StorageUnavailable', 'Down.')) });
-
-  await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
 });
 
 /** The file in the manifest, without its content. */

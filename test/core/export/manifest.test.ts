@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import {
   type Manifest,
@@ -11,21 +10,12 @@ import {
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { STARTED_AT } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 const manifest = (overrides: ManifestChanges = {}): Manifest =>
   manifestOf({ execution: 'night-1', startedAt: STARTED_AT, request: { columns: ['id'], locale: 'he' }, ...overrides });
-
-test('writes a manifest once, and accepts a repeated write of the same bytes', async () => {
-  const bucket = fakeBucket();
-
-  await writeManifest(bucket, KEY, manifest());
-  await writeManifest(bucket, KEY, manifest());
-
-  expect(bucket.text(KEY)).toBe(manifestText(manifest()));
-});
 
 /** The manifest as another release would write it, with different words and fields. */
 const reworded = {
@@ -76,12 +66,6 @@ test.each(['', '{}', 'null', '[]', 'no JSON'])(
     expect(bucket.text(KEY)).toBe(text);
   },
 );
-
-test('passes on an error of the bucket', async () => {
-  const bucket = fakeBucket({ before: failing('putOnce', KEY, new RunError('StorageDenied', 'No.')) });
-
-  await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageDenied');
-});
 
 test('writes the same bytes for any order of keys, and keeps additional keys of the request', () => {
   const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as Manifest;

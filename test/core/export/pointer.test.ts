@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import {
-  datePointerKey,
   latestPointerKey,
   movePointer,
   type Pointer,
@@ -38,28 +37,6 @@ async function after(first: Pointer, second: Pointer): Promise<Pointer> {
   await move(bucket, second);
   return standingIn(bucket);
 }
-
-test('keys follow the layout of the bucket', () => {
-  expect(datePointerKey('agent-numbers', '2026-11-20')).toBe('published/entity=agent-numbers/date=2026-11-20.json');
-  expect(latestPointerKey('agent-numbers')).toBe('published/entity=agent-numbers/latest.json');
-});
-
-const base = pointer();
-test.each<[string, Pointer]>([
-  [
-    'a later date, even if its run started earlier',
-    pointer({ date: '2026-11-21', startedAt: '2026-11-19T01:00:00.000Z' }),
-  ],
-  [
-    'a later start on the same date, even if its name sorts first',
-    pointer({ startedAt: '2026-11-20T01:00:00.001Z', execution: 'a' }),
-  ],
-  ['a later name with the same start', pointer({ execution: 'night-2' })],
-  ['a later start, written without milliseconds', pointer({ startedAt: '2026-11-20T01:00:01Z' })],
-])('the pointer keeps %s, in either order of publishing', async (_, later) => {
-  expect(await after(base, later)).toEqual(later);
-  expect(await after(later, base)).toEqual(later);
-});
 
 test('replaces a pointer of an earlier release, even one with a later date', async () => {
   for (const early of [{ date: '2030-01-01', newNormal: true }, { date: 'of another layout' }, { execution: null }]) {
@@ -108,20 +85,6 @@ test('the pointer names the latest run after concurrent publishing, for any orde
       expect(placeOf(standingIn(bucket) ?? pointer())).toBe(places.map(placeOf).sort().at(-1));
     }),
   );
-});
-
-test('reads the pointer again if another run changes it, and does not overwrite a later run', async () => {
-  const further = pointer({ date: '2026-11-25' });
-  const bucket: FakeBucket = fakeBucket({
-    objects: { [KEY]: JSON.stringify(pointer({ date: '2026-11-01' })) },
-    before: (operation) => {
-      if (operation === 'replace') bucket.put(KEY, JSON.stringify(further));
-    },
-  });
-
-  await move(bucket, pointer());
-
-  expect(standingIn(bucket)).toEqual(further);
 });
 
 test('reports StorageUnavailable if the pointer changes ten times in a row', async () => {

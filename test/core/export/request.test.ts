@@ -55,12 +55,6 @@ test('sends operator and email flag under the configured names', () => {
   expect(buildRequest(input, plan(), names, ['id'])).toEqual({ columns: ['id'], combineBy: 'or', mailCopy: true });
 });
 
-test('sends additional keys of the configuration unchanged', () => {
-  const extra = { locale: 'he-IL', nested: { deep: [1] } };
-
-  expect(buildRequest({ entity: 'leads' }, plan({ extra }), NAMES, ['id'])).toEqual({ columns: ['id'], ...extra });
-});
-
 test('limits a request to 64,000 bytes, not characters', () => {
   const filters = (letter: string, count: number) => [{ value: letter.repeat(count) }];
   const build = (letter: string, count: number) => () =>

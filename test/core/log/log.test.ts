@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../core/log/log.ts';
 import type { LogFields } from '../../../core/log/log-fields.ts';
-import { asStep } from '../../../core/step/export-run.ts';
-import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { CANARY, EXPORT_ID } from '../../support/builders.ts';
 import { written } from '../../support/written.ts';
 
 const RUN = { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID } as const;
@@ -112,38 +110,4 @@ test.each(['SILENT', 'ERROR'])('log level %s suppresses lines of level INFO, but
   );
 
   expect(lines).toMatchObject([{ TokenRefreshes: 1 }]);
-});
-
-test('lines of two runs in one container do not share fields, even if the first run crashes', async () => {
-  const other = runState({
-    execution: 'night-2',
-    run: run({ entity: 'contacts', exportId: OTHER_EXPORT_ID }),
-  });
-  const { lines } = await written(async () => {
-    const log = createLog('CheckStatus', 'prod');
-    const handler = asStep(
-      'CheckStatus',
-      async (state, deps) => {
-        deps.log.info('called', { status: 200 });
-        if (state.execution === 'night-1') throw new TypeError(CANARY);
-        return { outcome: 'READY' as const };
-      },
-      ...composed({ ...testDeps(), log }),
-    );
-    await handler(runState(), lambdaContext()).catch(() => undefined);
-    log.info('said between two invocations', {});
-    await handler('no state at all', lambdaContext()).catch(() => undefined);
-    await handler(other, lambdaContext());
-  });
-
-  const runs = lines.map(({ message, entity, execution, exportId }) => [message, entity, execution, exportId]);
-  expect(runs).toEqual([
-    ['called', 'leads', 'night-1', EXPORT_ID],
-    ['crashed', 'leads', 'night-1', EXPORT_ID],
-    ['said between two invocations', undefined, undefined, undefined],
-    ['crashed', undefined, undefined, undefined],
-    ['called', 'contacts', 'night-2', OTHER_EXPORT_ID],
-    ['answered', 'contacts', 'night-2', OTHER_EXPORT_ID],
-  ]);
-  for (const { step } of lines) expect(step).toBe('CheckStatus');
 });

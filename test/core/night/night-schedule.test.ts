@@ -81,12 +81,6 @@ test('the date of a start is the date in the configured time zone', () => {
   expect(names(settings)).not.toContain('leads');
 });
 
-test('a night has one start of each entity on dates when clocks change', () => {
-  const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
-
-  for (const date of ['2026-03-27', '2026-10-25']) expect(names(settings, date)).toEqual(ENTITIES);
-});
-
 test.each<[string, Parameters<typeof deployment>[0], boolean]>([
   ['begins at 23:50', { timeZone: 'Asia/Jerusalem', nightly: { at: '23:50' } }, true],
   ['begins at 03:00', { timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } }, false],

@@ -214,23 +214,6 @@ describe('with concurrent writers', () => {
     expect(night.bucket.text(completeKey({ date: DATE, revision: 1 }))).toBe(night.bucket.text(nightKey(DATE)));
   });
 
-  test('reads the pointers again after a conflict, and includes a run published in between', async () => {
-    const night = nightOf({
-      before: (operation, key) => {
-        if (operation !== 'putOnce' || night.bucket.text(nightKey(DATE)) !== undefined || key !== nightKey(DATE))
-          return;
-        night.publish('workflows');
-        const entities = { leads: { file: null, tableVersion: null, table: null, error: null } };
-        const other = { schemaVersion: 2, date: DATE, revision: 7, complete: false, entities };
-        night.bucket.put(key, JSON.stringify({ ...other, entities: { ...entities, workflows: entities.leads } }));
-      },
-    });
-    night.publish('leads');
-
-    expect(await night.record()).toMatchObject({ revision: 8, complete: true });
-    expect(night.standing().entities.workflows?.file?.run).toBe('workflows-1');
-  });
-
   test('reports StorageConflict for an object that is not a night, and does not change it', async () => {
     const night = nightOf({ objects: { [nightKey(DATE)]: '{"schemaVersion":2}' } });
 

@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest';
 import { asBatchStep, batchEnd } from '../../../core/batch/batch-state.ts';
 import { RunError } from '../../../core/errors.ts';
-import { createLog } from '../../../core/log/log.ts';
 import { asStep, exportRunEnd } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { MACHINE_VERSION } from '../../../core/step/steps.ts';
-import { deployment, EXPORT_ID, newState, run, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
+import { EXPORT_ID, newState, run, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
-import { written } from '../../support/written.ts';
 
 const failure = { error: 'ExportFailed', cause: 'It failed.' };
 const published = { outcome: 'PUBLISHED', file: storedFile({ bytes: 96_000 }), rows: 240, checks: 5 };
@@ -165,19 +163,4 @@ test('measures nothing if a step waits or crashes', async () => {
   await crashing(runState(), lambdaContext()).catch(() => undefined);
 
   expect(deps.log.measured).toEqual([]);
-});
-
-test('counts a run that fails because the clients cannot be created', async () => {
-  const refuse = () => {
-    throw new RunError('ConfigInvalid', 'The environment lacks X.');
-  };
-  const platform = { ...testDeps(), deployment, log: createLog('PublishFile', 'prod') };
-  const handler = asStep('PublishFile', async () => ({ outcome: 'PUBLISHED' as const }), refuse, platform);
-
-  const { lines } = await written(() => handler(runState(), lambdaContext()));
-
-  expect(lines).toMatchObject([
-    { message: 'answered', entity: 'leads', outcome: 'FAILED', error: 'ConfigInvalid' },
-    { RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' },
-  ]);
 });

@@ -53,20 +53,3 @@ test('the next invocation reads the file again if every connection breaks', asyn
   expect(last).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });
   expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
 });
-
-test('fails with StorageUnavailable after too many invocations with broken connections', async () => {
-  const { state, invoke } = breaking((chunk) => chunk > 10);
-
-  expect(await invoke({ ...state, lateTries: 5 })).toMatchObject({
-    outcome: 'FAILED',
-    failure: { error: 'StorageUnavailable' },
-  });
-});
-
-test('fails with StorageConflict if the object changes between invocations', async () => {
-  const { bucket, state, invoke } = breaking((chunk) => chunk > 10 && chunk < 17);
-  const broken = await invoke(state);
-  bucket.put(FILE_KEY, TEXT.replace('199', '991'));
-
-  expect(await invoke({ ...broken })).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageConflict' } });
-});

@@ -6,19 +6,6 @@ import { CANARY } from '../../support/builders.ts';
 const s3Error = (name: string, httpStatusCode?: number) =>
   Object.assign(new Error(CANARY), { name, $metadata: { httpStatusCode } });
 
-test.each<[string, number, string]>([
-  ['NoSuchBucket', 404, 'StorageDenied'],
-  ['AllAccessDisabled', 403, 'StorageDenied'],
-  ['InvalidAccessKeyId', 403, 'StorageDenied'],
-  ['SlowDown', 503, 'StorageUnavailable'],
-  ['TimeoutError', 0, 'StorageUnavailable'],
-])('%s (%i) is %s', (name, status, expected) => {
-  expect(storageError(s3Error(name, status), 'write', 'k')).toMatchObject({
-    name: expected,
-    message: `The bucket did not let k be written (${name}).`,
-  });
-});
-
 const ROLE = 'arn:aws:sts::111122223333:assumed-role/R/f is not authorized to perform:';
 
 test.each([

@@ -51,10 +51,6 @@ test.each<[string, string[], Partial<TableSettings>, RegExp]>([
   expect(columns).toThrow(message);
 });
 
-it('tableColumns leaves out both fields whose names differ only in letter case', () => {
-  expect(columnsOf(['id', 'Name', 'name'], { except: ['name'] })).toHaveLength(1);
-});
-
 it('tableColumns returns no column for a field without a name', () => {
   expect(columnsOf(['', 'id', ' '])).toMatchObject([{ name: 'id', place: 1 }]);
 });

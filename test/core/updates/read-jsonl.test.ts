@@ -14,10 +14,6 @@ test('returns records with their first line and byte, and skips blank lines', as
   ]);
 });
 
-test('skips a byte order mark', async () => {
-  expect(await entriesOf('jsonl', `\uFEFF${line(1)}`)).toMatchObject([{ line: 1, from: 3 }]);
-});
-
 test.each([
   ['{"id":', 'is not JSON: each line must have one complete object'],
   ['[{"id":1},', 'begins a JSON array: write one object on each line, no brackets or commas around'],

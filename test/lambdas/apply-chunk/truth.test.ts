@@ -92,18 +92,6 @@ describe('a line whose answer was lost', () => {
       ['APPLIED', null, 200, 1],
     ]);
   });
-
-  test('is APPLIED if a later invocation is answered 200', async () => {
-    const replies: Reply[] = ['lost', NO_CONNECTION, NO_CONNECTION, 200];
-    const met = world(2, () => replies.shift() ?? 200);
-
-    await run(met);
-
-    expect(brief(await summarised(met))).toEqual([
-      ['APPLIED', null, 200, 2],
-      ['APPLIED', null, 200, 1],
-    ]);
-  });
 });
 
 test('a line is UNKNOWN if a bug ends its function while it is sent', async () => {

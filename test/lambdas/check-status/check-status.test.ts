@@ -61,10 +61,6 @@ test('checks the status once more at the deadline before it ends in ExportDeadli
   expect(error.message).toContain('after 4 status checks');
 });
 
-test('answers READY if the last check after the deadline finds PROCESSED', async () => {
-  expect(await check(is('PROCESSED'), '2026-11-20T02:00:30Z')).toMatchObject({ outcome: 'READY' });
-});
-
 test('shortens the last wait so that it ends at the deadline', async () => {
   expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
 });

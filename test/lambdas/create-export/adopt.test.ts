@@ -3,7 +3,7 @@ import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
+import { CANARY, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
 import { createDeps, emptyLedger, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -98,15 +98,6 @@ test.each<[string, object, object]>([
   expect(deps.log.lines[0]?.message).toBe('adopted no export: it was for another request or date');
 });
 
-test('requests a new export if the CRM has added columns since', async () => {
-  const deps = retryDeps(await afterFailedRun());
-  const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }, { fieldName: 'name' }, { fieldName: 'phone' }]], NEW);
-
-  const { run } = await createExport(retry(), { ...deps, crm });
-
-  expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
-});
-
 test.each([
   ['a run of another entity', 'contacts-night'],
   ['an unknown run', CANARY],
@@ -192,13 +183,6 @@ test('the ledger keeps only ids, digests and dates of exports, for thirty days',
       ttl: Date.parse('2026-12-20T01:10:00.000Z') / 1000,
     },
   ]);
-});
-
-test('requests a new export if the configured sorts have changed', async () => {
-  const entities = { leads: { sorts: [{ field: 'id' }] } };
-  const deps = { ...retryDeps(await afterFailedRun(), NEW), deployment: deployment({ entities }) };
-
-  expect((await createExport(retry(), deps)).run).toMatchObject({ adopted: null });
 });
 
 /** The published export of the date, created at this time. */

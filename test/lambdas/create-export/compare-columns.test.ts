@@ -69,33 +69,6 @@ test('ends in SchemaChanged and requests no export if the configuration stops at
   expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
 });
 
-test('keeps a removed column left out, and ends in ConfigInvalid when an unknown one appears', async () => {
-  const plan = { columns: { except: ['nationalId'] } };
-  const national = field('NationalID', 'text', 'תעודת זהות');
-  type Before = Awaited<ReturnType<typeof runOf>>;
-  const night = (listed: typeof BEFORE, before: Before, input: object = {}, settings: object = plan) => {
-    if (!before) throw new Error('there is no run before');
-    const { plan: digest, request, listed: known, excepted } = before;
-    const manifest = manifestOf({ ...SINCE, plan: digest, request, listed: known, excepted });
-    return compare(listed, { plan: settings, input, bucket: publishedWith(manifest) }).answer;
-  };
-  const first = await runOf([...BEFORE, national], { plan });
-  const second = await night(BEFORE, first);
-  const third = await night(BEFORE, second.run);
-
-  expect(first?.request.columns).toEqual(['id', 'name', 'phone']);
-  expect(third.run?.excepted).toEqual([{ entry: 'nationalId', name: 'NationalID', label: 'תעודת זהות' }]);
-  expect(third.run?.remarks).toEqual([expect.stringMatching(/^The CRM no longer lists "nationalId"/)]);
-  // A run with its own filters goes on like the night.
-  const other = await night(BEFORE, first, { filters: [{ field: 'phone' }] });
-  expect(other.run).toMatchObject({ kind: 'partial', excepted: first?.excepted });
-  const changed = await night(BEFORE, first, {}, { ...plan, filters: [{ field: 'phone' }] });
-  expect(changed.run).toMatchObject({ kind: 'full', excepted: first?.excepted });
-  const renamed = await night([...BEFORE, field('passport')], third.run);
-  expect(renamed).toMatchObject({ outcome: 'FAILED', failure: { error: 'ConfigInvalid' } });
-  expect((await night([...BEFORE, national], third.run)).run).toMatchObject({ excepted: first?.excepted });
-});
-
 describe('if there is nothing to compare with', () => {
   test('continues without a warning if nothing is published yet', async () => {
     const run = await runOf(BEFORE, { bucket: fakeBucket() });

@@ -4,7 +4,7 @@ import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
-import { CANARY, run, runState } from '../../support/builders.ts';
+import { CANARY, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
 import { asked, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -88,16 +88,6 @@ test.each<[string, Behaviour, string, string]>([
   const answer = await downloadFile(runState(), servers.depsFor(file));
 
   expect(answer.file).toMatchObject({ key: `runs/entity=leads/run=night-1/${name}`, contentType: type });
-});
-
-test('requests and stores agent-numbers with the hyphen', async () => {
-  const file = servers.origin.file({ size: 100 });
-  const crm = fakeCrm(['post /agent-numbers/exports/{id}/download', { url: file.url }]);
-  const state = runState({ run: run({ entity: 'agent-numbers', prefix: 'runs/entity=agent-numbers/run=n/' }) });
-
-  const answer = await downloadFile(state, servers.depsFor(file, { crm }));
-
-  expect(answer.file?.key).toBe('runs/entity=agent-numbers/run=n/agent-numbers.csv');
 });
 
 test('answers NOT_READY and waits if the CRM does not give out the file yet', async () => {

@@ -317,15 +317,4 @@ describe('the speed of a file', () => {
     expect(stored).toMatchObject({ bytes: SIZE, boundBy, memoryMB: 2048 });
     expect(stored?.mebibytesPerSecond).toBeLessThan(SIZE / 1024 / 1024);
   });
-
-  test.each([
-    ['an empty file', { size: 0 }, ticking()],
-    ['a clock that stands still', { size: SIZE }, at('2026-11-20T01:10:00Z')],
-  ])('is not measured for %s', async (_, content, now) => {
-    const deps = servers.depsFor(servers.origin.file(content), { now });
-
-    expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'STORED' });
-
-    expect(deps.log.measured).toEqual([]);
-  });
 });

@@ -143,28 +143,6 @@ describe('a run that failed', () => {
     expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
   });
 
-  test('is mailed as ChangesStopped or ChangesNotWritten if its feed failed, with commands to paste', async () => {
-    const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
-    const ended = (error: 'ChangesStopped' | 'ChangesNotWritten', what: string) =>
-      detail({ error, cause: `${what} ${adviceOf(error, about)}` });
-    const gone = '30 of 100 keys of leads are gone.';
-    const mails = await mailsOf([ended('ChangesStopped', gone), ended('ChangesNotWritten', 'The disk is full.')]);
-
-    const command = (words: string) => `npx --no -- crm-export ${words} --deployment prod`;
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'prod: leads ended in ChangesStopped',
-      'prod: leads ended in ChangesNotWritten',
-    ]);
-    const [stopped, unwritten] = mails.map(({ text }) => text);
-    expect(stopped).toContain(`\n  ${gone}\n`);
-    expect(stopped).toContain(`Look at what is gone: ${command('changes leads')}. If that is right`);
-    expect(stopped).toContain(`${command('changes leads --release --reason WHY')}.\n`);
-    expect(stopped).toContain('docs/runbook.md#changesstopped');
-    expect(unwritten).toContain('\n  The disk is full.\n');
-    expect(unwritten).toContain('The feed of the next night includes these changes.\n');
-    expect(unwritten).toContain(`  ${command(`show ${about.execution}`)}\n`);
-  });
-
   test.each(['InvalidInput', 'EarlierRelease'] as const)(
     'in %s, before its function knows the batch, has its advice in the mail once',
     async (error) => {
@@ -284,20 +262,6 @@ describe('untrusted text in the event of a failed run', () => {
 
     expect(mails[0]?.subject).toMatch(/^[\x20-\x7e]{1,99}$/);
   });
-});
-
-test('seven runs that fail for one cause send seven mails, each with its own entity and command', async () => {
-  const entities = ['leads', 'customers', 'meetings', 'workflows', 'employers', 'contacts', 'agent-numbers'];
-  const mails = await mailsOf(
-    entities.map((entity) =>
-      detail({ name: `run-of-${entity}`, error: 'ReauthorizationRequired', input: JSON.stringify({ entity }) }),
-    ),
-  );
-
-  expect(mails.map(({ subject }) => subject)).toEqual(
-    entities.map((entity) => `prod: ${entity} ended in ReauthorizationRequired`),
-  );
-  expect(mails.map(({ text }) => / show (\S+)/.exec(text)?.[1])).toEqual(entities.map((entity) => `run-of-${entity}`));
 });
 
 test('fails the invocation if SNS refuses the mail, so that Lambda repeats it', async () => {

@@ -2,10 +2,7 @@ import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { pointerSchema } from '../../../core/export/pointer.ts';
-import { asStep } from '../../../core/step/export-run.ts';
-import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { deployment, run } from '../../support/builders.ts';
-import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
 import { putPublished } from '../../support/published.ts';
@@ -51,16 +48,6 @@ test('quarantines a shrunken file, moves no pointer, and says why', async () => 
   expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, latest]);
 });
 
-test('the run ends in FileQuarantined and is counted under that name', async () => {
-  const { bucket, state } = shrunk(30);
-  const deps = { ...testDeps(), bucket };
-
-  const ended = await asStep('PublishFile', publishFile, ...composed(deps))(state, lambdaContext());
-
-  expect(ended).toMatchObject({ outcome: 'FAILED', failure: { error: 'FileQuarantined' } });
-  expect(deps.log.measured).toMatchObject([{ outcome: 'FileQuarantined', values: { RunsEnded: 1 } }]);
-});
-
 test('uses the bounds of the entity', async () => {
   const { bucket, state } = shrunk(30);
   const lenient = deployment({ entities: { leads: { guards: { maxShrink: 0.9 } } } });
@@ -86,17 +73,6 @@ test('publishes with a warning if a part of the history cannot be read', async (
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
   expect(manifestIn(bucket).warnings[0]).toContain('of 1 published exports are missing');
 });
-
-test.each(['list', 'read', 'putOnce'] as const)(
-  'decides nothing if the bucket fails at %s, and decides in the repetition',
-  async (operation) => {
-    const { bucket, state } = shrunk(30, { before: failing(operation, '', down) });
-
-    await failureOf(publish(bucket, state), 'StorageUnavailable');
-    expect(bucket.text(MANIFEST_KEY)).toBeUndefined();
-    await failureOf(publish(bucket, state), 'FileQuarantined');
-  },
-);
 
 test('keeps its verdict when the step is repeated, even if other nights are published between', async () => {
   const stopped = shrunk(30);

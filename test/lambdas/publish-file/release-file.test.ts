@@ -84,16 +84,6 @@ test('a release is measured as PUBLISHED, without duration and status checks', a
   ]);
 });
 
-test('a release of a partial file is measured as PARTIAL', async () => {
-  const { bucket } = await quarantined();
-  ofOwnPlan(bucket);
-  const deps = { ...testDeps(), bucket };
-
-  await asStep('PublishFile', publishFile, ...composed(deps))(releaseState(), lambdaContext());
-
-  expect(deps.log.measured).toMatchObject([{ outcome: 'PARTIAL', values: { RunsEnded: 1 } }]);
-});
-
 test('a release killed at any operation ends the same way when it is repeated', async () => {
   const whole = await quarantined();
   const before = whole.bucket.calls.length;
@@ -146,18 +136,6 @@ test('equal releases all succeed, also at once, and the first one is recorded', 
   expect(answers.map(({ outcome }) => outcome)).toEqual(['PUBLISHED', 'PUBLISHED', 'PUBLISHED']);
   expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1', by: 'dana@desk' });
   expect(everything(bucket)).toEqual(after);
-});
-
-test('a second release completes one that was killed', async () => {
-  const { bucket } = await quarantined();
-  const killed = { ...bucket, replace: async () => Promise.reject(new Error('killed')) };
-  await expect(publish(killed, releaseState())).rejects.toThrow('killed');
-  expect(json<Pointer>(bucket, LATEST).execution).toBe('of-2026-11-19');
-
-  expect(await publish(bucket, releaseState({}, { execution: 'release-2' }))).toMatchObject({ outcome: 'PUBLISHED' });
-
-  expect(json<Pointer>(bucket, LATEST).execution).toBe('night-1');
-  expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1' });
 });
 
 test('with newNormal, the next night is compared with the released file and passes', async () => {

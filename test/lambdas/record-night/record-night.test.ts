@@ -6,7 +6,7 @@ import { datePointerKey } from '../../../core/export/pointer.ts';
 import { completeKey, nightKey, nightSchema } from '../../../core/night/night-record.ts';
 import { checkNights } from '../../../lambdas/record-night/check-nights.ts';
 import { recordNight } from '../../../lambdas/record-night/record-night.ts';
-import { newState, run, runState } from '../../support/builders.ts';
+import { newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
@@ -79,15 +79,4 @@ test('the check continues with the other dates if one cannot be read', async () 
   await checkNights(new Date('2026-11-20T12:30:00Z'), deps);
 
   expect([night('2026-11-19')?.revision, night('2026-11-20')]).toEqual([1, undefined]);
-});
-
-test('a later run of the date completes the night with a new revision', async () => {
-  const { deps, publish, night } = nights();
-  for (const entity of ENTITIES.slice(1)) publish(entity, '2026-11-20');
-  await checkNights(new Date('2026-11-20T12:30:00Z'), deps);
-  publish('leads', '2026-11-20');
-
-  await recordNight(runState({ run: run(), outcome: 'PUBLISHED' }), deps);
-
-  expect(night('2026-11-20')).toMatchObject({ revision: 2, complete: true });
 });
