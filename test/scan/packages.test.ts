@@ -5,7 +5,7 @@ import {
   type Manifest,
   readLockfile,
   readManifest,
-} from '../../scripts/scan/packages.ts';
+} from '../../scripts/packages.ts';
 
 /** What is wrong with a lockfile of one package. */
 function problemsOf(entry: Partial<LockedPackage>, more: Partial<Manifest> = {}, path = 'node_modules/a'): string[] {
