@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /**
  * Checks the subjects of commits: `npm run commits -- RANGE`. Without a range, it checks the commits that this branch
- * adds to origin/main, or none without origin/main. Merge commits and old commits do not have this form.
+ * adds to origin/main. Merge commits and old commits do not have this form.
  */
 
 const TYPES = ['feat', 'fix', 'refactor', 'test', 'docs', 'build', 'ci', 'perf', 'chore', 'revert'];
@@ -17,23 +17,12 @@ export function subjectProblems(subject: string): string[] {
   ];
 }
 
-/** The commits that this branch adds to origin/main; undefined if that branch does not exist. */
-function ownCommits(): string | undefined {
-  const { status, stdout } = spawnSync('git', ['merge-base', 'origin/main', 'HEAD'], { encoding: 'utf8' });
-  return status === 0 ? `${stdout.trim()}..HEAD` : undefined;
-}
-
-function subjectsOf(range: string): string[] {
-  const { status, stdout, stderr } = spawnSync('git', ['log', '--no-merges', '--format=%s', range, '--'], {
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`git cannot list the commits ${range}: ${stderr.trim()}`);
-  return stdout.split('\n').filter((subject) => subject !== '');
-}
-
 if (import.meta.main) {
-  const range = process.argv[2] ?? ownCommits();
-  for (const subject of range === undefined ? [] : subjectsOf(range)) {
+  const range = process.argv[2] ?? 'origin/main..HEAD';
+  const args = ['log', '--no-merges', '--format=%s', range, '--'];
+  const { status, stdout, stderr } = spawnSync('git', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`git cannot list the commits ${range}: ${stderr.trim()}`);
+  for (const subject of stdout.split('\n').filter(Boolean)) {
     for (const problem of subjectProblems(subject)) {
       process.stderr.write(`"${subject}" ${problem}\n`);
       process.exitCode = 1;
