@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as z from 'zod';
 import { waitUntil } from '../local/processes/wait-until.ts';
 
 /** Chromium for the tests and for the picture of the README. */
@@ -17,20 +16,6 @@ const FONTS = `<?xml version="1.0"?>
 <fontconfig><dir>${join(UNPACKED, 'fonts', 'fonts')}</dir><dir>/usr/share/fonts</dir><cachedir>${join(UNPACKED, 'fonts', 'cache')}</cachedir></fontconfig>
 `;
 
-/** A page of a headless browser, controlled by the DevTools protocol. */
-export interface Browser {
-  open(url: string): Promise<void>;
-  /** Waits until an expression in the page is not null and returns its value. */
-  value(expression: string): Promise<unknown>;
-  /** Sends a command of the DevTools protocol to the page. */
-  send(method: string, params?: object): Promise<unknown>;
-  /** Messages from the page's console and its content security policy. */
-  complaints: string[];
-  /** Addresses that the page requested after `Network.enable`. */
-  requests: string[];
-  close(): Promise<void>;
-}
-
 /** Whether a browser is available. Without one, prints which tests are skipped. */
 export function hasChromium(): boolean {
   if (findChromium()) return true;
@@ -38,30 +23,21 @@ export function hasChromium(): boolean {
   return false;
 }
 
-const pagesSchema = z.array(z.object({ type: z.string(), webSocketDebuggerUrl: z.string() }));
-const messageSchema = z.object({
-  id: z.number().optional(),
-  method: z.string().optional(),
-  params: z.unknown().optional(),
-  result: z.unknown().optional(),
-  error: z.unknown().optional(),
-});
-const requestSchema = z.object({ request: z.object({ url: z.string() }) });
-const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
+/** A page of a headless browser, controlled by the DevTools protocol. */
+export type Browser = Awaited<ReturnType<typeof startChromium>>;
 
-/** Starts Chromium with a new profile and connects to its page by the DevTools protocol. */
-export async function startChromium(): Promise<Browser> {
+/** Starts Chromium with a new profile and connects to its page. */
+export async function startChromium() {
   const found = findChromium();
   if (!found) throw new Error('Chromium is not installed (docs/development.md).');
   const profile = await mkdtemp(join(tmpdir(), 'chromium-test-'));
-  const child = spawn(
-    found.path,
-    [
-      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
-      ...['--remote-debugging-port=0', `--user-data-dir=${profile}`, '--disable-background-networking', 'about:blank'],
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'], detached: true, env: { ...found.env, HOME: profile } },
-  );
+  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'];
+  const own = ['--remote-debugging-port=0', `--user-data-dir=${profile}`, '--disable-background-networking'];
+  const child = spawn(found.path, [...flags, ...own, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+    env: { ...found.env, HOME: profile },
+  });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -77,7 +53,7 @@ export async function startChromium(): Promise<Browser> {
     const port = () => /DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1];
     await waitUntil(() => port() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
     if (!port()) throw new Error(`Chromium did not start: ${said}`);
-    const pages = pagesSchema.parse(await (await fetch(`http://127.0.0.1:${port()}/json/list`)).json());
+    const pages = (await (await fetch(`http://127.0.0.1:${port()}/json/list`)).json()) as Record<string, string>[];
     const page = await connectTo(pages.find(({ type }) => type === 'page')?.webSocketDebuggerUrl ?? '');
     for (const domain of ['Page', 'Runtime', 'Log']) await page.send(`${domain}.enable`);
     return { ...page, close };
@@ -87,18 +63,29 @@ export async function startChromium(): Promise<Browser> {
   }
 }
 
-async function connectTo(url: string): Promise<Omit<Browser, 'close'>> {
+/** An answer or an event of the DevTools protocol. */
+interface Message {
+  id?: number;
+  method?: string;
+  params?: { request?: { url: string } };
+  result?: { result?: { value?: unknown }; data?: string };
+  error?: unknown;
+}
+
+async function connectTo(url: string) {
   const socket = new WebSocket(url);
   const opened = Promise.withResolvers<void>();
   socket.addEventListener('open', () => opened.resolve());
   socket.addEventListener('error', () => opened.reject(new Error('Chromium does not answer.')));
-  const waiting: PromiseWithResolvers<unknown>[] = [];
+  const waiting: PromiseWithResolvers<Message['result']>[] = [];
+  /** Messages from the page's console and its content security policy. */
   const complaints: string[] = [];
+  /** Addresses that the page requested after `Network.enable`. */
   const requests: string[] = [];
   socket.addEventListener('message', ({ data }) => {
-    const { id, method, params, result, error } = messageSchema.parse(JSON.parse(String(data)));
+    const { id, method, params, result, error }: Message = JSON.parse(String(data));
     if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
-    if (method === 'Network.requestWillBeSent') requests.push(requestSchema.parse(params).request.url);
+    if (method === 'Network.requestWillBeSent') requests.push(params?.request?.url ?? '');
     const answer = id === undefined ? undefined : waiting[id];
     if (error) answer?.reject(new Error(JSON.stringify(error)));
     else answer?.resolve(result);
@@ -107,20 +94,20 @@ async function connectTo(url: string): Promise<Omit<Browser, 'close'>> {
     for (const answer of waiting) answer.reject(new Error('Chromium ended.'));
   });
   await opened.promise;
-  const send = (method: string, params: object = {}): Promise<unknown> => {
-    if (socket.readyState !== WebSocket.OPEN) return Promise.reject(new Error('Chromium ended.'));
-    const answer = Promise.withResolvers<unknown>();
+  /** Sends a command of the DevTools protocol to the page. */
+  const send = async (method: string, params: object = {}) => {
+    if (socket.readyState !== WebSocket.OPEN) throw new Error('Chromium ended.');
+    const answer = Promise.withResolvers<Message['result']>();
     socket.send(JSON.stringify({ id: waiting.push(answer) - 1, method, params }));
     return answer.promise;
   };
-  const open = async (url: string) => {
-    await send('Page.navigate', { url });
-  };
+  const open = (url: string) => send('Page.navigate', { url });
+  /** Waits until an expression in the page is not null and returns its value. */
   const value = async (expression: string) => {
     let found: unknown;
     const answers = async () => {
       const answer = await send('Runtime.evaluate', { expression, returnByValue: true }).catch(() => undefined);
-      found = valueSchema.safeParse(answer).data?.result.value;
+      found = answer?.result?.value;
       return found !== undefined && found !== null;
     };
     if (await waitUntil(answers, { withinMs: 20_000 })) return found;
@@ -129,25 +116,18 @@ async function connectTo(url: string): Promise<Omit<Browser, 'close'>> {
   return { send, open, value, complaints, requests };
 }
 
-interface Chromium {
-  path: string;
-  env: NodeJS.ProcessEnv;
-}
-
 /**
  * The installed Chromium, or else the one of the package `@sparticuz/chromium`, unpacked once into `.cache`. The
  * package has a binary only for Linux on x64; elsewhere undefined.
  */
-function findChromium(): Chromium | undefined {
+function findChromium(): { path: string; env: NodeJS.ProcessEnv } | undefined {
   const installed = INSTALLED.find((path) => existsSync(path));
   if (installed) return { path: installed, env: process.env };
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
   if (!existsSync(UNPACKED)) unpack();
   const libraries = [join(UNPACKED, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
-  return {
-    path: join(UNPACKED, 'chromium'),
-    env: { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(UNPACKED, 'fonts') },
-  };
+  const env = { ...process.env, LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(UNPACKED, 'fonts') };
+  return { path: join(UNPACKED, 'chromium'), env };
 }
 
 /** Unpacks the package. Two test processes may do so at once: the first complete folder stays. */
