@@ -26,12 +26,6 @@ const DATA = ['download', 'peek', 'diff'];
 const EXPORTS = ['list', 'show', ...DATA, 'status', 'report', 'backfill', 'release', 'table'];
 const READING = [...EXPORTS, 'changes', 'update', 'update-status', 'readers --tag', ...FOLLOWING];
 
-interface Right {
-  action: string;
-  on: string;
-  commands: string[];
-}
-
 /** Commands that read and write the grant. Like a run, `probe` refreshes a grant that is due. */
 const GRANT = ['authorize', 'probe'];
 
@@ -89,29 +83,24 @@ const RIGHTS: Record<string, string[]> = {
   'kms:GenerateDataKey on the key, through Secrets Manager': GRANT,
 };
 
-/** The rights on AWS that a person needs for each command, besides `cloudformation:DescribeStacks` for all. */
-export const COMMAND_RIGHTS: Right[] = [...allRights()].map(([right, commands]) => {
-  const [action = '', on = ''] = right.split(' on ');
-  return { action, on, commands: [...commands] };
-});
-
-/** Also the rights of checks: a check without its right is skipped and reported by name. */
-function allRights(): Map<string, Set<string>> {
+/**
+ * The rights on AWS that a person needs for each command, besides `cloudformation:DescribeStacks` for all. They include
+ * the rights of checks: a check without its right is skipped and reported by name.
+ */
+export const COMMAND_RIGHTS = (() => {
   const all = new Map(Object.entries(RIGHTS).map(([right, commands]) => [right, new Set(commands)]));
-  const checks: Record<string, Pick<Question, 'option' | 'rights'>[]> = {
-    doctor: Object.values(DOCTOR_QUESTIONS),
-    verify: [...ALL_CHECKS, LEFT_OVERS],
+  const add = (command: string, { option, rights }: Pick<Question, 'option' | 'rights'>) => {
+    const name = option ? `${command} ${option}` : command;
+    for (const right of rights) all.set(right, (all.get(right) ?? new Set()).add(name));
   };
-  for (const [command, each] of Object.entries(checks)) {
-    for (const { option, rights } of each) {
-      for (const right of rights)
-        all.set(right, (all.get(right) ?? new Set()).add(option ? `${command} ${option}` : command));
-    }
-  }
-  // Every command has it.
+  for (const question of Object.values(DOCTOR_QUESTIONS)) add('doctor', question);
+  for (const question of [...ALL_CHECKS, LEFT_OVERS]) add('verify', question);
   all.delete('cloudformation:DescribeStacks on the stack');
-  return all;
-}
+  return [...all].map(([right, commands]) => {
+    const [action = '', on = ''] = right.split(' on ');
+    return { action, on, commands: [...commands] };
+  });
+})();
 
 /** A list with one line for all rights that the same commands need. */
 export function rightsList(): string {

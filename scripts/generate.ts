@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 import { changesSchema } from '../cli/changes/changes.ts';
 import { checksSchema } from '../cli/health/check.ts';
@@ -15,7 +15,7 @@ import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandList, rightsList } from './command-tables.ts';
 import { feedDeployment, updatingDeployment } from './deployments.ts';
 import { checkTable, configurationTable, entityNames, entityStarts, withAdvice } from './document-tables.ts';
-import { behindStep, stateDiagram } from './state-diagram.ts';
+import { stateDiagram } from './state-diagram.ts';
 import { synthesise } from './synthesise.ts';
 import { definitionOf } from './template.ts';
 
@@ -24,7 +24,7 @@ import { definitionOf } from './template.ts';
 type Text = () => string | Promise<string>;
 
 const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
-const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(feedDeployment())), 'WriteTable'));
+const tablesDiagram = () => stateDiagram(definitionOf(synthesise(feedDeployment())), 'WriteTable');
 const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
 const SCHEMAS = {
@@ -87,18 +87,11 @@ export function withSection(file: string, text: string, name: string, section: s
   return `${text.slice(0, begin + from.length)}\n\n${section}\n\n${text.slice(end)}`;
 }
 
-/** Describes the difference to the committed file, or returns `undefined`. The linter checks the format of JSON. */
-export async function difference(file: string, text: Text): Promise<string | undefined> {
-  const wanted = await text();
-  if (!existsSync(file)) return `${file} is missing: npm run generate`;
-  const committed = readFileSync(file, 'utf8');
-  const found = isJson(file) ? JSON.stringify(JSON.parse(committed), undefined, 2) : committed;
-  return found === wanted ? undefined : `${file} differs from what is generated: npm run generate`;
-}
-
-const isJson = (file: string) => file.endsWith('.json');
-
 if (import.meta.main) {
   for (const [file, text] of Object.entries(GENERATED)) writeFileSync(file, await text());
-  execFileSync('node_modules/.bin/biome', ['format', '--write', ...Object.keys(GENERATED).filter(isJson)]);
+  execFileSync('node_modules/.bin/biome', [
+    'format',
+    '--write',
+    ...Object.keys(GENERATED).filter((file) => file.endsWith('.json')),
+  ]);
 }

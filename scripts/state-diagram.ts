@@ -1,92 +1,65 @@
 import type { Definition, State } from './template.ts';
 
-interface Arrow {
-  from: string;
-  to: string;
-  label?: string;
-  /** The arrow is not an outcome of the step but a crash, or an answer without a branch. */
-  exceptional?: boolean;
-}
-
 const ANY_STEP = 'AnyStep';
 
 /**
- * The machine as a Mermaid state diagram. Choices become labelled arrows; arrows common to all steps are drawn once.
+ * The machine as a Mermaid state diagram, from a step on. Choices become labelled arrows; arrows common to all steps are
+ * drawn once: crashes, and answers without a branch.
  */
-export function stateDiagram(definition: Definition): string {
-  const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
-  const [exceptional, own] = [true, false].map((wanted) =>
-    arrows.filter((arrow) => Boolean(arrow.exceptional) === wanted),
-  ) as [Arrow[], Arrow[]];
-  const common = new Set(exceptional.map((arrow) => lineOf({ ...arrow, from: ANY_STEP })));
-  const lines = [
-    `[*] --> ${definition.StartAt}`,
-    ...own.map(lineOf),
-    ...childrenOf(definition),
-    ...(common.size > 0 ? [`state "any step" as ${ANY_STEP}`] : []),
-    ...common,
-  ];
+export function stateDiagram(definition: Definition, from = definition.StartAt): string {
+  const common = new Set<string>();
+  const lines = linesOf({ ...definition, StartAt: from }, (_, to, label) => common.add(arrow(ANY_STEP, to, label)));
+  for (const [id, { ItemProcessor: child }] of Object.entries(definition.States)) {
+    if (!child) continue;
+    const inner = linesOf(child);
+    lines.push(`state ${id} {`, ...inner.map((line) => `  ${line}`), '}');
+  }
+  if (common.size > 0) lines.push(`state "any step" as ${ANY_STEP}`, ...common);
   return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
 }
 
-/** The machine of a Map's children, as a nested state. */
-function childrenOf({ States }: Definition): string[] {
-  return Object.entries(States).flatMap(([id, { ItemProcessor: child }]) => {
-    if (!child) return [];
-    const arrows = storyOrder(child).flatMap((inner) => arrowsFrom(inner, child));
-    const lines = [`[*] --> ${child.StartAt}`, ...arrows.map(lineOf)];
-    return [`state ${id} {`, ...lines.map((line) => `  ${line}`), '}'];
-  });
-}
+type Draw = (from: string, to: string, label?: string) => unknown;
 
-function arrowsFrom(id: string, { States }: Definition): Arrow[] {
-  const state = stateOf(id, States);
-  if (state.Type === 'Succeed') return [{ from: id, to: '[*]' }];
-  if (state.Type === 'Fail') return [];
-  const next = stateOf(state.Next ?? '', States);
-  const forward = next.Type === 'Choice' ? branches(id, next) : [{ from: id, to: state.Next ?? '' }];
-  // A Map continues with the same state when it could not run.
-  const caught = (state.Catch ?? []).filter(({ Next }) => Next !== state.Next);
-  return [...forward, ...caught.map(({ Next }) => crash(id, Next))];
-}
+const arrow = (from: string, to: string, label?: string) => `${from} --> ${to}${label ? `: ${label}` : ''}`;
 
-function branches(from: string, choice: State): Arrow[] {
-  const named = (choice.Choices ?? []).map(({ Variable, StringEquals, Next }) => ({
-    from,
-    to: Next,
-    label: StringEquals ?? Variable.replace(/^.*\./, ''),
-  }));
-  if (!choice.Default) return named;
-  // A choice after a step has a branch for every outcome.
-  const answers = (choice.Choices ?? []).every(({ StringEquals }) => StringEquals !== undefined);
-  if (!answers) return [{ from, to: choice.Default }, ...named];
-  return [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }];
-}
-
-function crash(from: string, to: string): Arrow {
-  return { from, to, label: 'its function stopped without an answer', exceptional: true };
-}
-
-function lineOf({ from, to, label }: Arrow): string {
-  return `${from} --> ${to}${label ? `: ${label}` : ''}`;
-}
-
-/** All states except the choices, in the order in which a run first reaches them. */
-function storyOrder(definition: Definition): string[] {
-  const order = [definition.StartAt];
+/** The arrows of all states except the choices, in the order in which a run first reaches the states. */
+function linesOf({ StartAt, States }: Definition, drawExceptional?: Draw): string[] {
+  const order = [StartAt];
+  const lines = [arrow('[*]', StartAt)];
+  const reaching =
+    (draw: Draw): Draw =>
+    (from, to, label) => {
+      draw(from, to, label);
+      if (to !== '[*]' && !order.includes(to)) order.push(to);
+    };
+  const own: Draw = (...ends) => lines.push(arrow(...ends));
+  const [draw, drawOther] = [reaching(own), reaching(drawExceptional ?? own)];
   for (const id of order) {
-    for (const { to } of arrowsFrom(id, definition)) if (to !== '[*]' && !order.includes(to)) order.push(to);
+    const { Type, Next = '', Catch = [] } = stateOf(id, States);
+    if (Type === 'Succeed') draw(id, '[*]');
+    if (Type === 'Succeed' || Type === 'Fail') continue;
+    const next = stateOf(Next, States);
+    if (next.Type === 'Choice') drawBranches(id, next, draw, drawOther);
+    else draw(id, Next);
+    // A Map continues with the same state when it could not run.
+    for (const caught of Catch) {
+      if (caught.Next !== Next) drawOther(id, caught.Next, 'its function stopped without an answer');
+    }
   }
-  return order;
+  return lines;
+}
+
+function drawBranches(from: string, { Choices = [], Default }: State, draw: Draw, drawOther: Draw): void {
+  // A choice after a step has a branch for every outcome.
+  const answers = Choices.every(({ StringEquals }) => StringEquals !== undefined);
+  if (Default && !answers) draw(from, Default);
+  for (const { Variable, StringEquals, Next } of Choices)
+    draw(from, Next, StringEquals ?? Variable.replace(/^.*\./, ''));
+  if (Default && answers) drawOther(from, Default, 'any other answer');
 }
 
 function stateOf(id: string, states: Definition['States']): State {
   const state = states[id];
   if (!state) throw new Error(`the definition has no state "${id}"`);
   return state;
-}
-
-/** The part of a machine from a step on. */
-export function behindStep(definition: Definition, id: string): Definition {
-  return { ...definition, StartAt: id };
 }
