@@ -1,8 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import * as z from 'zod';
-import type { ByteSource } from '../core/file/byte-source.ts';
 import { fileRecords } from '../core/file/file-records.ts';
 import { readContent } from '../core/file/read-content.ts';
 import { type Comparison, compareFiles } from './compare-files.ts';
@@ -17,21 +15,25 @@ import { type Comparison, compareFiles } from './compare-files.ts';
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
 const READING = { what: 'It', contentType: '', maxBytes: 2e9, secondsLeft: () => 900, undeclaredEnd: false };
 
-const readSchema = z.object({
-  file: z.string(),
-  error: z.nullable(z.string()),
-  separator: z.string(),
-  records: z.array(z.array(z.string())),
-});
+/** What `csv-records.py` reads. */
+interface Read {
+  file: string;
+  separator: string;
+  records: string[][];
+}
 
-async function compare({ file, separator, records: read }: z.infer<typeof readSchema>): Promise<Comparison> {
+async function compare({ file, separator, records: read }: Read): Promise<Comparison> {
   const [first = []] = read;
   const named = first.map((cell) => cell.trim()).filter((cell) => cell !== '');
   const isHeader = named.length * 2 >= first.length && new Set(named).size === named.length;
   const header = isHeader ? first : first.map((_, place) => `column ${place}`);
   const records = isHeader ? read : [header, ...read];
   const stored = await readFile(file);
-  const source = sourceOf(isHeader ? stored : withHeader(header.join(separator), stored));
+  const bytes = isHeader ? stored : withHeader(header.join(separator), stored);
+  async function* part(from: number, to: number) {
+    yield bytes.subarray(from, to);
+  }
+  const source = { size: bytes.length, read: part };
   const columns = header.filter((cell) => cell.trim() !== '');
   const fields = columns.map((name) => ({ name, label: null }));
   const others = { excepted: [], labels: {}, formats: ['csv' as const], opaque: [], headerless: false };
@@ -53,13 +55,6 @@ async function compare({ file, separator, records: read }: z.infer<typeof readSc
   return { result: differences.length === 0 ? 'same' : 'different', words: differences.join(', ') };
 }
 
-function sourceOf(bytes: Buffer): ByteSource {
-  async function* read(from: number, to: number) {
-    yield bytes.subarray(from, to);
-  }
-  return { size: bytes.length, read };
-}
-
 /** The file below a header of its line breaks. A file in gzip becomes the second member. */
 function withHeader(header: string, stored: Buffer): Buffer {
   const packed = stored[0] === 0x1f && stored[1] === 0x8b;
@@ -70,10 +65,4 @@ function withHeader(header: string, stored: Buffer): Buffer {
   return packed ? Buffer.concat([gzipSync(line), stored]) : Buffer.concat([line, text.subarray(mark)]);
 }
 
-await compareFiles({
-  python: 'python3',
-  script: 'csv-records.py',
-  schema: readSchema,
-  names: /\.[ct]sv(?:\.gz)?$/i,
-  compare,
-});
+await compareFiles('csv-records.py', /\.[ct]sv(?:\.gz)?$/i, compare);

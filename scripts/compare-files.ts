@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type * as z from 'zod';
 
 /** The loop of the scripts that compare how this reader and one in Python read the files in folders. */
 
@@ -14,31 +13,29 @@ export interface Comparison {
   words?: string;
 }
 
-interface Read {
-  file: string;
-  /** Why the script cannot read the file; such files are only counted. */
-  error: string | null;
-}
-
-interface Job<Of extends Read> {
-  python: string;
-  /** The name of a script beside this file. It prints a line of JSON for each file that is named on standard input. */
-  script: string;
-  schema: z.ZodType<Of>;
-  /** The names of the files to read in the folders of the command line. */
-  names: RegExp;
-  compare: (read: Of) => Promise<Comparison>;
-}
-
-/** Compares all files, prints those that are not read alike, and counts. */
-export async function compareFiles<Of extends Read>(job: Job<Of>): Promise<void> {
-  const { python, script, schema, names, compare } = job;
-  const files = filesIn(process.argv.slice(2), names);
-  const child = spawn(python, ['-I', join(import.meta.dirname, script)], { stdio: ['pipe', 'pipe', 'inherit'] });
+/**
+ * Compares all files of the folders of the command line, prints those that are not read alike, and counts.
+ * @param script in Python, beside this file: prints a line of JSON for each file named on standard input; with `error`,
+ *   it cannot read the file. The variable PYTHON names another interpreter than `python3`.
+ */
+export async function compareFiles<Read extends { file: string }>(
+  script: string,
+  names: RegExp,
+  compare: (read: Read) => Promise<Comparison>,
+): Promise<void> {
+  const files = process.argv.slice(2).flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((each) => names.test(each))
+      .map((each) => join(folder, each))
+      .filter((path) => statSync(path).isFile() && statSync(path).size <= LARGEST_FILE)
+      .toSorted(),
+  );
+  const args = ['-I', join(import.meta.dirname, script)];
+  const child = spawn(process.env.PYTHON ?? 'python3', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(files.map((file) => `${file}\n`).join(''));
   const counts = { files: 0, unreadByPython: 0, same: 0, uncounted: 0, different: 0, refused: 0 };
   for await (const line of createInterface({ input: child.stdout })) {
-    const read = schema.parse(JSON.parse(line));
+    const read: Read & { error: string | null } = JSON.parse(line);
     counts.files += 1;
     if (read.error !== null) {
       counts.unreadByPython += 1;
@@ -51,15 +48,4 @@ export async function compareFiles<Of extends Read>(job: Job<Of>): Promise<void>
     if (result !== 'same') process.stdout.write(`${read.file}: ${result}: ${words.slice(0, 300)}\n`);
   }
   process.stdout.write(`${JSON.stringify(counts)}\n`);
-}
-
-/** The files below the folders whose names match, sorted within each folder. */
-function filesIn(folders: string[], names: RegExp): string[] {
-  return folders.flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((each) => names.test(each))
-      .map((each) => join(folder, each))
-      .filter((path) => statSync(path).isFile() && statSync(path).size <= LARGEST_FILE)
-      .toSorted(),
-  );
 }

@@ -1,48 +1,36 @@
 import { statSync } from 'node:fs';
-import { join } from 'node:path';
-import * as z from 'zod';
 import { fileSource } from '../core/file/byte-source.ts';
 import { ReadingBudget } from '../core/file/reading-limits.ts';
 import { openZip } from '../core/file/zip-archive.ts';
 import { unescaped } from '../core/spreadsheet/cell-text.ts';
 import { openWorkbook, type Sheet } from '../core/spreadsheet/workbook.ts';
-import { ensureEnvironment } from '../local/ministack/python.ts';
-import { openRunRecord } from '../local/processes/run-record.ts';
 import { type Comparison, compareFiles } from './compare-files.ts';
 
 /**
  * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
  * FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI, readxl, calamine and
- * openspout. It prints the files with a difference, and counts.
+ * openspout. It prints the files with a difference, and counts. Python needs the package openpyxl.
  */
 
-const ROOT = join(import.meta.dirname, '..');
-const ENVIRONMENT = {
-  name: 'workbooks',
-  requirements: join(ROOT, 'test', 'long', 'requirements.txt'),
-  what: 'what reads workbooks for comparison',
-};
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
 const DAY_SECONDS = 86_400;
 /** openpyxl rounds times to microseconds, this reader to milliseconds. */
 const LEAST_SECONDS = 0.002;
 
-const readSchema = z.object({
-  file: z.string(),
-  error: z.nullable(z.string()),
-  sheets: z.array(
-    z.object({
-      name: z.string(),
-      /** Merged areas: first column and row, last column and row. openpyxl keeps only their first value. */
-      merged: z.array(z.tuple([z.int(), z.int(), z.int(), z.int()])),
-      /** Row and column of cells with a link, whose value openpyxl may have replaced. */
-      links: z.array(z.tuple([z.int(), z.int()])),
-      cells: z.array(z.tuple([z.int(), z.int(), z.enum(['n', 'd', 'c', 'b', 's']), z.string()])),
-    }),
-  ),
-});
-type Read = z.infer<typeof readSchema>;
-type Kind = Read['sheets'][number]['cells'][number][2];
+/** What `workbook-cells.py` reads. */
+interface Read {
+  file: string;
+  sheets: {
+    name: string;
+    /** Merged areas: first column and row, last column and row. openpyxl keeps only their first value. */
+    merged: [left: number, top: number, right: number, bottom: number][];
+    /** Cells with a link, whose value openpyxl may have replaced. */
+    links: [row: number, column: number][];
+    cells: [row: number, column: number, kind: Kind, text: string][];
+  }[];
+}
+/** Number, day, clock, boolean, text. */
+type Kind = 'n' | 'd' | 'c' | 'b' | 's';
 
 /** Finds the first cell that the readers read differently. */
 async function compare({ file, sheets }: Read): Promise<Comparison> {
@@ -100,11 +88,4 @@ function clockSeconds(text: string): number {
   return (hours * 3600 + minutes * 60 + seconds) % (text.length > 12 ? Number.POSITIVE_INFINITY : 1000 * DAY_SECONDS);
 }
 
-const record = await openRunRecord(join(ROOT, '.cache'));
-try {
-  const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-  const names = /\.(?:xlsx|xlsm|xltx|xltm)$/i;
-  await compareFiles({ python, script: 'workbook-cells.py', schema: readSchema, names, compare });
-} finally {
-  await record.close();
-}
+await compareFiles('workbook-cells.py', /\.(?:xlsx|xlsm|xltx|xltm)$/i, compare);
