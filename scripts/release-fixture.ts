@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
 
 /**
@@ -19,11 +19,11 @@ const CONFIGURATION = {
   customerUpdates: true,
   updates: { concurrency: 1, maxRate: 1000 },
 };
-const READ_BY_CDK = /^(asset\..*|cdk\.out|.*\.(assets|template)\.json)$/;
+const READ_BY_CDK = /^(asset\..*|cdk\.out|manifest\.json|.*\.(assets|template)\.json)$/;
 
 const dir = mkdtempSync(join(tmpdir(), 'release-fixture-'));
 try {
-  writeFileSync(FIXTURE, packed(synthesised(dir), dir));
+  writeFileSync(FIXTURE, packed(synthesised(dir)));
 } finally {
   rmSync(dir, { recursive: true, force: true });
 }
@@ -45,18 +45,13 @@ function synthesised(dir: string): string {
 }
 
 /** The bundles have much in common: a window over all of them gives a third of the size that gzip gives. */
-function packed(outdir: string, dir: string): Buffer {
-  const to = join(dir, 'assembly');
-  for (const name of readdirSync(outdir).filter((file) => READ_BY_CDK.test(file))) {
-    cpSync(join(outdir, name), join(to, name), { recursive: true, filter: (file) => !basename(file).endsWith('.map') });
-  }
-  writeFileSync(join(to, 'manifest.json'), withoutMetadata(readFileSync(join(outdir, 'manifest.json'), 'utf8')));
-  const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
-  const tar = execFileSync('tar', ['-C', to, ...same, '-cf', '-', '.'], { maxBuffer: 2 ** 26 });
+function packed(outdir: string): Buffer {
+  const manifest = join(outdir, 'manifest.json');
+  // Metadata contains this machine's path of each construct's source.
+  const without = (key: string, value: unknown) => (key === 'additionalMetadataFile' ? undefined : value);
+  writeFileSync(manifest, JSON.stringify(JSON.parse(readFileSync(manifest, 'utf8'), without)));
+  const files = readdirSync(outdir).filter((file) => READ_BY_CDK.test(file));
+  const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--exclude=*.map'];
+  const tar = execFileSync('tar', ['-C', outdir, ...same, '-cf', '-', ...files], { maxBuffer: 2 ** 26 });
   return brotliCompressSync(tar, { params: { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS } });
-}
-
-/** Removes metadata, which contains this machine's path of each construct's source. */
-function withoutMetadata(manifest: string): string {
-  return JSON.stringify(JSON.parse(manifest, (key, value) => (key === 'additionalMetadataFile' ? undefined : value)));
 }
