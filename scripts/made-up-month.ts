@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import type { Rules } from '../cli/deployment-state.ts';
 import type { Attempt, Facts } from '../cli/night/night-facts.ts';
 import { executionOf, runOf } from '../cli/runs/run.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
@@ -48,33 +47,34 @@ export function madeUpMonth(
   last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[]; withoutRule?: Entity[] } = {},
 ): Facts {
   const { missing = [], failed = [], paused = [], withoutRule = [] } = last;
-  const trouble: typeof TROUBLE = [
-    ...TROUBLE,
-    ...missing.map((entity): (typeof TROUBLE)[number] => [0, entity, undefined]),
-    ...failed.map((entity): (typeof TROUBLE)[number] => [0, entity, 'ReauthorizationRequired']),
-    ...[...paused, ...withoutRule].flatMap((entity) =>
-      [0, 1, 2].map((ago): (typeof TROUBLE)[number] => [ago, entity, undefined]),
-    ),
-  ];
-  const troubleAt = (ago: number, of: Entity) => trouble.find(([nights, entity]) => nights === ago && entity === of);
-  const nights = Array.from({ length: NIGHTS }, (_, index) => NIGHTS - 1 - index);
-  const cells = nights.flatMap((ago) => ENTITIES.map((entity) => ({ ago, entity, wrong: troubleAt(ago, entity) })));
+  const trouble = [...TROUBLE];
+  for (const entity of missing) trouble.push([0, entity, undefined]);
+  for (const entity of failed) trouble.push([0, entity, 'ReauthorizationRequired']);
+  for (const ago of [0, 1, 2]) for (const entity of [...paused, ...withoutRule]) trouble.push([ago, entity, undefined]);
+  const published: Manifest[] = [];
+  const attempts: Attempt[] = [];
+  for (let ago = NIGHTS - 1; ago >= 0; ago -= 1) {
+    for (const entity of ENTITIES) {
+      const wrong = trouble.find(([nights, of]) => nights === ago && of === entity);
+      if (!wrong) published.push(publishedManifest(ago, entity));
+      else if (wrong[2]) attempts.push(attempt(ago, entity, wrong[2]));
+    }
+  }
+  const rules = ENTITIES.map((entity) => {
+    return [entity, paused.includes(entity) ? 'paused' : withoutRule.includes(entity) ? 'withoutRule' : 'on'];
+  });
   return {
     deployment: 'prod',
     configured: CONFIGURED,
     now: new Date(LAST + 7 * 3_600_000),
     nights: NIGHTS,
-    published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedManifest(ago, entity)),
-    attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
+    published,
+    attempts,
     endedWell: {},
     recorded: [],
     newest: {},
     deployedAt: undefined,
-    rules: Object.fromEntries(
-      ENTITIES.map((entity) => {
-        return [entity, paused.includes(entity) ? 'paused' : withoutRule.includes(entity) ? 'withoutRule' : 'on'];
-      }),
-    ) as Rules,
+    rules: Object.fromEntries(rules),
     grant: null,
   };
 }
@@ -144,15 +144,9 @@ function publishedManifest(ago: number, entity: Entity): Manifest {
   };
 }
 
-const HAPPENED: Partial<Record<ErrorName, string>> = {
-  CrmUnavailable: 'The CRM answered 503 to every request until the deadline of the run.',
-  ExportDeadlineExceeded: 'The export was still being made at the deadline of the run.',
-  ReauthorizationRequired: 'The CRM does not accept the refresh token any more (invalid_grant).',
-};
-
 function attempt(ago: number, entity: Entity, error: ErrorName): Attempt {
   const { startedAt, date, execution } = begun(ago, entity);
-  const cause = `${HAPPENED[error] ?? 'The run ended.'} ${ERRORS[error].advice}`;
+  const cause = `The run ended with ${error}. ${ERRORS[error].advice}`;
   const ended = { name: execution, status: 'FAILED', startDate: new Date(startedAt), error, cause } as const;
   return { ...runOf(executionOf({ ...ended, input: JSON.stringify({ entity, date }) })), entity, date };
 }
