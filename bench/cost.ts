@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENTITIES } from '../core/config/entities.ts';
+import { withSection } from '../scripts/generate.ts';
 import { runOf, withSession } from './bench-session.ts';
 import { benchmark } from './kit.ts';
 import { costOfRuns, costTable, type Usage, usageOf } from './night-cost.ts';
@@ -24,18 +25,9 @@ await benchmark((kit) =>
         usages.push(await usageOf(session.target, (await runOf(session, entity)).executionArn));
       }
       const lines = costOfRuns(usages);
-      if (!kit.quick) await intoDocument(costTable(lines));
+      const document = readFileSync(DOCUMENT, 'utf8');
+      if (!kit.quick) writeFileSync(DOCUMENT, withSection(DOCUMENT, document, 'runs', costTable(lines)));
       return { runs: lines.map((line) => ({ ...line, dollars: line.dollars.toFixed(3) })), targets: [] };
     }),
   ),
 );
-
-async function intoDocument(table: string): Promise<void> {
-  const document = await readFile(DOCUMENT, 'utf8');
-  const marked = /(?<=<!-- tables -->\n)[\s\S]*(?=<!-- end of tables -->)/;
-  if (!marked.test(document)) throw new Error(`${DOCUMENT} has no place for the tables.`);
-  await writeFile(
-    DOCUMENT,
-    document.replace(marked, () => `\n${table}\n\n`),
-  );
-}

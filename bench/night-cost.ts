@@ -1,32 +1,23 @@
-import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
+import { type HistoryEvent, paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
+import { linesOfRun } from '../cli/runs/logs.ts';
 import type { Target } from '../cli/support/target.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { filesSchema } from '../core/config/file-settings.ts';
 import { NIGHTS_A_MONTH, PRICE } from './prices.ts';
 
-/** One run's usage of the items that AWS charges for. */
-export interface Usage {
-  /** The number of states entered. */
-  transitions: number;
-  invocations: number;
-  gbSeconds: number;
-  /** Calls of the CRM, requests for the file, requests to the bucket. */
-  crmRequests: number;
-  fileRequests: number;
-  storeRequests: number;
-  /** Bytes of the file. */
-  bytes: number;
-  /** The functions' own lines. AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
-  logBytes: number;
-}
+/** Usage that the functions of a run log (`core/step/step.ts`, `lambdas/download-file/download-file.ts`). */
+const LOGGED = { crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 };
 
+/**
+ * One run's usage of the items that AWS charges for: state transitions, invocations, requests, bytes of the file, and
+ * bytes of the functions' own log lines. AWS adds lines of about 400 bytes to each invocation.
+ */
+export type Usage = typeof LOGGED & { transitions: number; invocations: number; gbSeconds: number; logBytes: number };
+
+/** What costs, the usage of a night that runs every entity once, and dollars a month for one deployment. */
 interface CostLine {
   what: string;
-  /** The usage of a night that runs every entity once. */
   counted: string;
-  /** Dollars a month for one deployment that runs every night. */
   dollars: number;
 }
 
@@ -38,19 +29,20 @@ export function costOfRuns(runs: Usage[]): CostLine[] {
   // Upper bounds: every request to the bucket uses the key once; every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;
   const traces = invocations + runs.length;
-  const nightly = (what: string, counted: string, dollars: number) => {
-    return { what, counted, dollars: dollars * NIGHTS_A_MONTH };
-  };
-  const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
-  return [
-    nightly('Step Functions', `${transitions} transitions`, transitions * PRICE.transition),
-    nightly('Lambda', `${gbSeconds.toFixed(1)} GB-s, ${invocations} invocations`, compute),
-    nightly('S3', `${stored} requests`, stored * PRICE.storeRequest),
-    nightly('CloudWatch Logs', `${(logBytes / 1000).toFixed(0)} KB`, (logBytes / 1e9) * PRICE.logGigabyte),
-    nightly('X-Ray', `at most ${traces} traces`, traces * PRICE.trace),
-    nightly('KMS', `at most ${stored + secretReads} requests`, (stored + secretReads) * PRICE.kmsRequest),
-    nightly('Secrets Manager', `at most ${secretReads} requests`, secretReads * PRICE.secretRequest),
+  const nightly: [what: string, counted: string, dollars: number][] = [
+    ['Step Functions', `${transitions} transitions`, transitions * PRICE.transition],
+    [
+      'Lambda',
+      `${gbSeconds.toFixed(1)} GB-s, ${invocations} invocations`,
+      gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation,
+    ],
+    ['S3', `${stored} requests`, stored * PRICE.storeRequest],
+    ['CloudWatch Logs', `${(logBytes / 1000).toFixed(0)} KB`, (logBytes / 1e9) * PRICE.logGigabyte],
+    ['X-Ray', `at most ${traces} traces`, traces * PRICE.trace],
+    ['KMS', `at most ${stored + secretReads} requests`, (stored + secretReads) * PRICE.kmsRequest],
+    ['Secrets Manager', `at most ${secretReads} requests`, secretReads * PRICE.secretRequest],
   ];
+  return nightly.map(([what, counted, dollars]) => ({ what, counted, dollars: dollars * NIGHTS_A_MONTH }));
 }
 
 /** Runs per night, seven for each deployment. */
@@ -59,13 +51,14 @@ const SCALES = [7, 700, 35_000];
 /** The costs and their sum for so many runs a night. */
 export function costTable(lines: CostLine[]): string {
   const together = lines.reduce((sum, { dollars }) => sum + dollars, 0);
-  const row = ({ what, counted, dollars }: CostLine) =>
-    `| ${what} | ${counted} | ${SCALES.map((runs) => dollarsText((dollars * runs) / ENTITIES.length)).join(' | ')} |`;
+  const rows = [...lines, { what: '**Together**', counted: '', dollars: together }].map(
+    ({ what, counted, dollars }) =>
+      `| ${what} | ${counted} | ${SCALES.map((runs) => dollarsText((dollars * runs) / ENTITIES.length)).join(' | ')} |`,
+  );
   return [
     `| What the runs cost, a month | counted | ${SCALES.map((runs) => `${runs.toLocaleString('en')} runs a night`).join(' | ')} |`,
     `| --- | --- | ${SCALES.map(() => '---:').join(' | ')} |`,
-    ...lines.map(row),
-    row({ what: '**Together**', counted: '', dollars: together }),
+    ...rows,
   ].join('\n');
 }
 
@@ -75,71 +68,34 @@ function dollarsText(value: number): string {
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
-const MEMORY_MB = {
-  CreateExport: 256,
-  CheckStatus: 256,
-  DownloadFile: download,
-  PublishFile: publish,
-  RecordNight: 256,
+const MEMORY_MB: Record<string, number> = {
+  ...{ CreateExport: 256, CheckStatus: 256, DownloadFile: download, PublishFile: publish, RecordNight: 256 },
 };
-type InvokedName = keyof typeof MEMORY_MB;
 
-/** The log lines with counts (`core/step/step.ts`, `lambdas/download-file/download-file.ts`). */
-const COUNTED = ['answered', 'stored'];
-const lineSchema = z.object({
-  message: z.string(),
-  execution: z.string(),
-  crmRequests: z.number().default(0),
-  fileRequests: z.number().default(0),
-  storeRequests: z.number().default(0),
-  bytes: z.number().default(0),
-});
-
-/** Counts a run's usage from its history and the logs of its functions. */
+/** Counts a run's usage from its history and the logs of its functions. @throws Error for a function without memory above */
 export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
-  const usage = { ...(await usageInHistory(target, executionArn)), bytes: 0, logBytes: 0 };
-  const requests = { crmRequests: 0, fileRequests: 0, storeRequests: 0 };
-  for (const step of Object.keys(MEMORY_MB)) {
-    for await (const { logBytes, ...line } of linesOf(target, step, executionArn)) {
-      usage.logBytes += logBytes;
-      if (!COUNTED.includes(line.message)) continue;
-      usage.bytes += line.bytes;
-      for (const kind of ['crmRequests', 'fileRequests', 'storeRequests'] as const) requests[kind] += line[kind];
-    }
-  }
-  return { ...usage, ...requests };
-}
-
-/**
- * States entered, and the invocations with their memory and time.
- * @throws Error for a function without memory in the table above
- */
-async function usageInHistory({ sfn }: Target, executionArn: string) {
-  const usage = { transitions: 0, invocations: 0, gbSeconds: 0 };
+  const usage: Usage = { transitions: 0, invocations: 0, gbSeconds: 0, logBytes: 0, ...LOGGED };
+  const history = paginateGetExecutionHistory({ client: target.sfn, pageSize: 1000 }, { executionArn });
+  const events: HistoryEvent[] = [];
+  for await (const { events: found = [] } of history) events.push(...found);
   let enteredAt = 0;
-  for await (const { events = [] } of paginateGetExecutionHistory({ client: sfn, pageSize: 1000 }, { executionArn })) {
-    for (const { type = '', timestamp, stateExitedEventDetails: exited } of events) {
-      if (type.endsWith('StateEntered')) {
-        usage.transitions += 1;
-        enteredAt = Number(timestamp);
-      }
-      if (type !== 'TaskStateExited') continue;
-      const memoryMB = MEMORY_MB[exited?.name as InvokedName];
-      if (memoryMB === undefined) throw new Error(`The memory of ${exited?.name} is not in the table.`);
-      usage.invocations += 1;
-      usage.gbSeconds += ((Number(timestamp) - enteredAt) / 1000) * (memoryMB / 1024);
+  for (const { type = '', timestamp, stateExitedEventDetails: { name = '' } = {} } of events) {
+    if (type.endsWith('StateEntered')) {
+      usage.transitions += 1;
+      enteredAt = Number(timestamp);
     }
+    if (type !== 'TaskStateExited') continue;
+    const memoryMB = MEMORY_MB[name];
+    if (memoryMB === undefined) throw new Error(`The memory of ${name} is not in the table.`);
+    usage.invocations += 1;
+    usage.gbSeconds += ((Number(timestamp) - enteredAt) / 1000) * (memoryMB / 1024);
+  }
+  const startDate = events[0]?.timestamp ?? new Date();
+  const run = { name: executionArn.replace(/.*:/, ''), startDate, stopDate: undefined };
+  for (const { fields } of await linesOfRun(target, run)) {
+    usage.logBytes += Buffer.byteLength(JSON.stringify(fields));
+    const counts = ['answered', 'stored'].includes(fields.message) ? { ...LOGGED, ...fields } : LOGGED;
+    for (const kind of Object.keys(LOGGED) as (keyof typeof LOGGED)[]) usage[kind] += counts[kind];
   }
   return usage;
-}
-
-/** The lines of a function about a run. */
-async function* linesOf({ logs: client, stack }: Target, step: string, executionArn: string) {
-  const logGroupName = `/aws/lambda/${stack}-${step}`;
-  for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
-    for (const { message: text = '' } of events) {
-      const { data: line } = lineSchema.safeParse(text.startsWith('{') ? JSON.parse(text) : undefined);
-      if (line && executionArn.endsWith(`:${line.execution}`)) yield { ...line, logBytes: Buffer.byteLength(text) };
-    }
-  }
 }
