@@ -4,7 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { bundle } from '../lib/workflow/step-bundles.ts';
-import { type Bundles, type Clients, clientsFor, missingPackages } from './files/clients.ts';
+import { type Clients, clientsFor, missingPackages } from './files/clients.ts';
 import { canLimit, interleaved, type Limit, limitCpu, limitMemory, type Results } from './files/measure.ts';
 import { startServers } from './files/servers.ts';
 import { atLeast, atMost, benchmark, type Found, type Target } from './kit.ts';
@@ -88,7 +88,11 @@ await benchmark(async ({ quick, dir, screen, experiment }) => {
   // The measuring process must not use the client's core.
   execFileSync('taskset', ['-a', '-p', '-c', '1', String(process.pid)], { stdio: 'ignore' });
   const servers = await startServers(dir);
-  const bundles = bundlesIn(dir);
+  const bundleOf = (name: string) => {
+    const outfile = join(dir, `${name}.mjs`);
+    bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
+    return outfile;
+  };
   const [mib, rounds] = quick ? [256, 1] : [1024, 5];
   const file = sourceFile(dir, mib);
   for (const { id, what, slow, limit: limitOf, clients, targets } of EXPERIMENTS) {
@@ -97,9 +101,9 @@ await benchmark(async ({ quick, dir, screen, experiment }) => {
       continue;
     }
     await experiment(id, `${id}: ${what}`, async (): Promise<Found> => {
-      const all = clientsFor(servers, `${slow ? servers.slow : servers.origin}/bench/${file}`, bundles);
+      const all = clientsFor(servers, `${slow ? servers.slow : servers.origin}/bench/${file}`, bundleOf);
       const limit = limitOf?.();
-      const options = { rounds, bytes: mib * MIB, print: screen.line, ...(limit && { limit }) };
+      const options = { rounds, bytes: mib * MIB, print: screen.line, limit };
       try {
         const results = await interleaved(servers, clients(all), options);
         return { targets: targets(results, mib), runs: rows(what, mib, results) };
@@ -110,15 +114,6 @@ await benchmark(async ({ quick, dir, screen, experiment }) => {
   }
   await servers.stop();
 });
-
-function bundlesIn(dir: string): Bundles {
-  const bundleOf = (name: string) => {
-    const outfile = join(dir, `${name}.mjs`);
-    bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
-    return outfile;
-  };
-  return { engine: bundleOf('engine'), libStorage: bundleOf('lib-storage') };
-}
 
 function rows(test: string, mib: number, results: Results<Clients>): Found['runs'] {
   return Object.entries(results).map(([client, { seconds, cpuSeconds, megabytes }]) => ({

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
@@ -7,10 +7,7 @@ import { JOB } from '../child.ts';
 import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
-export interface Client {
-  script: string;
-  env: Record<string, string>;
-}
+export type Client = { script: string; env: Record<string, string> };
 
 /** The job of a client in Node.js, passed in its environment as JSON. */
 export interface Job {
@@ -21,52 +18,39 @@ export interface Job {
   connections: { initial: number; most: number };
 }
 
-/** The paths of the bundles of clients in Node.js. */
-export interface Bundles {
-  engine: string;
-  libStorage: string;
-}
-
 export type Clients = ReturnType<typeof clientsFor>;
 
 /** The default memory of DownloadFile. */
 const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
 
-/** Commands that the comparison needs, with the names of their Debian packages. */
-const PACKAGES = {
-  curl: 'curl',
-  rclone: 'rclone',
-  nginx: 'nginx',
-  aws: 'awscli',
-  python3: 'python3',
-  openssl: 'openssl',
-  taskset: 'util-linux',
-};
+/** Commands that the comparison needs, by the names of their Debian packages. */
+const PACKAGES = { curl: 'curl', rclone: 'rclone', nginx: 'nginx', awscli: 'aws', 'util-linux': 'taskset' };
+/** Debian installs nginx in a folder that is only in root's PATH. */
+const PATH = `${process.env.PATH}:/usr/sbin`;
 
 /** Debian packages that this machine lacks. */
 export function missingPackages(): string[] {
-  return Object.entries(PACKAGES).flatMap(([command, name]) => (findCommand(command) ? [] : [name]));
-}
-
-/** Debian installs nginx in a folder that is only in root's PATH. */
-function findCommand(command: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
-  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
+  const exists = (command: string) => PATH.split(delimiter).some((folder) => existsSync(join(folder, command)));
+  return Object.entries(PACKAGES).flatMap(([name, command]) => (exists(command) ? [] : [name]));
 }
 
 /** The AWS CLI without the shim of pyenv, whose own shell must not count against the CLI. */
 function awsCommand(): string {
-  const found = findCommand('aws') ?? 'aws';
-  return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
+  const found = spawnSync('pyenv', ['which', 'aws'], { encoding: 'utf8' });
+  return found.status === 0 ? found.stdout.trim() : 'aws';
 }
 
 /**
  * The engine with the options of its function and its default number of connections, and with 8 and 16 connections; the
  * lower bound of two `curl`; three programs with their defaults.
  */
-export function clientsFor({ certificate, sink, dir }: Servers, source: string, bundles: Bundles) {
+export function clientsFor(
+  { certificate, sink, dir }: Servers,
+  source: string,
+  bundleOf: (name: 'engine' | 'lib-storage') => string,
+) {
   const keys = { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' };
-  const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: dir, LC_ALL: 'C', ...keys };
+  const env = { PATH, HOME: dir, LC_ALL: 'C', ...keys };
   const key = source.split('/').at(-1) ?? '';
   const get = `curl -sSf --cacert ${certificate} ${source}`;
   const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
@@ -84,7 +68,7 @@ export function clientsFor({ certificate, sink, dir }: Servers, source: string, 
     const own = { NODE_EXTRA_CA_CERTS: certificate, [JOB]: JSON.stringify(job) };
     return { script: `'${process.execPath}' '${bundle}'`, env: { ...env, ...own, ...more } };
   };
-  const engine = (initial: number, most: number) => node(bundles.engine, initial, most, streaming(MEMORY_MB));
+  const engine = (initial: number, most: number) => node(bundleOf('engine'), initial, most, streaming(MEMORY_MB));
   return {
     engine: engine(4, 8),
     engine8: engine(8, 8),
@@ -98,6 +82,6 @@ export function clientsFor({ certificate, sink, dir }: Servers, source: string, 
       script: `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`,
       env: { ...env, ...remote },
     },
-    libStorage: node(bundles.libStorage, 1, 1),
+    libStorage: node(bundleOf('lib-storage'), 1, 1),
   } satisfies Record<string, Client>;
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import * as z from 'zod';
+import type { ProcessCost } from '../child.ts';
 import { median } from '../kit.ts';
 import type { Client } from './clients.ts';
 import type { Servers } from './servers.ts';
@@ -13,35 +13,22 @@ const CLIENT_CORE = '0';
 /** The period of CPU quotas, in microseconds, as on Lambda. */
 const PERIOD = 20_000;
 
-/** A client in Node.js measures the transfer alone, and its own memory. */
-const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number(), maxRss: z.number() });
-
 /** The cost of a run, or the medians of runs. `megabytes` is NaN for a program that does not report its memory. */
-interface Measured {
-  seconds: number;
-  cpuSeconds: number;
-  megabytes: number;
-}
+type Measured = Record<'seconds' | 'cpuSeconds' | 'megabytes', number>;
 
 export type Results<Clients> = Record<keyof Clients, Measured>;
 
-interface Options {
-  rounds: number;
-  /** The size of the file. */
-  bytes: number;
-  limit?: Limit;
-  print: (line: string) => void;
-}
-
 /**
  * Runs the clients in turn, round by round, so that other load on the machine affects all of them.
+ * @param options `bytes`: the size of the file
  * @throws Error when a client fails, or reports success and the sink has less than the file
  */
 export async function interleaved<Name extends string>(
   servers: Servers,
   clients: Partial<Record<Name, Client>>,
-  { rounds, bytes, limit, print }: Options,
+  options: { rounds: number; bytes: number; limit: Limit | undefined; print: (line: string) => void },
 ): Promise<Record<Name, Measured>> {
+  const { rounds, bytes, limit, print } = options;
   const all = Object.entries<Client | undefined>(clients).flatMap(([name, client]) =>
     client ? [{ name, client, runs: [] as Measured[] }] : [],
   );
@@ -55,12 +42,11 @@ export async function interleaved<Name extends string>(
       if (sent < bytes) throw new Error(`${name} sent ${sent} of ${bytes} bytes.`);
     }
   }
-  const medians = (runs: Measured[]): Measured => ({
-    seconds: median(runs.map(({ seconds }) => seconds)),
-    cpuSeconds: median(runs.map(({ cpuSeconds }) => cpuSeconds)),
-    megabytes: median(runs.map(({ megabytes }) => megabytes)),
+  const medians = all.map(({ name, runs }) => {
+    const of = (figure: keyof Measured) => median(runs.map((run) => run[figure]));
+    return [name, { seconds: of('seconds'), cpuSeconds: of('cpuSeconds'), megabytes: of('megabytes') }];
   });
-  return Object.fromEntries(all.map(({ name, runs }) => [name, medians(runs)])) as Record<Name, Measured>;
+  return Object.fromEntries(medians) as Record<Name, Measured>;
 }
 
 /** Runs a client on its core. @throws Error when it fails */
@@ -81,7 +67,8 @@ async function measure(name: string, { script, env }: Client, limit?: Limit): Pr
     if (output) process.stderr.write(`${name}: ${output.slice(-600)}\n`);
     const [seconds = Number.NaN, user = 0, system = 0] = times.slice(1).map(Number);
     if (!out.startsWith('{')) return { seconds, cpuSeconds: user + system, megabytes: Number.NaN };
-    const { maxRss, ...cost } = costSchema.parse(JSON.parse(out));
+    // A client in Node.js measures the transfer alone, and its own memory.
+    const { maxRss, ...cost }: ProcessCost = JSON.parse(out);
     return { ...cost, megabytes: maxRss / 1e6 };
   } finally {
     process.off('exit', end);
@@ -99,15 +86,12 @@ export function canLimit(): boolean {
   return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
 }
 
-/** @param bytes the limit; a process that needs more is killed */
-export function limitMemory(bytes: number): Limit {
-  return limit('memory', { 'memory.limit_in_bytes': bytes });
-}
+/** Kills a process that needs more. */
+export const limitMemory = (bytes: number) => limit('memory', { 'memory.limit_in_bytes': bytes });
 
 /** @param share of a core */
-export function limitCpu(share: number): Limit {
-  return limit('cpu', { 'cpu.cfs_period_us': PERIOD, 'cpu.cfs_quota_us': Math.round(PERIOD * share) });
-}
+export const limitCpu = (share: number) =>
+  limit('cpu', { 'cpu.cfs_period_us': PERIOD, 'cpu.cfs_quota_us': Math.round(PERIOD * share) });
 
 function limit(controller: string, values: Record<string, number>): Limit {
   const dir = join('/sys/fs/cgroup', controller, `bench-files-${process.pid}`);

@@ -13,29 +13,18 @@ const SERVER_CORE = '1';
 
 const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
-/** Folders and ports of the two ends. */
-interface Places {
-  /** The folder of this run: certificate, sockets, logs, and `files/bench/` with the files. */
-  dir: string;
-  ports: { origin: number; slow: number; sink: number };
-}
+/** Both ends with their ports of loopback. */
+export type Servers = Awaited<ReturnType<typeof startServers>>;
 
-export interface Servers extends Places {
-  certificate: string;
-  origin: string;
-  slow: string;
-  sink: string;
-  /** The bytes that were sent to the sink since the last call. */
-  sentBytes(): number;
-  stop(): Promise<void>;
-}
-
-/** Starts both ends on free ports of loopback. @throws EnvironmentError when they do not start */
-export async function startServers(dir: string): Promise<Servers> {
+/**
+ * Starts both ends on free ports of loopback. @throws EnvironmentError when they do not start
+ * @param dir for this run: certificate, sockets, logs, and `files/bench/` with the files
+ */
+export async function startServers(dir: string) {
   const ports = { origin: await freePort(), slow: await freePort(), sink: await freePort() };
   mkdirSync(join(dir, 'files', 'bench'), { recursive: true });
   makeCertificate(join(dir, 'cert.pem'), join(dir, 'key.pem'));
-  writeFileSync(join(dir, 'nginx.conf'), nginxConf({ dir, ports }));
+  writeFileSync(join(dir, 'nginx.conf'), nginxConf(dir, ports));
   const sockets = ['sink.sock', 'slow.sock'].map((name) => join(dir, name));
   const world = ['python3', join(import.meta.dirname, 'world.py'), ...sockets, join(dir, 'files')];
   const children = [
@@ -53,16 +42,17 @@ export async function startServers(dir: string): Promise<Servers> {
     await stop();
     throw new EnvironmentError('The servers of the benchmark did not start.', { logFile: join(dir, 'error.log') });
   }
+  const log = join(dir, 'sink.log');
   const https = (port: number) => `https://127.0.0.1:${port}`;
   return {
-    dir,
-    ports,
-    stop,
-    certificate: join(dir, 'cert.pem'),
-    origin: https(ports.origin),
-    slow: https(ports.slow),
-    sink: https(ports.sink),
-    sentBytes: () => takeBytes(join(dir, 'sink.log')),
+    ...{ dir, stop, certificate: join(dir, 'cert.pem') },
+    ...{ origin: https(ports.origin), slow: https(ports.slow), sink: https(ports.sink) },
+    /** The bytes that were sent to the sink since the last call. */
+    sentBytes: () => {
+      const lines = readFileSync(log, 'utf8').split('\n');
+      writeFileSync(log, '');
+      return lines.reduce((sum, line) => sum + Number(line), 0);
+    },
   };
 }
 
@@ -70,15 +60,8 @@ function startPinned(command: string[]) {
   return spawn('taskset', ['-c', SERVER_CORE, ...command], { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Sums the bytes of the requests that the log names, and empties it. */
-function takeBytes(log: string): number {
-  const lines = readFileSync(log, 'utf8').split('\n').filter(Boolean);
-  writeFileSync(log, '');
-  return lines.reduce((sum, line) => sum + Number(line), 0);
-}
-
 /** nginx for both ends: TLS, the origin's files, and an S3 that stores nothing; `world.py` takes the bodies. */
-function nginxConf({ dir, ports }: Places): string {
+function nginxConf(dir: string, ports: Record<'origin' | 'slow' | 'sink', number>): string {
   return `
 user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;
 events { worker_connections 1024; }
