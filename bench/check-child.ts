@@ -5,29 +5,25 @@ import { parse } from 'csv-parse';
 import { fileSource } from '../core/file/byte-source.ts';
 import { readContent } from '../core/file/read-content.ts';
 import type { CheckJob, CheckReading } from './check-files.ts';
-import { answer, costOf, jobOfChild } from './child.ts';
+import { doJob } from './child.ts';
 import { columnNames } from './csv-files.ts';
 
 /** Reads a file to its end with one reader and reports the cost. */
 
-const { reader, file, columns } = jobOfChild<CheckJob>();
-const READ = { publish, 'csv-parse': csvParse, duckdb };
-
 // PublishFile has loaded all these modules when it reads a file.
-if (reader === 'publish') await import('../lambdas/publish-file/handler.ts');
-const reading: Pick<CheckReading, 'rows' | 'refused'> = { rows: null, refused: null };
-const cost = await costOf(async () => {
+await import('../lambdas/publish-file/handler.ts');
+const READ = { publish, 'csv-parse': csvParse, duckdb };
+await doJob(async (job: CheckJob): Promise<CheckReading> => {
   try {
-    reading.rows = await READ[reader]();
+    return { rows: await READ[job.reader](job), refused: null };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    reading.refused = error.message;
+    return { rows: null, refused: error.message };
   }
 });
-answer({ ...cost, ...reading } satisfies CheckReading);
 
 /** The pass of PublishFile. One column is left out and one is hashed, so every record is searched for a header with them. */
-async function publish(): Promise<number | null> {
+async function publish({ file, columns }: CheckJob): Promise<number | null> {
   const names = columnNames(columns + 1);
   const fields = names.map((name, place) => ({ name, label: `שדה ${place}` }));
   const { bavail, bsize } = statfsSync(tmpdir());
@@ -42,7 +38,7 @@ async function publish(): Promise<number | null> {
   return facts.rows;
 }
 
-async function csvParse(): Promise<number> {
+async function csvParse({ file }: CheckJob): Promise<number> {
   const parser = createReadStream(file).pipe(parse({ relax_column_count: true, from_line: 2 }));
   let rows = 0;
   parser.on('readable', () => {
@@ -52,7 +48,7 @@ async function csvParse(): Promise<number> {
   return rows;
 }
 
-async function duckdb(): Promise<number> {
+async function duckdb({ file }: CheckJob): Promise<number> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   const options = `delim=',', quote='"', escape='"', header=true, all_varchar=true`;

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { Console } from 'node:console';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { textTable } from '../cli/support/text.ts';
 import { createScreen, type Screen } from '../local/screen.ts';
 
 export type Row = Record<string, string | number>;
@@ -51,26 +51,14 @@ export async function benchmark(work: (kit: Kit) => Promise<void>): Promise<void
     if (ids.length > 0 && !ids.includes(id)) return;
     try {
       const found = await screen.step(what, run);
-      process.stdout.write(json ? `${JSON.stringify({ what, ...found })}\n` : `\n${textOf(found)}\n`);
+      if (json) process.stdout.write(`${JSON.stringify({ what, ...found })}\n`);
+      else for (const table of [found.runs, found.targets]) new Console(process.stdout).table(table);
     } catch (error) {
       screen.line(error instanceof Error ? (error.stack ?? error.message) : String(error));
       process.exitCode = 1;
     }
   };
   await work({ quick, dir, screen, experiment });
-}
-
-/** A table of the runs, and one of the targets. */
-function textOf({ runs, targets }: Found): string {
-  const tables = [runs, targets.map((target) => ({ ...target, reached: target.reached ? 'yes' : 'no' }))];
-  return tables
-    .filter((rows) => rows.length > 0)
-    .map((rows: Row[]) => {
-      const headings = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-      const cells = rows.map((row) => headings.map((heading) => String(row[heading] ?? '')));
-      return `${textTable(headings, cells)}\n`;
-    })
-    .join('\n');
 }
 
 /** Binds this process and its children to one core: the last. */

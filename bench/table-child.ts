@@ -5,7 +5,7 @@ import type { TableSettings } from '../core/config/table-settings.ts';
 import { DISK_MB, inFolder } from '../core/table/engine.ts';
 import { writeParquet } from '../core/table/write-parquet.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { answer, costOf, jobOfChild, type ProcessCost } from './child.ts';
+import { doJob } from './child.ts';
 
 /** Makes the table of a file, or the feed between two tables, and reports the cost. */
 
@@ -26,19 +26,16 @@ export interface FeedJob {
   feed: string;
 }
 
-/** The cost, the size of the result, and what the writer counted. */
-export interface Made extends ProcessCost {
+/** The size of the result, and what the writer counted. */
+export interface Made {
   bytes: number;
   rows: number;
 }
 
-const job = jobOfChild<TableJob | FeedJob>();
-const [path, work] = 'feed' in job ? [job.feed, () => feed(job)] : [job.table, () => table(job)];
-let rows = 0;
-const cost = await costOf(async () => {
-  ({ rows } = await work());
+await doJob(async (job: TableJob | FeedJob): Promise<Made> => {
+  const { rows } = await ('feed' in job ? feed(job) : table(job));
+  return { rows, bytes: statSync('feed' in job ? job.feed : job.table).size };
 });
-answer({ ...cost, rows, bytes: statSync(path).size } satisfies Made);
 
 function table({ path, bytes, crc32, header, settings, table }: TableJob) {
   const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };

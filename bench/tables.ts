@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tableMemorySchema } from '../core/config/table-settings.ts';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
 import { streaming } from '../lib/workflow/node-options.ts';
-import { inChild } from './child.ts';
+import { inChild, type ProcessCost } from './child.ts';
 import { type CsvFile, CUSTOMERS, nextNight, TYPES, WIDE, writeCsv } from './csv-files.ts';
 import { atMost, benchmark, type Found, keepToOneCore } from './kit.ts';
 import type { FeedJob, Made, TableJob } from './table-child.ts';
@@ -48,12 +48,12 @@ await benchmark(async ({ quick, dir, experiment }) => {
 });
 
 /** Makes a table or a feed in a process with the options of the function. */
-function make(job: TableJob | FeedJob): Promise<Made> {
+function make(job: TableJob | FeedJob) {
   const environment = { ...process.env, ...('feed' in job ? {} : streaming(tableMemorySchema.parse(undefined))) };
-  return inChild(join(import.meta.dirname, 'table-child.ts'), job, environment);
+  return inChild<Made>(join(import.meta.dirname, 'table-child.ts'), job, environment);
 }
 
-function found(id: string, what: string, made: Made, size: number, mostSeconds: number): Found {
+function found(id: string, what: string, made: Made & ProcessCost, size: number, mostSeconds: number): Found {
   const megabytes = made.maxRss / 1024 / 1024;
   const run = {
     ...{ what, rows: made.rows, 'CPU s': made.cpuSeconds.toFixed(1) },
