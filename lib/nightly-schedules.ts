@@ -43,41 +43,24 @@ export class NightlySchedules extends Construct {
     const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
     const assumedBy = new ServicePrincipal('events.amazonaws.com', { conditions });
     this.role = new Role(this, 'StartRole', { assumedBy });
-    for (const entity of ENTITIES) {
-      const timing = timingOf(deployment, entity);
-      const { enabled } = deployment.entities[entity];
-      this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
-      if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
-      // EventBridge accepts a schedule for 30 February, or for a year in the past.
-      if (enabled && nextStarts(timing, new Date(), 1)?.length === 0) this.warnOfNever(entity, timing.expression);
-    }
+    for (const entity of ENTITIES) this.rule(entity, deployment, machine);
     // Killed runs do not record their night, so this check does (docs/adr/0042).
     new Rule(this, 'Check', {
       description: 'Records what is published of the last nights',
       schedule: CHECK,
       targets: [new LambdaFunction(RecordNight.alias, { deadLetterQueue: this.deadLetterQueue })],
     });
-    if (spansMidnight(deployment, new Date())) this.warnOfMidnight(deployment.timeZone);
+    const { timeZone } = deployment;
+    if (spansMidnight(deployment, new Date()))
+      this.warn(
+        'night-spans-midnight',
+        `The night spans midnight in ${timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`,
+      );
   }
 
-  private warnOfMidnight(timeZone: string): void {
-    const text = `The night spans midnight in ${timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`;
-    Annotations.of(this).addWarningV2('crm-export:night-spans-midnight', text);
-  }
-
-  private warnOfNever(entity: Entity, expression: string): void {
-    const text = `The schedule of ${entity}, ${expression}, starts no run in the next eight years. Correct entities.${entity}.schedule, or set enabled to false.`;
-    Annotations.of(this).addWarningV2(`crm-export:never-starts-${entity}`, text);
-  }
-
-  private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {
-    if (retentionDays > gapDays) return;
-    const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
-    const text = `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(retentionDays)} (retentionDays), and from one start to the next it may be ${days(gapDays)}. Keep them for longer.`;
-    Annotations.of(this).addWarningV2(`crm-export:history-${entity}`, text);
-  }
-
-  private rule(entity: Entity, schedule: Schedule, enabled: boolean, machine: IStateMachine): void {
+  private rule(entity: Entity, deployment: Deployment, machine: IStateMachine): void {
+    const timing = timingOf(deployment, entity);
+    const { enabled } = deployment.entities[entity];
     const target = new SfnStateMachine(machine, {
       input: RuleTargetInput.fromObject({ entity, scheduledFor: EventField.time }),
       role: this.role,
@@ -88,9 +71,27 @@ export class NightlySchedules extends Construct {
     new Rule(this, entity, {
       ruleName: `${Stack.of(this).stackName}-${entity}`,
       description: `Starts the nightly export of ${entity}`,
-      schedule,
+      schedule: Schedule.expression(timing.expression),
       enabled,
       targets: [target],
     });
+    if (!enabled) return;
+    const gap = longestGapDays(timing, new Date());
+    const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
+    if (deployment.retentionDays <= gap)
+      this.warn(
+        `history-${entity}`,
+        `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(deployment.retentionDays)} (retentionDays), and from one start to the next it may be ${days(gap)}. Keep them for longer.`,
+      );
+    // EventBridge accepts a schedule for 30 February, or for a year in the past.
+    if (nextStarts(timing, new Date(), 1)?.length === 0)
+      this.warn(
+        `never-starts-${entity}`,
+        `The schedule of ${entity}, ${timing.expression}, starts no run in the next eight years. Correct entities.${entity}.schedule, or set enabled to false.`,
+      );
+  }
+
+  private warn(id: string, text: string): void {
+    Annotations.of(this).addWarningV2(`crm-export:${id}`, text);
   }
 }
