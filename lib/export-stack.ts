@@ -11,7 +11,7 @@ import { NightlySchedules } from './nightly-schedules.ts';
 import { EncryptionKey } from './resources/encryption-key.ts';
 import { ExportBucket } from './resources/export-bucket.ts';
 import { TableCatalog } from './resources/table-catalog.ts';
-import { TableHashKey } from './resources/table-hash-key.ts';
+import { tableHashKey } from './resources/table-hash-key.ts';
 import { TokenStore } from './resources/token-store.ts';
 import { CustomerUpdates } from './workflow/customer-updates.ts';
 import { exportSteps } from './workflow/export-steps.ts';
@@ -34,7 +34,7 @@ export class ExportStack extends Stack {
     this.encryption = key;
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
     const tokens = new TokenStore(this, 'Tokens', { key });
-    const hashKey = new TableHashKey(this, 'Tables', { deployment, key });
+    const hashKey = tableHashKey(this, deployment, key);
     const shared = { configuration, key, exports, tokens, hashKey, softwareVersion };
     const steps = exportSteps(this, shared);
     const { machine } = new ExportWorkflow(this, 'ExportRun', { steps, deployment, key });
@@ -61,10 +61,10 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
-      ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
+      ...(hashKey !== undefined && { TableHashKeyId: hashKey }),
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
-        `secrets ${[tokens.clientSecretId, tokens.tokensSecretId, ...hashKey.kept].join(' and ')}`,
+        `secrets ${[tokens.clientSecretId, tokens.tokensSecretId, hashKey ?? []].flat().join(' and ')}`,
         `key ${key.key.keyId}, without which they cannot be read`,
       ].join(', '),
     };

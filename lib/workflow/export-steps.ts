@@ -6,7 +6,6 @@ import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/stored-table.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
-import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import { allowCrmCalls, checkSubnets } from './crm-access.ts';
 import { duckDbLayer } from './duckdb-layer.ts';
@@ -19,7 +18,8 @@ export interface StepsProps {
   key: EncryptionKey;
   exports: ExportBucket;
   tokens: TokenStore;
-  hashKey: TableHashKey;
+  /** The id of the secret with the key of hashed columns. */
+  hashKey: string | undefined;
   softwareVersion: string;
 }
 
@@ -66,12 +66,12 @@ export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
     exports.allow(name, steps[name].role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
   const options = streaming(tableMemoryMB);
-  const table = { ...bucket, ...hashKey.environment, ...options };
+  const table = { ...bucket, ...(hashKey !== undefined && { HASH_KEY_SECRET_ID: hashKey }), ...options };
   const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
   const size = { ...long(tableMemoryMB), ephemeralStorageSize: DISK, layers };
   const WriteTable = step('WriteTable', size, table);
   exports.allow('WriteTable', WriteTable.role);
-  hashKey.allowReading(WriteTable.role);
+  if (hashKey !== undefined) key.allowSecret(WriteTable.role, hashKey);
   if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
   const WriteChanges = step('WriteChanges', size, bucket);
   exports.allow('WriteChanges', WriteChanges.role);
