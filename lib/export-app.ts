@@ -20,11 +20,8 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
   const app = new App();
   try {
     const context = (key: string): unknown => app.node.tryGetContext(key);
-    const configuration = readConfiguration(
-      context('deployment'),
-      context('configuration'),
-      process.env.AWS_ENDPOINT_URL,
-    );
+    const { AWS_ENDPOINT_URL } = process.env;
+    const configuration = readConfiguration(context('deployment'), context('configuration'), AWS_ENDPOINT_URL);
     await bundled;
     process.stderr.write(`${exportsText(configuration)}\n`);
     const name = `crm-export-${configuration.name}`;
@@ -47,10 +44,8 @@ export function exportsText({ name, deployment: { entities } }: Pick<Configurati
   const textOf = (entity: (typeof ENTITIES)[number]) => {
     const only = onlyOf(entities[entity]);
     const excepted = exceptedOf(entities[entity]);
-    const parts = [
-      ...(only ? [`${only.length} columns`] : []),
-      ...(excepted.length > 0 ? [`without ${excepted.join(', ')}`] : []),
-    ];
+    const parts = only ? [`${only.length} columns`] : [];
+    if (excepted.length > 0) parts.push(`without ${excepted.join(', ')}`);
     return parts.length > 0 ? `${entity} (${parts.join(', ')})` : entity;
   };
   const on = ENTITIES.filter((entity) => entities[entity].enabled);
@@ -107,21 +102,21 @@ const PSEUDO: Record<string, string> = {
  * @throws ConfigurationError with the size that the policy may have once references are resolved
  */
 export function refuseLargePolicies(stack: Stack): void {
-  for (const resource of stack.node.findAll()) {
-    if (resource instanceof CfnBucketPolicy) refuse(stack, 'the bucket', resource.policyDocument, OF_BUCKET);
-    if (resource instanceof CfnKey) refuse(stack, 'the key', resource.keyPolicy, OF_KEY);
-  }
-}
-
-function refuse(stack: Stack, whose: string, policy: unknown, most: number): void {
-  const buckets = stack.node.findAll().filter((each) => each instanceof CfnBucket);
+  const all = stack.node.findAll();
+  const buckets = all.filter((each) => each instanceof CfnBucket);
   const ids = new Set(buckets.map(({ logicalId }) => String(stack.resolve(logicalId))));
-  const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy), ids)));
-  if (size <= most) return;
-  const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
-  throw new ConfigurationError(
-    `readers: the policy of ${whose} would have about ${has} bytes, and AWS allows ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
-  );
+  const refuse = (whose: string, policy: unknown, most: number) => {
+    const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy), ids)));
+    if (size <= most) return;
+    const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
+    throw new ConfigurationError(
+      `readers: the policy of ${whose} would have about ${has} bytes, and AWS allows ${allowed}: name accounts or an organization in place of single roles, or "all" in place of entities`,
+    );
+  };
+  for (const resource of all) {
+    if (resource instanceof CfnBucketPolicy) refuse('the bucket', resource.policyDocument, OF_BUCKET);
+    if (resource instanceof CfnKey) refuse('the key', resource.keyPolicy, OF_KEY);
+  }
 }
 
 /** A resolved value with a text in place of every reference. @param buckets logical ids */
@@ -144,10 +139,7 @@ function named(value: unknown, buckets: ReadonlySet<string>): unknown {
 export function softwareVersion(): string {
   const version = packageVersion();
   try {
-    const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
+    const commit = execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { encoding: 'utf8', stdio: 'pipe' });
     return `${version}+${commit.trim()}`;
   } catch {
     // There is no git or no checkout, as in a release unpacked from an archive.
