@@ -1,11 +1,5 @@
 import { ArnFormat, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import {
-  Grant,
-  type IGrantable,
-  PolicyStatement,
-  type PolicyStatementProps,
-  ServicePrincipal,
-} from 'aws-cdk-lib/aws-iam';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnSecret, type CfnSecretProps } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -52,9 +46,9 @@ export class EncryptionKey extends Construct {
    * Allows the role to use the key, but only through the service, never by calling KMS directly.
    * @param further more conditions that must all hold: condition keys with their allowed values
    */
-  allow(grantee: IGrantable, via: Via, actions: KeyAction[], further: Record<string, string[]> = {}): void {
+  allow(grantee: iam.IGrantable, via: Via, actions: KeyAction[], further: Record<string, string[]> = {}): void {
     const { region, urlSuffix } = Stack.of(this);
-    Grant.addToPrincipal({
+    iam.Grant.addToPrincipal({
       grantee,
       actions,
       resourceArns: [this.key.keyArn],
@@ -66,8 +60,8 @@ export class EncryptionKey extends Construct {
    * Allows the role to read a secret. Each request of Secrets Manager to the key names the secret
    * (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").
    */
-  allowSecret(grantee: IGrantable, secretId: string): void {
-    Grant.addToPrincipal({ grantee, actions: ['secretsmanager:GetSecretValue'], resourceArns: [secretId] });
+  allowSecret(grantee: iam.IGrantable, secretId: string): void {
+    iam.Grant.addToPrincipal({ grantee, actions: ['secretsmanager:GetSecretValue'], resourceArns: [secretId] });
     this.allow(grantee, 'secretsmanager', ['kms:Decrypt'], { 'kms:EncryptionContext:SecretARN': [secretId] });
   }
 
@@ -83,16 +77,10 @@ export class EncryptionKey extends Construct {
     return secret.ref;
   }
 
-  private letService(
-    sid: string,
-    service: string,
-    actions: string[],
-    conditions?: PolicyStatementProps['conditions'],
-  ): void {
-    const principals = [new ServicePrincipal(service)];
+  private letService(sid: string, service: string, actions: string[], conditions: iam.Conditions = {}): void {
+    const principals = [new iam.ServicePrincipal(service)];
     // In a key policy, `*` means this key.
-    const statement = { sid, principals, actions, resources: ['*'], ...(conditions && { conditions }) };
-    this.key.addToResourcePolicy(new PolicyStatement(statement));
+    this.key.addToResourcePolicy(new iam.PolicyStatement({ sid, principals, actions, resources: ['*'], conditions }));
   }
 }
 

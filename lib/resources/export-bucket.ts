@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
-import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
+import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -97,7 +97,14 @@ export class ExportBucket extends Construct {
     super(scope, id);
     this.key = key;
     this.deployment = deployment;
-    this.accessLogs = accessLogs(new Construct(this, 'AccessLogs'), deployment.logRetentionDays);
+    // A line for each request, within hours. S3 cannot deliver it to a bucket with a customer key
+    // (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
+    const lines = { id: 'Lines', expiration: Duration.days(deployment.logRetentionDays) };
+    this.accessLogs = new Bucket(new Construct(this, 'AccessLogs'), 'Bucket', {
+      ...SHARED,
+      encryption: BucketEncryption.S3_MANAGED,
+      lifecycleRules: [lines, NONCURRENT, INCOMPLETE],
+    });
     this.bucket = new Bucket(this, 'Bucket', {
       ...SHARED,
       encryption: BucketEncryption.KMS,
@@ -108,11 +115,15 @@ export class ExportBucket extends Construct {
       serverAccessLogsPrefix: 'exports/',
       lifecycleRules: lifecycle(deployment),
     });
-    this.announceObjects();
+    // S3 sends an event for every created or deleted object to the account's default event bus. `eventBridgeEnabled` of
+    // CDK would add a custom resource with its own function.
+    const eventBridgeConfiguration = { eventBridgeEnabled: true };
+    (this.bucket.node.defaultChild as CfnBucket).notificationConfiguration = { eventBridgeConfiguration };
     this.refuseOtherKeys();
     allowReaders({ bucket: this.bucket, key: key.key }, deployment);
-    // The retained bucket keeps its policy against plain HTTP.
-    this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    // The retained buckets keep their policies against plain HTTP.
+    for (const { policy } of [this.accessLogs, this.bucket])
+      policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
   /** Gives a role the rights that `rightsIn` lists for its name. */
@@ -137,16 +148,6 @@ export class ExportBucket extends Construct {
     this.key.allow(role, 's3', writer ? ['kms:Decrypt', 'kms:GenerateDataKey'] : ['kms:Decrypt']);
   }
 
-  /**
-   * S3 sends an event for every created or deleted object to the account's default event bus. `eventBridgeEnabled` of
-   * CDK would add a custom resource with its own function.
-   */
-  private announceObjects(): void {
-    const { defaultChild } = this.bucket.node;
-    if (!(defaultChild instanceof CfnBucket)) throw new Error('the bucket has no resource of its own');
-    defaultChild.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
-  }
-
   private allowObjects(role: IPrincipal, actions: string[], keys: string[]): void {
     if (keys.length === 0) return;
     const resources = keys.map((key) => this.bucket.arnForObjects(key));
@@ -158,45 +159,27 @@ export class ExportBucket extends Construct {
    * comparison with a missing header holds and would refuse the request.
    */
   private refuseOtherKeys(): void {
-    const { keyArn } = this.key.key;
-    this.refuse('OtherAlgorithm', { Null: { [ALGORITHM]: 'false' }, StringNotEquals: { [ALGORITHM]: 'aws:kms' } });
-    this.refuse('OtherKey', { Null: { [KEY_ID]: 'false' }, StringNotEquals: { [KEY_ID]: keyArn } });
-    // KMS without a key name selects the account's own key for S3, not the bucket's key.
-    this.refuse('UnnamedKey', { Null: { [KEY_ID]: 'true' }, StringEquals: { [ALGORITHM]: 'aws:kms' } });
-    this.refuse('CustomerKey', { Null: { [CUSTOMER_KEY]: 'false' } });
-  }
-
-  private refuse(sid: string, conditions: Conditions): void {
-    const statement = { sid, effect: Effect.DENY, principals: [new StarPrincipal()], actions: ['s3:PutObject'] };
+    const refused: Record<string, Conditions> = {
+      OtherAlgorithm: { Null: { [ALGORITHM]: 'false' }, StringNotEquals: { [ALGORITHM]: 'aws:kms' } },
+      OtherKey: { Null: { [KEY_ID]: 'false' }, StringNotEquals: { [KEY_ID]: this.key.key.keyArn } },
+      // KMS without a key name selects the account's own key for S3, not the bucket's key.
+      UnnamedKey: { Null: { [KEY_ID]: 'true' }, StringEquals: { [ALGORITHM]: 'aws:kms' } },
+      CustomerKey: { Null: { [CUSTOMER_KEY]: 'false' } },
+    };
+    const put = { effect: Effect.DENY, principals: [new StarPrincipal()], actions: ['s3:PutObject'] };
     const resources = [this.bucket.arnForObjects('*')];
-    this.bucket.addToResourcePolicy(new PolicyStatement({ ...statement, resources, conditions }));
+    for (const [sid, conditions] of Object.entries(refused))
+      this.bucket.addToResourcePolicy(new PolicyStatement({ sid, ...put, resources, conditions }));
   }
-}
-
-/**
- * The access log of the export bucket: a line for each request, within hours. S3 cannot deliver it to a bucket with a
- * customer key (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
- */
-function accessLogs(scope: Construct, logRetentionDays: number): Bucket {
-  const bucket = new Bucket(scope, 'Bucket', {
-    ...SHARED,
-    encryption: BucketEncryption.S3_MANAGED,
-    lifecycleRules: [{ id: 'Lines', expiration: Duration.days(logRetentionDays) }, NONCURRENT, INCOMPLETE],
-  });
-  bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
-  return bucket;
 }
 
 /** In a versioned bucket, an expired object leaves a noncurrent version and a delete marker: both are removed. */
-const NONCURRENT: LifecycleRule = {
+const NONCURRENT = {
   id: 'NoncurrentVersions',
   noncurrentVersionExpiration: Duration.days(1),
   expiredObjectDeleteMarker: true,
 };
-const INCOMPLETE: LifecycleRule = {
-  id: 'IncompleteUploads',
-  abortIncompleteMultipartUploadAfter: Duration.days(2),
-};
+const INCOMPLETE = { id: 'IncompleteUploads', abortIncompleteMultipartUploadAfter: Duration.days(2) };
 
 function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
   const kept = Duration.days(retentionDays);

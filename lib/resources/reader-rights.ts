@@ -1,11 +1,5 @@
 import { Stack } from 'aws-cdk-lib';
-import {
-  AccountPrincipal,
-  type Conditions,
-  type IPrincipal,
-  PolicyStatement,
-  StarPrincipal,
-} from 'aws-cdk-lib/aws-iam';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -41,11 +35,11 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
     actions: string[],
     resources: string[],
     more: Equals = {},
-    beside: Conditions = {},
+    beside: iam.Conditions = {},
   ) => {
     const StringEquals = { ...equals, ...more };
     const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
-    return new PolicyStatement({ sid: sid + part, principals, actions, resources, conditions });
+    return new iam.PolicyStatement({ sid: sid + part, principals, actions, resources, conditions });
   };
   const { pointers, listed, tagged, values } = readableBy(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
@@ -70,9 +64,9 @@ const NOTHING = { action: [], on: [] };
 type Equals = Record<string, string | string[]>;
 
 interface Who {
-  principals: IPrincipal[];
+  principals: iam.IPrincipal[];
   equals: Equals;
-  further: Conditions;
+  further: iam.Conditions;
 }
 
 /** Roles are conditions, because AWS refuses a missing role as a principal. @param group of one kind */
@@ -82,9 +76,9 @@ function whoAre(group: Reader[], own: string): Who {
   if (kind === 'organization') {
     // Excludes the own account: there, a statement for everybody would grant access to all roles and users.
     const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
-    return { principals: [new StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
+    return { principals: [new iam.StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
   }
   const accounts = new Set(names.map((name) => /^arn:[^:]+:iam::(\d+):/.exec(name)?.[1] ?? name));
-  const further: Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
-  return { principals: [...accounts].map((account) => new AccountPrincipal(account)), equals: {}, further };
+  const further: iam.Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
+  return { principals: [...accounts].map((account) => new iam.AccountPrincipal(account)), equals: {}, further };
 }

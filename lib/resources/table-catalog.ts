@@ -7,23 +7,16 @@ import { feedsOf } from '../../core/changes/feed-keys.ts';
 import { onlyOf } from '../../core/config/chosen-columns.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
 import { FIRST_DATE } from '../../core/export/logical-date.ts';
-import { tablesOf } from '../../core/table/stored-table.ts';
+import { tableEntities, tablesOf } from '../../core/table/stored-table.ts';
 import { type TableColumn, tableColumns } from '../../core/table/table-columns.ts';
 import { TableError } from '../../core/table/table-error.ts';
 
-/** Hive's names for the types (https://docs.aws.amazon.com/athena/latest/ug/data-types.html). */
-const HIVE_TYPES: Record<Extract<ColumnType, string>, string> = {
-  text: 'string',
-  integer: 'bigint',
-  double: 'double',
-  boolean: 'boolean',
-  date: 'date',
-  timestamp: 'timestamp',
-};
+/** The types that have another name in Hive (https://docs.aws.amazon.com/athena/latest/ug/data-types.html). */
+const HIVE_TYPES: Record<string, string> = { text: 'string', integer: 'bigint' };
 
 /** https://docs.aws.amazon.com/athena/latest/ug/parquet-serde.html */
 const PARQUET = {
@@ -43,27 +36,25 @@ export class TableCatalog extends Construct {
   constructor(scope: Construct, id: string, { deployment, bucket }: { deployment: Deployment; bucket: Bucket }) {
     super(scope, id);
     this.bucket = bucket;
-    const tables = ENTITIES.flatMap((entity) => {
-      const plan = deployment.entities[entity];
-      return plan.tables ? [{ entity, plan, settings: plan.tables }] : [];
-    });
-    if (tables.length === 0) return;
+    const entities = tableEntities(deployment);
+    if (entities.length === 0) return;
     const { account, stackName } = Stack.of(this);
     // Athena supports neither the name that AWS would generate for a database, nor hyphens.
     const name = withoutHyphens(stackName);
     const database = new CfnDatabase(this, 'Database', { catalogId: account, databaseInput: { name } });
-    for (const { entity, plan, settings } of tables) this.describe(database, entity, plan, settings);
+    for (const entity of entities) this.describe(database, entity, deployment.entities[entity]);
   }
 
-  private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan, settings: TableSettings): void {
-    const columns = columnsOf(entity, plan, settings);
+  private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan): void {
+    if (!plan.tables) return;
+    const columns = columnsOf(entity, plan, plan.tables);
     if (!onlyOf(plan)) {
       const sees = columns.length === 0 ? 'no table' : `${columns.length} columns`;
       const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. peek ${entity} --columns shows all.`;
       Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
     }
     if (columns.length === 0) return;
-    this.addTable(database, entity, columns, tablesOf(entity, settings.version));
+    this.addTable(database, entity, columns, tablesOf(entity, plan.tables.version));
     // Athena ignores names that begin with an underscore, and reads the folders of runs below a date.
     if (plan.changes) this.addTable(database, `${entity}_changes`, [...OWN_COLUMNS, ...columns], feedsOf(entity));
   }
@@ -122,8 +113,9 @@ function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): T
 }
 
 function hiveType(type: ColumnType): string {
-  if (typeof type === 'string') return HIVE_TYPES[type];
-  return type.type === 'decimal' ? `decimal(${type.precision},${type.scale})` : HIVE_TYPES[type.type];
+  const name = typeof type === 'string' ? type : type.type;
+  if (typeof type !== 'string' && type.type === 'decimal') return `decimal(${type.precision},${type.scale})`;
+  return HIVE_TYPES[name] ?? name;
 }
 
 /** Athena supports only letters, digits and underscores in names. */

@@ -1,5 +1,5 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, Billing, CfnGlobalTable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Billing, type CfnGlobalTable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import type { EncryptionKey } from './encryption-key.ts';
@@ -23,7 +23,19 @@ export class TokenStore extends Construct {
     const ofGrant = 'the OAuth grant: its client and tokens. Written by this software only.';
     this.clientSecretId = key.secret(this, 'OAuthClient', ofClient);
     this.tokensSecretId = key.secret(this, 'OAuthTokens', ofGrant);
-    this.ledger = this.newLedger();
+    // The construct takes no key if the Region is not fixed, so the template names it by id, as DynamoDB does. With the
+    // ARN a new stack would seem changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must never be
+    // replaced: with two ledgers during a deployment, a token set could be claimed twice.
+    this.ledger = new TableV2(this, 'Ledger', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      encryption: TableEncryptionV2.awsManagedKey(),
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      timeToLiveAttribute: 'ttl',
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const resource = this.ledger.node.defaultChild as CfnGlobalTable;
+    resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', key.key.keyId);
   }
 
   /** Environment variables with which a function finds secrets and ledger. */
@@ -51,25 +63,5 @@ export class TokenStore extends Construct {
     // Writing also needs this permission: DynamoDB created the table key with the table, and decrypts it for each user
     // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
     this.key.allow(grantee, 'dynamodb', ['kms:Decrypt']);
-  }
-
-  /**
-   * The construct takes no key if the Region is not fixed, so the template names it by id, as DynamoDB does. With the
-   * ARN a new stack would seem changed by hand (https://github.com/aws/aws-cdk/issues/35136). The table must never be
-   * replaced: with two ledgers during a deployment, a token set could be claimed twice.
-   */
-  private newLedger(): TableV2 {
-    const ledger = new TableV2(this, 'Ledger', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      billing: Billing.onDemand(),
-      encryption: TableEncryptionV2.awsManagedKey(),
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      timeToLiveAttribute: 'ttl',
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    const resource = ledger.node.defaultChild;
-    if (!(resource instanceof CfnGlobalTable)) throw new Error('The ledger is another kind of table.');
-    resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyId);
-    return ledger;
   }
 }
