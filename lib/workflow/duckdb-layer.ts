@@ -69,19 +69,12 @@ function installed(): string {
 export function bundledHere(write: (outputDir: string) => void, environment?: Record<string, string>) {
   const tryBundle = (outputDir: string) => {
     write(outputDir);
-    makeReadable(outputDir);
+    // The archive keeps file modes: with a strict umask Lambda could not read the files.
+    chmodSync(outputDir, 0o755);
+    for (const entry of readdirSync(outputDir, { recursive: true, withFileTypes: true }))
+      chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
     return true;
   };
   // CDK requires an image for bundling in Docker, which is never used.
   return { image: DockerImage.fromRegistry('unused'), ...(environment && { environment }), local: { tryBundle } };
-}
-
-/** The archive keeps file modes: with a strict umask Lambda could not read the files. */
-function makeReadable(folder: string): void {
-  chmodSync(folder, 0o755);
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isDirectory()) makeReadable(path);
-    else chmodSync(path, 0o644);
-  }
 }
