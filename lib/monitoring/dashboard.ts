@@ -1,15 +1,5 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import {
-  AlarmStatusWidget,
-  Dashboard,
-  GraphWidget,
-  type IWidget,
-  MathExpression,
-  PeriodOverride,
-  SingleValueWidget,
-  Stats,
-  TextWidget,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -36,17 +26,22 @@ export class NightDashboard extends Construct {
     this.name = Stack.of(this).stackName;
     const { name, deployment } = configuration;
     const ours = metricsOf(name);
-    new Dashboard(this, 'Board', {
+    new cloudwatch.Dashboard(this, 'Board', {
       dashboardName: this.name,
       defaultInterval: Duration.days(14),
       // Keeps the periods given here: by default, CloudWatch uses longer ones for longer ranges.
-      periodOverride: PeriodOverride.INHERIT,
+      periodOverride: cloudwatch.PeriodOverride.INHERIT,
       widgets: [
         [title(deployment.alarms.runbookUrl)],
         // An entity that does not belong to the night has its own light.
         [
-          new AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
-          new AlarmStatusWidget({ title: 'Everything else', alarms: monitoring.others, width: 12, height: 5 }),
+          new cloudwatch.AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
+          new cloudwatch.AlarmStatusWidget({
+            title: 'Everything else',
+            alarms: monitoring.others,
+            width: 12,
+            height: 5,
+          }),
         ],
         ...ENTITIES.map((entity) => entityRow(entity, ours, namespaceOf(name))),
         machinesRow(watched),
@@ -56,9 +51,9 @@ export class NightDashboard extends Construct {
   }
 }
 
-function entityRow(entity: Entity, ours: OurMetric, namespace: string): IWidget[] {
+function entityRow(entity: Entity, ours: OurMetric, namespace: string): cloudwatch.IWidget[] {
   const last = (name: MetricName, label: string) =>
-    ours(name, { entity }, { period: HOUR, statistic: Stats.MAXIMUM, label });
+    ours(name, { entity }, { period: HOUR, statistic: cloudwatch.Stats.MAXIMUM, label });
   const figures = [
     last('FileRows', 'rows'),
     last('FileBytes', 'bytes'),
@@ -67,7 +62,7 @@ function entityRow(entity: Entity, ours: OurMetric, namespace: string): IWidget[
   ];
   // Hours since the newest point with a count. EPOCH has a value for every point; IF keeps those with a count
   // (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
-  const age = new MathExpression({
+  const age = new cloudwatch.MathExpression({
     expression: '(EPOCH(FILL(published, 0)) - FILL(IF(published > 0, EPOCH(published), published), REPEAT)) / 3600',
     usingMetrics: { published: ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: HOUR }) },
     label: 'hours ago',
@@ -76,16 +71,16 @@ function entityRow(entity: Entity, ours: OurMetric, namespace: string): IWidget[
   // All outcomes, including unknown error names. A run that crashed or was stopped has no outcome; it is in the graph of
   // its machine.
   const search = `{"${namespace}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
-  const outcomes = new MathExpression({
+  const outcomes = new cloudwatch.MathExpression({
     expression: `SEARCH('${search}', 'Sum', ${DAY.toSeconds()})`,
     usingMetrics: {},
     label: '',
     period: DAY,
   });
   return [
-    new SingleValueWidget({ title: `${entity}: last published`, metrics: [age], width: 5, height: 4 }),
-    new SingleValueWidget({ title: `${entity}: last export`, metrics: figures, width: 10, height: 4 }),
-    new GraphWidget({
+    new cloudwatch.SingleValueWidget({ title: `${entity}: last published`, metrics: [age], width: 5, height: 4 }),
+    new cloudwatch.SingleValueWidget({ title: `${entity}: last export`, metrics: figures, width: 10, height: 4 }),
+    new cloudwatch.GraphWidget({
       title: `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`,
       left: [outcomes],
       stacked: true,
@@ -96,12 +91,12 @@ function entityRow(entity: Entity, ours: OurMetric, namespace: string): IWidget[
   ];
 }
 
-function machinesRow({ machines }: Watched): IWidget[] {
+function machinesRow({ machines }: Watched): cloudwatch.IWidget[] {
   const all = [machines.export, ...(machines.updates ? [machines.updates] : [])];
   const names = ['ExecutionsSucceeded', 'ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'];
   return all.map(
     ({ stateMachineArn: StateMachineArn }, index) =>
-      new GraphWidget({
+      new cloudwatch.GraphWidget({
         title: `${index === 0 ? 'Export' : 'Customer update'} runs, by day`,
         left: names.map((name) => awsMetric('AWS/States', name, { StateMachineArn }, { period: DAY })),
         stacked: true,
@@ -112,14 +107,14 @@ function machinesRow({ machines }: Watched): IWidget[] {
 }
 
 /** @param tables whether an entity has tables */
-function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, tables: boolean): IWidget[] {
+function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, tables: boolean): cloudwatch.IWidget[] {
   const daily = (name: MetricName, label: string) => ours(name, {}, { period: DAY, label });
   const rates = ENTITIES.map((entity) =>
-    ours('TransferRate', { entity }, { period: HOUR, statistic: Stats.AVERAGE, label: entity }),
+    ours('TransferRate', { entity }, { period: HOUR, statistic: cloudwatch.Stats.AVERAGE, label: entity }),
   );
-  const most = (label: string) => ({ statistic: Stats.MAXIMUM, period: HOUR, label });
+  const most = (label: string) => ({ statistic: cloudwatch.Stats.MAXIMUM, period: HOUR, label });
   return [
-    new GraphWidget({
+    new cloudwatch.GraphWidget({
       title: 'Tokens: refreshes and lost grants, by day',
       left: [daily('TokenRefreshes', 'refreshes')],
       right: [
@@ -128,7 +123,7 @@ function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, t
       ],
       ...TWO_AXES,
     }),
-    new GraphWidget({
+    new cloudwatch.GraphWidget({
       title: 'Starts that were not delivered, and incomplete nights',
       left: [
         awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, most('in the queue')),
@@ -137,7 +132,7 @@ function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, t
       ...COUNTS,
       width: 8,
     }),
-    new GraphWidget({
+    new cloudwatch.GraphWidget({
       title: 'Files: bytes per second; warnings and changed columns by day',
       left: rates,
       right: [
@@ -150,9 +145,9 @@ function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, t
   ];
 }
 
-function title(runbookUrl: string): IWidget {
+function title(runbookUrl: string): cloudwatch.IWidget {
   const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
-  return new TextWidget({
+  return new cloudwatch.TextWidget({
     markdown: `# Did last night work?\nRed for six hours after the deadline: the night was incomplete. See ${link}; \`status\` shows it at any time.`,
     width: 24,
     height: 2,

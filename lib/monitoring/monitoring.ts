@@ -1,12 +1,5 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
-import {
-  Alarm,
-  type AlarmProps,
-  ComparisonOperator,
-  Metric,
-  Stats,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
@@ -39,8 +32,8 @@ const SOON = Duration.minutes(5);
 export class Monitoring extends Construct {
   readonly topic: Topic;
   /** Alarms for the night, and for entities that are watched separately. */
-  readonly nights: Alarm[] = [];
-  readonly others: Alarm[] = [];
+  readonly nights: cloudwatch.Alarm[] = [];
+  readonly others: cloudwatch.Alarm[] = [];
   private readonly settings: Deployment['alarms'];
   private readonly ours: OurMetric;
 
@@ -86,8 +79,10 @@ export class Monitoring extends Construct {
    * hours after the deadline, even if the night is still incomplete, so its end is not mailed.
    */
   private watchNights(deployment: Deployment): void {
-    const metric = this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: Stats.MAXIMUM });
-    this.nights.push(this.alarm('NightIncomplete', metric, { treatMissingData: TreatMissingData.BREACHING }));
+    const metric = this.ours('NightIncomplete', {}, { period: Duration.hours(1), statistic: cloudwatch.Stats.MAXIMUM });
+    this.nights.push(
+      this.alarm('NightIncomplete', metric, { treatMissingData: cloudwatch.TreatMissingData.BREACHING }),
+    );
     const now = new Date();
     const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
     for (const entity of alone) this.watchAlone(deployment, entity);
@@ -114,10 +109,10 @@ export class Monitoring extends Construct {
       this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
       {
         of: entity,
-        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        comparisonOperator: cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
         evaluationPeriods: hours,
         datapointsToAlarm: hours,
-        treatMissingData: TreatMissingData.BREACHING,
+        treatMissingData: cloudwatch.TreatMissingData.BREACHING,
         mailsEnd: true,
       },
     );
@@ -137,9 +132,9 @@ export class Monitoring extends Construct {
     if (tables) this.add('TableNotWritten', soon('TablesNotWritten'));
     // SQS sends no metric of a queue after six idle hours, even if it has messages: missing data must not end the alarm
     // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
-    const options = { statistic: Stats.MAXIMUM, period: SOON };
+    const options = { statistic: cloudwatch.Stats.MAXIMUM, period: SOON };
     const messages = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
-    this.add('UndeliveredStarts', messages, { treatMissingData: TreatMissingData.IGNORE, mailsEnd: true });
+    this.add('UndeliveredStarts', messages, { treatMissingData: cloudwatch.TreatMissingData.IGNORE, mailsEnd: true });
     this.add('ReauthorizationRequired', soon('RunsEnded', 'ReauthorizationRequired'));
     for (const id of ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'] as const) this.add(id, soon(id));
     const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
@@ -158,22 +153,26 @@ export class Monitoring extends Construct {
     this.add('MailsNotSent', metric, { mailsEnd: true });
   }
 
-  private add(id: AlarmId, metric: Metric, options: AlarmOptions = {}): void {
+  private add(id: AlarmId, metric: cloudwatch.Metric, options: AlarmOptions = {}): void {
     this.others.push(this.alarm(id, metric, options));
   }
 
   /** An alarm that fires at the first count in one period, unless the options say otherwise. */
-  private alarm(id: AlarmId, metric: Metric, { of, mailsEnd = false, ...options }: AlarmOptions): Alarm {
+  private alarm(
+    id: AlarmId,
+    metric: cloudwatch.Metric,
+    { of, mailsEnd = false, ...options }: AlarmOptions,
+  ): cloudwatch.Alarm {
     const name = of === undefined ? id : `${id}-${of}`;
-    const alarm = new Alarm(this, name, {
+    const alarm = new cloudwatch.Alarm(this, name, {
       alarmName: `${Stack.of(this).stackName}-${name}`,
       // The anchor of a heading in the runbook is its text in lower case.
       alarmDescription: `${ALARMS[id]} Runbook: ${this.settings.runbookUrl}#${id.toLowerCase()}`,
       metric,
       threshold: 1,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       evaluationPeriods: 1,
-      treatMissingData: TreatMissingData.NOT_BREACHING,
+      treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
       ...options,
     });
     const action = new SnsAction(this.topic);
@@ -185,7 +184,7 @@ export class Monitoring extends Construct {
   }
 }
 
-interface AlarmOptions extends Partial<AlarmProps> {
+interface AlarmOptions extends Partial<cloudwatch.AlarmProps> {
   /** Distinguishes alarms of one id: an entity, a machine. */
   of?: string;
   /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
@@ -193,7 +192,7 @@ interface AlarmOptions extends Partial<AlarmProps> {
 }
 
 /** Runs that fail or time out are mailed (`failure-mails.ts`). */
-function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): Metric {
+function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): cloudwatch.Metric {
   return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }
 
@@ -208,9 +207,9 @@ export function awsMetric(
   namespace: string,
   metricName: string,
   dimensionsMap: Record<string, string>,
-  { statistic = Stats.SUM, ...options }: MetricOptions,
-): Metric {
-  return new Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
+  { statistic = cloudwatch.Stats.SUM, ...options }: MetricOptions,
+): cloudwatch.Metric {
+  return new cloudwatch.Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
 }
 
 /** Metrics that the functions of a deployment emit. @param deployment its name, for the namespace */

@@ -1,16 +1,7 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
-import {
-  DistributedMap,
-  type IChainable,
-  JsonPath,
-  Pass,
-  S3JsonLItemReader,
-  type StateMachine,
-  StateMachineType,
-  Succeed,
-} from 'aws-cdk-lib/aws-stepfunctions';
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { UpdateStepName } from '../../core/step/steps.ts';
 import { allowCrmCalls } from './crm-access.ts';
@@ -28,7 +19,7 @@ const TIMEOUT = Duration.days(3);
  */
 export class CustomerUpdates extends Construct {
   readonly steps: Record<UpdateStepName, StepFunction>;
-  readonly machine: StateMachine;
+  readonly machine: sfn.StateMachine;
 
   constructor(stack: Stack, id: string, props: StepsProps) {
     super(stack, id);
@@ -63,7 +54,7 @@ export class CustomerUpdates extends Construct {
   }
 
   /** @param concurrency chunks that are applied at the same time */
-  private definition(bucket: IBucket, concurrency: number): IChainable {
+  private definition(bucket: IBucket, concurrency: number): sfn.IChainable {
     const { ValidateBatch, SummarizeBatch } = this.steps;
     const validate = stepTask(this, 'ValidateBatch', 'Checks every line, writes the index of chunks', ValidateBatch);
     const applyChunks = this.applyChunks(bucket, concurrency);
@@ -76,7 +67,7 @@ export class CustomerUpdates extends Construct {
       'The results cannot be read yet, or a function may be sending',
       summarize,
     );
-    const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; see the manifest' });
+    const applied = new sfn.Succeed(this, 'BatchApplied', { comment: 'Every line was applied; see the manifest' });
 
     const ids = { failed: 'BatchFailed', crashed: 'BatchCrashed', otherwise: 'BatchOutcomeUnknown' };
     const ends = failStates(this, ids);
@@ -93,13 +84,13 @@ export class CustomerUpdates extends Construct {
    * A child for each chunk, whose failure does not stop the others. AWS limits all their results together to 256 KB,
    * although they are discarded, and a failed child needs about 1.4 KB. So the children are built to succeed always.
    */
-  private applyChunks(bucket: IBucket, concurrency: number): DistributedMap {
-    const map = new DistributedMap(this, 'ApplyChunks', {
+  private applyChunks(bucket: IBucket, concurrency: number): sfn.DistributedMap {
+    const map = new sfn.DistributedMap(this, 'ApplyChunks', {
       comment: 'Applies each chunk of the index in an execution of its own',
       // A part of the names of the children and of their metrics.
       label: 'ApplyChunks',
-      mapExecutionType: StateMachineType.STANDARD,
-      itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
+      mapExecutionType: sfn.StateMachineType.STANDARD,
+      itemReader: new IndexReader({ bucket, key: sfn.JsonPath.stringAt('$.batch.chunksKey') }),
       itemSelector: {
         input: {},
         'machineVersion.$': '$.machineVersion',
@@ -110,17 +101,17 @@ export class CustomerUpdates extends Construct {
       },
       maxConcurrency: concurrency,
       toleratedFailurePercentage: 100,
-      resultPath: JsonPath.DISCARD,
+      resultPath: sfn.JsonPath.DISCARD,
     });
     map.itemProcessor(this.child());
     return map;
   }
 
-  private child(): IChainable {
+  private child(): sfn.IChainable {
     const comment = 'Sends the lines of one chunk, and stores the outcome of each';
     const apply = stepTask(this, 'ApplyChunk', comment, this.steps.ApplyChunk);
     const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk continues in another invocation', apply);
-    const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
+    const finished = new sfn.Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
     const answer = this.answer('AnswerChunk', 'Returns only the number of the chunk').next(finished);
     connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
     return apply;
@@ -128,7 +119,7 @@ export class CustomerUpdates extends Construct {
 
   /** A failed chunk ends well: the error is in the child's history, and its lines are in the batch's result. */
   private chunkEnds(): Ends {
-    const unfinished = new Succeed(this, 'ChunkUnfinished', {
+    const unfinished = new sfn.Succeed(this, 'ChunkUnfinished', {
       comment: 'The summary reports the outcome of its lines',
     });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
@@ -142,13 +133,13 @@ export class CustomerUpdates extends Construct {
     };
   }
 
-  private answer(id: string, comment: string, further: Record<string, unknown> = {}): Pass {
-    return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
+  private answer(id: string, comment: string, further: Record<string, unknown> = {}): sfn.Pass {
+    return new sfn.Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
   }
 }
 
 /** The bucket policy allows reading the index only. CDK's own policy would allow reading all objects. */
-class IndexReader extends S3JsonLItemReader {
+class IndexReader extends sfn.S3JsonLItemReader {
   override providePolicyStatements(): PolicyStatement[] {
     return [];
   }

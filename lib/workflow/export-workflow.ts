@@ -1,15 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
-import {
-  Choice,
-  Condition,
-  Fail,
-  type IChainable,
-  JsonPath,
-  Pass,
-  Result,
-  type StateMachine,
-  Succeed,
-} from 'aws-cdk-lib/aws-stepfunctions';
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -90,7 +80,7 @@ const AFTER_DEADLINE_SECONDS = 12 * 3600;
  * every end. docs/design/export-run.md has the picture, drawn from this definition.
  */
 export class ExportWorkflow extends Construct {
-  readonly machine: StateMachine;
+  readonly machine: sfn.StateMachine;
 
   constructor(scope: Construct, id: string, props: ExportWorkflowProps) {
     super(scope, id);
@@ -102,10 +92,10 @@ export class ExportWorkflow extends Construct {
     });
   }
 
-  private definition(steps: ExportSteps): IChainable {
+  private definition(steps: ExportSteps): sfn.IChainable {
     const record = this.recordNight(steps);
     const tasks = new Map<StepName, LambdaInvoke>();
-    const states = new Map<string, IChainable>();
+    const states = new Map<string, sfn.IChainable>();
     for (const [name, { does, wait }] of Object.entries(ROWS) as [StepName, Row<StepName>][]) {
       const step = steps[name];
       if (!step) continue;
@@ -113,15 +103,15 @@ export class ExportWorkflow extends Construct {
       tasks.set(name, task);
       states.set(name, task).set(wait[0], waitState(this, ...wait, task));
     }
-    const succeed = (id: string, comment: string) => states.set(id, new Succeed(this, id, { comment }));
+    const succeed = (id: string, comment: string) => states.set(id, new sfn.Succeed(this, id, { comment }));
     succeed('NotDue', 'Another start of the rule exports this date');
     succeed('AlreadyStarted', 'Another execution handles this start of the rule');
     const stateOf = (id: string) => states.get(id) ?? record;
     // The Choice after RecordNight accepts the outcomes of all steps. Without this state, a step that returns an outcome of
     // another step could end the run as a success.
-    const otherwise = new Pass(this, 'OutcomeUnknown', {
+    const otherwise = new sfn.Pass(this, 'OutcomeUnknown', {
       comment: 'The step returned an outcome that this step does not have',
-      result: Result.fromString('UNKNOWN'),
+      result: sfn.Result.fromString('UNKNOWN'),
       resultPath: '$.outcome',
     });
     const ends = { failed: record, crashed: record, otherwise: otherwise.next(record) };
@@ -130,11 +120,11 @@ export class ExportWorkflow extends Construct {
       const outcomes = Object.entries(next).map(([outcome, id]) => [outcome, stateOf(id)]);
       connectStep(this, name, task, Object.fromEntries(outcomes), ends, crash);
     }
-    const purpose = new Choice(this, 'AfterBeginRun', {
+    const purpose = new sfn.Choice(this, 'AfterBeginRun', {
       comment: 'A new export, the release of a stored file, or a table of a published one?',
     });
-    purpose.when(Condition.isPresent('$.input.release'), stateOf('PublishFile'));
-    if (tasks.has('WriteTable')) purpose.when(Condition.isPresent('$.input.table'), stateOf('WriteTable'));
+    purpose.when(sfn.Condition.isPresent('$.input.release'), stateOf('PublishFile'));
+    if (tasks.has('WriteTable')) purpose.when(sfn.Condition.isPresent('$.input.table'), stateOf('WriteTable'));
     return beginState(this, 'BeginRun', 'run', { checks: 0 }).next(purpose.otherwise(stateOf('CreateExport')));
   }
 
@@ -146,24 +136,24 @@ export class ExportWorkflow extends Construct {
     const record = new LambdaInvoke(this, RECORDER, {
       comment: 'Records what is published for the date, however the run ended',
       lambdaFunction: RecordNight.alias,
-      resultPath: JsonPath.DISCARD,
+      resultPath: sfn.JsonPath.DISCARD,
       retryOnServiceExceptions: false,
     });
-    const end = new Choice(this, `After${RECORDER}`, { comment: 'How did the run end?' });
+    const end = new sfn.Choice(this, `After${RECORDER}`, { comment: 'How did the run end?' });
     for (const retry of retriesOf(RECORDER)) record.addRetry(retry);
-    record.addCatch(end, { resultPath: JsonPath.DISCARD });
+    record.addCatch(end, { resultPath: sfn.JsonPath.DISCARD });
     record.next(end);
     const fails = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
-    const succeed = (id: string, comment: string) => new Succeed(this, id, { comment });
-    const on = (next: IChainable, ...outcomes: string[]) => {
-      for (const outcome of outcomes) end.when(Condition.stringEquals('$.outcome', outcome), next);
+    const succeed = (id: string, comment: string) => new sfn.Succeed(this, id, { comment });
+    const on = (next: sfn.IChainable, ...outcomes: string[]) => {
+      for (const outcome of outcomes) end.when(sfn.Condition.stringEquals('$.outcome', outcome), next);
     };
     // Crashes are checked first, because a run that crashes at once has no outcome.
-    end.when(Condition.isPresent('$.crash'), fails.crashed);
+    end.when(sfn.Condition.isPresent('$.crash'), fails.crashed);
     if (WriteChanges) {
       const comment = 'Its function died, or has a bug; file and table are published';
       end.when(
-        Condition.isPresent(CHANGES_CRASH),
+        sfn.Condition.isPresent(CHANGES_CRASH),
         this.crashed('ChangesCrashed', 'ChangesNotWritten', comment, 'WriteChanges'),
       );
       on(succeed('ChangesWritten', 'File, table and feed are written'), 'CHANGES_WRITTEN');
@@ -172,7 +162,7 @@ export class ExportWorkflow extends Construct {
     if (WriteTable) {
       const comment = 'Its function died, or has a bug; the file is published';
       end.when(
-        Condition.isPresent(TABLE_CRASH),
+        sfn.Condition.isPresent(TABLE_CRASH),
         this.crashed('TableCrashed', 'TableNotWritten', comment, 'WriteTable'),
       );
       on(succeed('TableWritten', 'The file is published, and its table is written'), 'WRITTEN', 'CHANGES_DUE');
@@ -186,9 +176,9 @@ export class ExportWorkflow extends Construct {
   }
 
   /** The step ran out of memory or time. The name of the error shows that the file is published. */
-  private crashed(id: string, error: RunErrorName, comment: string, step: 'WriteTable' | 'WriteChanges'): Fail {
+  private crashed(id: string, error: RunErrorName, comment: string, step: 'WriteTable' | 'WriteChanges'): sfn.Fail {
     const cause = `${step} stopped with {} before it could answer. ${ERRORS[error].advice}`;
-    const causePath = JsonPath.format(cause, JsonPath.stringAt(`${ROWS[step].crash}.Error`));
-    return new Fail(this, id, { comment, error, causePath });
+    const causePath = sfn.JsonPath.format(cause, sfn.JsonPath.stringAt(`${ROWS[step].crash}.Error`));
+    return new sfn.Fail(this, id, { comment, error, causePath });
   }
 }

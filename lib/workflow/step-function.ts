@@ -2,16 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssetHashType, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import {
-  Alias,
-  Architecture,
-  type AssetCode,
-  Code,
-  type FunctionProps,
-  Function as LambdaFunction,
-  Runtime,
-  Tracing,
-} from 'aws-cdk-lib/aws-lambda';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
@@ -23,8 +14,8 @@ import { bundledHere } from './duckdb-layer.ts';
 import { bundleOfStep, folderOfStep } from './step-bundles.ts';
 
 /** The settings of Lambda that differ by function. */
-export type FunctionSettings = Required<Pick<FunctionProps, 'memorySize' | 'timeout'>> &
-  Pick<FunctionProps, 'ephemeralStorageSize' | 'layers' | 'deadLetterQueue'>;
+export type FunctionSettings = Required<Pick<lambda.FunctionProps, 'memorySize' | 'timeout'>> &
+  Pick<lambda.FunctionProps, 'ephemeralStorageSize' | 'layers' | 'deadLetterQueue'>;
 
 type StepFunctionProps = FunctionSettings & {
   configuration: Configuration;
@@ -36,9 +27,9 @@ type StepFunctionProps = FunctionSettings & {
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
-  readonly function: LambdaFunction;
+  readonly function: lambda.Function;
   /** The machine invokes an alias: its permission names one resource, and that for a function needs a wildcard. */
-  readonly alias: Alias;
+  readonly alias: lambda.Alias;
 
   constructor(scope: Construct, id: FunctionName, props: StepFunctionProps) {
     super(scope, id);
@@ -53,22 +44,22 @@ export class StepFunction extends Construct {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
-    this.function = new LambdaFunction(this, 'Function', {
+    this.function = new lambda.Function(this, 'Function', {
       functionName,
       description: descriptionOf(id),
       code: bundledCode(id, deployment),
       handler: 'index.handler',
-      runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
+      runtime: lambda.Runtime.NODEJS_24_X,
+      architecture: lambda.Architecture.ARM_64,
       ...settings,
       role: this.role,
       logGroup,
-      tracing: Tracing.ACTIVE,
+      tracing: lambda.Tracing.ACTIVE,
       // The namespace of the metrics contains the name of the deployment.
       environment: { DEPLOYMENT: name, ...(deployment.dashboard && { DASHBOARD: 'true' }), ...environment },
     });
     this.functionName = functionName;
-    this.alias = new Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });
+    this.alias = new lambda.Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });
   }
 }
 
@@ -93,7 +84,7 @@ export type ExportSteps = Record<Exclude<StepName, OptionalStep> | typeof RECORD
  * bundled too, so that the same code runs here and on AWS. The bundle has the configuration with its defaults, so that
  * a function needs no schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
  */
-function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
+function bundledCode(step: FunctionName, deployment: Deployment): lambda.AssetCode {
   // Each deployment has other code.
   const environment = { DEPLOYMENT: JSON.stringify(deployment) };
   const bundling = bundledHere((outputDir) => {
@@ -102,5 +93,5 @@ function bundledCode(step: FunctionName, deployment: Deployment): AssetCode {
     const known: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(known, undefined, 2)}\n`);
   }, environment);
-  return Code.fromAsset(folderOfStep(step), { bundling, assetHashType: AssetHashType.OUTPUT });
+  return lambda.Code.fromAsset(folderOfStep(step), { bundling, assetHashType: AssetHashType.OUTPUT });
 }

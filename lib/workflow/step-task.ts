@@ -1,20 +1,6 @@
 import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
-import {
-  Choice,
-  Condition,
-  DefinitionBody,
-  Fail,
-  type IChainable,
-  JitterType,
-  JsonPath,
-  LogLevel,
-  Pass,
-  type RetryProps,
-  StateMachine,
-  Wait,
-  WaitTime,
-} from 'aws-cdk-lib/aws-stepfunctions';
+import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -51,7 +37,7 @@ const UNTIL_FREE = {
   backoffRate: 2,
   maxAttempts: 10,
   maxDelay: Duration.seconds(300),
-  jitterStrategy: JitterType.NONE,
+  jitterStrategy: sfn.JitterType.NONE,
 };
 
 /** At most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds of waiting, half of that on average. */
@@ -60,7 +46,7 @@ const PATIENT = {
   backoffRate: 2,
   maxAttempts: 6,
   maxDelay: Duration.seconds(60),
-  jitterStrategy: JitterType.FULL,
+  jitterStrategy: sfn.JitterType.FULL,
 };
 
 /** At most 5 + 10 = 15 seconds of waiting. */
@@ -70,7 +56,7 @@ const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** Retries for errors of the platform. Errors of our code are outcomes with their own branches. */
-export function retriesOf(id: InvokedName): RetryProps[] {
+export function retriesOf(id: InvokedName): sfn.RetryProps[] {
   if (id === 'ApplyChunk') {
     return [
       // Two hours: if the batch uses the account's whole concurrency, a call waits until another chunk ends. That may
@@ -88,9 +74,9 @@ export function retriesOf(id: InvokedName): RetryProps[] {
 
 /** The next states after an error, a crash, or an outcome without a branch. */
 export interface Ends {
-  failed: IChainable;
-  crashed: IChainable;
-  otherwise: IChainable;
+  failed: sfn.IChainable;
+  crashed: sfn.IChainable;
+  otherwise: sfn.IChainable;
 }
 
 /** The task of a step, which gets and returns the whole state. */
@@ -108,13 +94,13 @@ export function connectStep<S extends AnyStepName>(
   scope: Construct,
   id: S,
   task: LambdaInvoke,
-  outcomes: Record<Answered<S>, IChainable>,
+  outcomes: Record<Answered<S>, sfn.IChainable>,
   ends: Ends,
   crashPath = '$.crash',
 ): void {
-  const choice = new Choice(scope, `After${id}`, { comment: `What did ${id} answer?` });
-  for (const [outcome, next] of Object.entries<IChainable>({ ...outcomes, FAILED: ends.failed })) {
-    choice.when(Condition.stringEquals('$.outcome', outcome), next);
+  const choice = new sfn.Choice(scope, `After${id}`, { comment: `What did ${id} answer?` });
+  for (const [outcome, next] of Object.entries<sfn.IChainable>({ ...outcomes, FAILED: ends.failed })) {
+    choice.when(sfn.Condition.stringEquals('$.outcome', outcome), next);
   }
   for (const retry of retriesOf(id)) task.addRetry(retry);
   task.addCatch(ends.crashed, { resultPath: crashPath });
@@ -126,17 +112,17 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
   // The advice quotes only the name of the original error: its message may hold data.
   const crash = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
   return {
-    failed: new Fail(scope, ids.failed, {
+    failed: new sfn.Fail(scope, ids.failed, {
       comment: 'A step ended the run with its own error and cause',
       errorPath: '$.failure.error',
       causePath: '$.failure.cause',
     }),
-    crashed: new Fail(scope, ids.crashed, {
+    crashed: new sfn.Fail(scope, ids.crashed, {
       comment: 'A function died, or has a bug',
       error: 'StepCrashed',
-      causePath: JsonPath.format(crash, JsonPath.stringAt('$.crash.Error')),
+      causePath: sfn.JsonPath.format(crash, sfn.JsonPath.stringAt('$.crash.Error')),
     }),
-    otherwise: new Fail(scope, ids.otherwise, {
+    otherwise: new sfn.Fail(scope, ids.otherwise, {
       comment: 'A step returned an outcome that the state machine does not have',
       error: 'UnknownOutcome',
       cause: `A step returned an outcome that the state machine does not have. ${ERRORS.UnknownOutcome.advice}`,
@@ -148,8 +134,8 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
  * The first state of a machine. Times in files come from the execution, not from the clock of a function, so that retries
  * write equal bytes.
  */
-export function beginState(scope: Construct, id: string, of: string, further: Record<string, unknown> = {}): Pass {
-  return new Pass(scope, id, {
+export function beginState(scope: Construct, id: string, of: string, further: Record<string, unknown> = {}): sfn.Pass {
+  return new sfn.Pass(scope, id, {
     comment: `Wraps the input, whatever it is, into the state of the ${of}`,
     parameters: {
       'input.$': '$$.Execution.Input',
@@ -162,8 +148,8 @@ export function beginState(scope: Construct, id: string, of: string, further: Re
 }
 
 /** Waits as long as the previous step requested. */
-export function waitState(scope: Construct, id: string, comment: string, next: IChainable): Wait {
-  const wait = new Wait(scope, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
+export function waitState(scope: Construct, id: string, comment: string, next: sfn.IChainable): sfn.Wait {
+  const wait = new sfn.Wait(scope, id, { comment, time: sfn.WaitTime.secondsPath('$.waitSeconds') });
   wait.next(next);
   return wait;
 }
@@ -176,8 +162,8 @@ export function waitState(scope: Construct, id: string, comment: string, next: I
 export function machineIn(
   scope: Construct,
   { deployment, key }: { deployment: Deployment; key: EncryptionKey },
-  props: { comment: string; start: IChainable; timeout: Duration },
-): StateMachine {
+  props: { comment: string; start: sfn.IChainable; timeout: Duration },
+): sfn.StateMachine {
   const stateMachineName = `${Stack.of(scope).stackName}-${scope.node.id}`;
   const { start, ...described } = props;
   const destination = new LogGroup(scope, 'LogGroup', {
@@ -186,11 +172,11 @@ export function machineIn(
     encryptionKey: key.key,
     removalPolicy: RemovalPolicy.DESTROY,
   });
-  return new StateMachine(scope, 'Machine', {
+  return new sfn.StateMachine(scope, 'Machine', {
     stateMachineName,
     ...described,
-    definitionBody: DefinitionBody.fromChainable(start),
-    logs: { destination, level: LogLevel.ALL, includeExecutionData: false },
+    definitionBody: sfn.DefinitionBody.fromChainable(start),
+    logs: { destination, level: sfn.LogLevel.ALL, includeExecutionData: false },
     tracingEnabled: true,
   });
 }
