@@ -19,6 +19,7 @@ import { DOCTOR_QUESTIONS } from '../../../cli/health/doctor.ts';
 import { ALL_CHECKS } from '../../../cli/health/verify.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { RunError } from '../../../core/errors.ts';
+import { expectFindings } from '../support/findings.ts';
 
 type Answer = Parameters<typeof checked>[1];
 const ask = (look: Answer, more: { mayBeUnknown?: boolean } = {}) => {
@@ -46,57 +47,28 @@ test('advice to deploy names the deployment', async () => {
   });
 });
 
-test.each<[string, unknown, Partial<Finding>]>([
-  [
-    'is denied by AWS',
-    awsError('AccessDenied', 'not authorized to perform: sns:List'),
-    { verdict: 'unknown', found: 'these credentials lack the right sns:List', exitCode: 3 },
-  ],
-  [
-    'is denied by AWS, which does not name the right',
-    Object.assign(awsError('UnauthorizedOperation', 'You are not authorized.'), { right: 's3:GetObject' }),
-    { verdict: 'unknown', found: 'these credentials lack the right s3:GetObject', exitCode: 3 },
-  ],
-  [
-    'is denied by AWS, and neither the answer nor the call names the right',
-    awsError('UnauthorizedOperation', 'You are not authorized.'),
-    { verdict: 'unknown', found: 'these credentials lack a right, and AWS does not say which', exitCode: 3 },
-  ],
-  ['is throttled', awsError('Throttling'), { verdict: 'unknown', found: expect.stringMatching(/^AWS throttles/) }],
-  ['is unknown to a cloud', awsError('InvalidAction'), { verdict: 'unknown', found: expect.stringMatching(/support/) }],
-  ['cannot be decided', new CannotCheck('too early'), { verdict: 'unknown', found: 'too early', exitCode: 0 }],
-  [
-    'finds that a resource is missing',
-    awsError('NotFoundException', 'no topic'),
-    { verdict: 'broken', found: 'NotFoundException: no topic', exitCode: 3 },
-  ],
-  [
-    'finds a wrong setting',
-    new RunError('ConfigInvalid', 'No value.'),
-    { verdict: 'broken', found: 'ConfigInvalid: No value.', exitCode: 2 },
-  ],
-  [
-    'is denied by a store of secrets',
-    new RunError('ConfigInvalid', 'For functions.', {
-      cause: awsError('AccessDenied', 'not authorized to perform: kms:Decrypt'),
-    }),
-    { verdict: 'unknown', found: 'these credentials lack the right kms:Decrypt', exitCode: 3 },
-  ],
-  ['finds a store of secrets that is down', new RunError('TokenStoreUnavailable', 'Down.'), { verdict: 'unknown' }],
-  ['finds a CRM that is down', new RunError('CrmUnavailable', 'Down.'), { verdict: 'broken', exitCode: 3 }],
-  ['finds a CRM that refuses', new RunError('AuthRefused', 'No.'), { verdict: 'broken', exitCode: 1 }],
-  [
-    'ends with a CommandError',
-    new CommandError('No stack.', 3),
-    { verdict: 'broken', found: 'No stack.', exitCode: 3 },
-  ],
-  [
-    'finds a bucket that denies access',
-    new CommandError('No.', 3, { cause: awsError('AccessDenied') }),
-    { verdict: 'unknown', found: 'No.', exitCode: 3 },
-  ],
-])('a check that %s has a verdict', async (_, error, finding) => {
-  expect(await failing(error)).toMatchObject(finding);
+test('a check that fails is broken or unknown, by its error', async () => {
+  const denied = (right: string) => awsError('AccessDenied', `not authorized to perform: ${right}`);
+  const unauthorized = () => awsError('UnauthorizedOperation', 'You are not authorized.');
+  const errors: [string, unknown][] = [
+    ['is denied by AWS', denied('sns:List')],
+    ['is denied by AWS, which does not name the right', Object.assign(unauthorized(), { right: 's3:GetObject' })],
+    ['is denied, and neither the answer nor the call names the right', unauthorized()],
+    ['is throttled', awsError('Throttling')],
+    ['is unknown to a cloud', awsError('InvalidAction')],
+    ['cannot be decided', new CannotCheck('too early')],
+    ['finds that a resource is missing', awsError('NotFoundException', 'no topic')],
+    ['finds a wrong setting', new RunError('ConfigInvalid', 'No value.')],
+    ['is denied by a store of secrets', new RunError('ConfigInvalid', 'No.', { cause: denied('kms:Decrypt') })],
+    ['finds a store of secrets that is down', new RunError('TokenStoreUnavailable', 'Down.')],
+    ['finds a CRM that is down', new RunError('CrmUnavailable', 'Down.')],
+    ['finds a CRM that refuses', new RunError('AuthRefused', 'No.')],
+    ['ends with a CommandError', new CommandError('No stack.', 3)],
+    ['finds a bucket that denies access', new CommandError('No.', 3, { cause: awsError('AccessDenied') })],
+  ];
+  const findings = errors.map(async ([what, error]) => [what, ...(await ask(() => Promise.reject(error)))] as const);
+
+  await expectFindings('failed-checks', await Promise.all(findings));
 });
 
 test('an unexpected error is reported by its name, without its message', async () => {

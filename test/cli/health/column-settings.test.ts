@@ -6,6 +6,7 @@ import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
+import { expectFindings } from '../support/findings.ts';
 
 const OTHER = 'bbbbbbbbbbbbbbbb';
 const LEADS = { columns: { except: ['id_number'] }, tables: { hash: ['id'] } };
@@ -40,78 +41,41 @@ const counted = content && { ...content, excepted: 0, unlisted: 0 };
 const having: ManifestChanges = { fields, file: { header: ['id', 'idNumber'], content: counted } };
 const without: ManifestChanges = { fields, file: { header: ['id'], content: counted && { ...counted, width: 2 } } };
 
-test('says nothing about a deployment without tables whose files have no left-out column', async () => {
-  expect(await said({ files: { '2026-11-20': without } })).toEqual([]);
-});
+const excepted = [{ entry: 'nationalId', name: 'idNumber', label: null }];
+const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
+const older = { '2026-11-18': having };
 
-test('holds if tables, feeds and copied tables have the current settings', async () => {
-  const date = '2026-11-20';
-
-  expect(await said({ objects: { [table(date)]: TODAY, [feed(date)]: TODAY, [copy(date)]: TODAY } })).toMatchObject([
+const ROWS: [string, Bucket, object?][] = [
+  ['nothing that left-out columns concern', { files: { '2026-11-20': without } }],
+  ['files with the column, of an entity that leaves out none', { files: older }, {}],
+  ['objects of today', { objects: Object.fromEntries([table, feed, copy].map((key) => [key('2026-11-20'), TODAY])) }],
+  [
+    'files, tables and feeds of earlier settings',
     {
-      verdict: 'holds',
-      found:
-        '1 table, 1 feed, 1 copied table: all written under the current column settings, like the published files.',
+      objects: {
+        ...{ [table('2026-11-18')]: OTHER, [table('2026-11-19')]: '', [table('2026-11-20')]: TODAY },
+        ...{ [feed('2026-11-19')]: OTHER, [feed('2026-11-20')]: TODAY },
+        ...{ [copy('2026-11-18')]: '', [copy('2026-11-19')]: OTHER },
+        ...{ 'changes/entity=leads/head.json': '', [`${feed('2026-11-19').slice(0, -15)}_feed.json`]: '' },
+      },
+      files: { '2026-11-16': having, '2026-11-17': having, '2026-11-20': without },
     },
-  ]);
-});
+  ],
+  ['a table, kept for retentionDays', { objects: { [table('2026-11-18')]: OTHER } }],
+  [
+    'a column that only the newest manifest names',
+    { files: { ...older, '2026-11-20': { ...without, excepted } } },
+    { columns: { except: ['nationalId'] } },
+  ],
+  ['a file with an unknown header, whose request had the column', { files: { '2026-11-18': unknown } }],
+  ['a table of an earlier version', { objects: { [table('2026-11-18', 'v2/entity=leads')]: OTHER } }],
+  ['a table of an entity without tables', { objects: { [table('2026-11-18', 'entity=contacts')]: OTHER } }],
+];
 
-test('counts files, tables and feeds of earlier settings, and says when the last of them expires', async () => {
-  const checks = await said({
-    objects: {
-      [table('2026-11-18')]: OTHER,
-      [table('2026-11-19')]: '',
-      [table('2026-11-20')]: TODAY,
-      [feed('2026-11-19')]: OTHER,
-      [feed('2026-11-20')]: TODAY,
-      [copy('2026-11-18')]: '',
-      [copy('2026-11-19')]: OTHER,
-      'changes/entity=leads/head.json': '',
-      'changes/entity=leads/date=2026-11-19/run=leads-2026-11-19/_feed.json': '',
-    },
-    files: { '2026-11-16': having, '2026-11-17': having, '2026-11-20': without },
-  });
+test('counts what was written under earlier column settings, and until when it is kept', async () => {
+  const findings = ROWS.map(async ([what, bucket, leads]) => [what, ...(await said(bucket, leads))] as const);
 
-  expect(checks).toMatchObject([{ of: 'leads', verdict: 'warning', exitCode: 0 }]);
-  expect(checks[0]?.found).toBe(
-    'Of leads, 2 published files, 2 tables, 1 feed, 2 copied tables were written under earlier column settings, and the last of them expires on 2027-11-17.',
-  );
-  expect(checks[0]?.advice).toMatch(
-    /^Write tables again.*: npx --no -- crm-export table leads --outdated\. Files stay as they were published\./,
-  );
-});
-
-test('computes the expiry of Parquet files from retentionDays', async () => {
-  const [check] = await said({ objects: { [table('2026-11-18')]: OTHER } });
-
-  expect(check?.found).toContain('expires on 2027-02-19.');
-});
-
-test('finds a left-out column in older files by the name in the newest manifest', async () => {
-  const excepted = [{ entry: 'nationalId', name: 'idNumber', label: null }];
-  const files = { '2026-11-18': having, '2026-11-20': { ...without, excepted } };
-  const [check] = await said({ files }, { columns: { except: ['nationalId'] } });
-
-  expect(check?.found).toMatch(/^Of leads, 1 published file were written /);
-});
-
-test('counts a file with an unknown header by its requested columns', async () => {
-  const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
-
-  expect((await said({ files: { '2026-11-18': unknown } }))[0]?.found).toContain('1 published file');
-});
-
-test('ignores files of an entity that leaves out no column', async () => {
-  expect(await said({ files: { '2026-11-18': having } }, {})).toEqual([]);
-});
-
-test.each([
-  ['of an earlier version', table('2026-11-18', 'v2/entity=leads'), 'leads'],
-  ['of an entity that has no tables any more', table('2026-11-18', 'entity=contacts'), 'contacts'],
-])('counts a table %s too', async (_, key, of) => {
-  expect(await said({ objects: { [key]: OTHER } })).toMatchObject([
-    { of, found: expect.stringContaining('1 table were written') },
-  ]);
+  await expectFindings('settings-findings', await Promise.all(findings));
 });
 
 test('fails if the bucket denies access', async () => {

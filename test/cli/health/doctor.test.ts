@@ -17,11 +17,13 @@ import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { tempDir } from '../../support/project.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { rules } from '../support/cloud/rules.ts';
 import { configured, halfStack } from '../support/cloud/stack.ts';
 import type { Part } from '../support/cloud/world.ts';
+import { expectFindings } from '../support/findings.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, refreshCommand: 'REFRESH' };
@@ -39,61 +41,6 @@ const tokenSet = (versionId: string, changes: Partial<Tokens> = {}) => ({ versio
 
 const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
 
-const client = { clientId: 'a', clientSecret: 's' };
-
-describe('the stored OAuth client', () => {
-  it.each([
-    ['of a grant without a client id, from an earlier release', client, undefined, 'holds'],
-    ['of the grant', client, 'a', 'holds'],
-    ['of another grant', client, 'b', 'broken'],
-    ['without the secret that the configuration needs', { clientId: 'a', clientSecret: '' }, 'a', 'broken'],
-  ])('gets the right verdict: %s', (_, stored, clientId, verdict) => {
-    const of = tokens(clientId === undefined ? {} : { clientId });
-
-    expect(clientFinding(stored, of, 'c', deployment().crm)).toMatchObject({
-      verdict,
-      exitCode: verdict === 'broken' ? 2 : 0,
-    });
-  });
-
-  it('holds if only the grant has it, and is missing if the grant has none either', () => {
-    const finding = (of: Partial<Tokens>) => clientFinding(undefined, tokens(of), 'c', deployment().crm);
-
-    expect(finding({ clientId: 'a', clientSecret: 's' })).toMatchObject({ verdict: 'holds' });
-    for (const of of [{}, { clientId: 'a' }]) expect(() => finding(of)).toThrow('The secret c has no value yet');
-  });
-});
-
-describe('when a function last stored a refreshed grant', () => {
-  it.each<[string, Partial<Tokens>, object]>([
-    ['is reported', { functionStoredAt: minutes(-60) }, { verdict: 'holds', found: 'At 2026-11-20T11:00:00.000Z.' }],
-    [
-      'is unknown if an earlier release stored it',
-      {},
-      { verdict: 'holds', found: expect.stringContaining('an earlier release') },
-    ],
-    [
-      'is a warning if no function has yet, with the run to start',
-      { functionStoredAt: null },
-      {
-        verdict: 'warning',
-        found: 'No function has yet, since a person gave the grant at 2026-11-20T11:50:00.000Z.',
-        advice: expect.stringMatching(/: npx --no -- crm-export start leads --wait\.$/),
-      },
-    ],
-  ])('%s', (_, changes, finding) => {
-    expect(storedFinding(tokens(changes))).toMatchObject(finding);
-  });
-
-  it('is named as the reason if doctor cannot promise a good night', async () => {
-    const untried = { ...checkedAs('grant-stored', warning('None has yet.', 'Start a run.')) };
-
-    expect(linesOf([untried, checkedAs('service', holds('It answers.'))]).at(-1)).toBe(
-      'No check found a reason for a nightly run to fail, but no function has refreshed the grant yet: see grant-stored.',
-    );
-  });
-});
-
 describe('checks', () => {
   it('take the exit code from the first check that is broken', () => {
     const checks = [
@@ -107,49 +54,31 @@ describe('checks', () => {
     expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
   });
 
-  it('print failures first, and passed checks as one line unless --all is given', () => {
-    const checks = [
-      checkedAs('a', holds('A.')),
-      checkedAs('b', warning('B.', 'Do b.')),
-      checkedAs('c', unknown('C.')),
-      checkedAs('d', broken('D.', 'Do d.', 3)),
-      checkedAs('e', holds('E.')),
-    ];
-    const worst = ['✕ d: Is it? D.\n    -> Do d.', '? c: Is it? C.', '! b: Is it? B.\n    -> Do b.'];
-    const end = 'A nightly run would fail: see ✕ (1).';
-
-    expect(linesOf(checks)).toEqual([...worst, '✓ 2 checks passed; to see them, add --all.', end]);
-    expect(linesOf(checks, {}, true)).toEqual([...worst, '✓ a: Is it? A.', '✓ e: Is it? E.', end]);
-  });
-
-  it('promise a good night only if the CRM accepted the grant', () => {
-    const lastLine = (...checks: Checked[]) => linesOf(checks).at(-1);
-    const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
+  it('print failures first, then one line of what passed, and end with what that means for a night', async () => {
+    const bad = checkedAs('d', broken('D.', 'Do d.', 3));
+    const mixed = [checkedAs('a', holds('A.')), checkedAs('b', warning('B.', 'Do b.')), checkedAs('c', unknown('C.'))];
     const grant = checkedAs('grant', holds('There.'));
     const service = checkedAs('service', holds('It answers.'));
+    const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
+    const rules = (finding: Finding) => checkedAs('rules', finding);
+    const ends: [string, Checked[], boolean?][] = [
+      ['every verdict', [...mixed, bad, checkedAs('e', holds('E.'))]],
+      ['every verdict, with --all', [...mixed, bad, checkedAs('e', holds('E.'))], true],
+      ['all is well', [grant, service]],
+      ['the grant was not tried', [grant, untried]],
+      ['the refreshed grant was not tried', [checkedAs('refresh', holds('Done.')), untried]],
+      ['something is unknown', [grant, checkedAs('ledger', unknown('No right.', null, 3))]],
+      ['no function has stored the grant', [checkedAs('grant-stored', warning('None has.', 'Start a run.')), service]],
+      ['a rule is gone', [rules(broken('Gone.', 'Deploy.')), service]],
+      ['all rules are off', [rules(warning('All off.', 'Set.')), service]],
+      ['the rules are unknown', [rules(unknown('No right.')), service]],
+      ['a rule and the grant', [rules(broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))]],
+    ];
 
-    expect(lastLine(grant, service)).toBe('A nightly run would work.');
-    expect(lastLine(grant, untried)).toBe(
-      'No check found a reason for a nightly run to fail, but the grant was not tried: add --refresh.',
+    await expectTexts(
+      'doctor-ends',
+      ends.map(([what, checks, all]) => [what, linesOf(checks, {}, all).join('\n')]),
     );
-    expect(lastLine(checkedAs('refresh', holds('Done.')), untried)).toBe(
-      'No check found a reason for a nightly run to fail, but the grant was not tried at the CRM.',
-    );
-    expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
-      'doctor could not find out whether a nightly run would work: see ?.',
-    );
-  });
-
-  it('promise no good night if a rule may not start it', () => {
-    const service = checkedAs('service', holds('It answers.'));
-    const lines = [broken('Gone.', 'Deploy.'), warning('All off.', 'Set.'), unknown('No right.')].map((finding) =>
-      linesOf([checkedAs('rules', finding), service]).at(-1),
-    );
-
-    const unseen = 'No check found a reason for a nightly run to fail, but some nights may not start: see rules.';
-    expect(lines).toEqual(['A nightly run would not start as it was deployed: see ✕ (1).', unseen, unseen]);
-    const both = [checkedAs('rules', broken('Gone.', '-')), checkedAs('grant', broken('Dead.', '-'))];
-    expect(linesOf(both).at(-1)).toBe('A nightly run would fail: see ✕ (2).');
   });
 
   it('print the same advice once', () => {
@@ -187,165 +116,109 @@ describe('checks', () => {
   });
 });
 
-describe('the grant', () => {
-  it('is reported with its token set and expiry', () => {
-    const finding = (changes: Partial<Tokens> = {}) => grantFinding(tokenSet('v1', changes), NOW);
+const item = (changes: Partial<LedgerItem>): LedgerItem => ({
+  ...{ state: 'CLAIMED', owner: 'o', deadline: NOW.getTime() + 30_000, unanswered: 0, unansweredSince: 0 },
+  ...{ refusals: 0, reason: '', diedAt: '' },
+  ...changes,
+});
+const passed = { deadline: NOW.getTime() - 1000 };
+const later = { deadline: NOW.getTime() + 1_500_000 };
+const unansweredSince = NOW.getTime() - 60_000;
+const authorized = { ...passed, state: 'AUTHORIZED' } as const;
 
-    expect(finding()).toMatchObject({
-      verdict: 'holds',
-      found: `Token set v1, obtained at ${minutes(-10)}; its access token ends at ${minutes(50)}.`,
-    });
-    expect(finding({ expiresAt: null }).found).toContain('its expiry is unknown');
-    expect(finding({ earlierObtainedAt: Array(94).fill(minutes(-60)) })).toMatchObject({
-      verdict: 'broken',
-      found: expect.stringMatching(/^95 grants/),
-    });
-  });
-
-  const item = (changes: Partial<LedgerItem>): LedgerItem => ({
-    state: 'CLAIMED',
-    owner: 'o',
-    deadline: NOW.getTime() + 30_000,
-    unanswered: 0,
-    unansweredSince: 0,
-    refusals: 0,
-    reason: '',
-    diedAt: '',
-    ...changes,
-  });
-  const passed = { deadline: NOW.getTime() - 1000 };
-  const states: [string, LedgerItem | undefined, string, RegExp][] = [
-    ['unclaimed', undefined, 'holds', /is not claimed/],
-    ['released', item({ deadline: 0 }), 'holds', /given back unspent/],
-    ['claimed by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /is under way/],
-    ['claimed', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
-    [
-      'paused because the CRM does not answer',
-      item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
-      'broken',
-      /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
-    ],
-    [
-      'refused with an unrecognised error code',
-      item({ deadline: NOW.getTime() + 1_500_000, refusals: 3, reason: 'The token endpoint answered 400.' }),
-      'broken',
-      /^3 refreshes .* unrecognised error code; the next is tried after 2026-11-20T12:25:00.000Z\. The token endpoint answered 400\.$/,
-    ],
-    ['claimed by a process that died', item(passed), 'warning', /recorded no result\.$/],
-    [
-      'unanswered, and claimable again',
-      item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
-      'warning',
-      /^No refresh .* \(9 tried\)\.$/,
-    ],
-    [
-      'dead, and claimed by a command of an earlier release',
-      item({ ...passed, state: 'AUTHORIZED', reason: 'revoked', diedAt: minutes(-9) }),
-      'broken',
-      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\.$/,
-    ],
-    [
-      'replaced by a grant that the secret does not have',
-      item({ state: 'STORED' }),
-      'broken',
-      /a successor, but the secret does not have it/,
-    ],
-    [
-      'dead',
-      item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
-      'broken',
-      /since .*: said \[31mno\.$/,
-    ],
+test('the ledger and the stored grant each have a finding for every state', async () => {
+  const ledger: [string, LedgerItem | undefined][] = [
+    ['unclaimed', undefined],
+    ['given back', item({ deadline: 0 })],
+    ['claimed by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 })],
+    ['claimed', item({})],
+    ['paused because the CRM does not answer', item({ ...later, unanswered: 2, unansweredSince })],
+    ['refused with an unrecognised code', item({ ...later, refusals: 3, reason: 'It answered 400.' })],
+    ['claimed by a process that died', item(passed)],
+    ['unanswered, and claimable again', item({ ...passed, unanswered: 9, unansweredSince })],
+    ['being authorized', item({ state: 'AUTHORIZED' })],
+    ['authorized by a command that died', item(authorized)],
+    ['dead, authorized by a command that died', item({ ...authorized, reason: 'revoked', diedAt: minutes(-9) })],
+    ['replaced by a grant that the secret does not have', item({ state: 'STORED' })],
+    ['dead', item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) })],
   ];
-  it.each(states)('is reported by doctor if it is %s', (_, seen, verdict, text) => {
-    const check = ledgerFinding(seen, around);
+  const grants: [string, Partial<Tokens>][] = [
+    ['with an expiry', {}],
+    ['without an expiry', { expiresAt: null }],
+    ['with too many earlier grants', { earlierObtainedAt: Array(94).fill(minutes(-60)) }],
+  ];
+  const access: [string, Partial<Tokens>][] = [
+    ['valid', {}],
+    ['expired', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }],
+    ['without an expiry', { expiresAt: null }],
+  ];
+  const stored: [string, Partial<Tokens>][] = [
+    ['by a function', { functionStoredAt: minutes(-60) }],
+    ['by an earlier release', {}],
+    ['by no function yet', { functionStoredAt: null }],
+  ];
+  const refreshed: [string, ReturnType<typeof tokenSet>][] = [
+    ['rotated', tokenSet('v2', { refreshToken: 'rt-new' })],
+    ['not rotated', tokenSet('v2')],
+    ['not stored', tokenSet('v1')],
+  ];
 
-    expect(check).toMatchObject({ verdict, found: expect.stringMatching(text) });
-    if (verdict === 'broken') expect(check.advice).toContain('crm-export authorize');
-  });
-
-  it.each<[string, string[], object]>([
-    ['profile openid global:export', ['openid', 'profile', 'global:export'], { verdict: 'holds' }],
-    [
-      'global:export',
-      ['openid', 'profile', 'global:export'],
-      { verdict: 'warning', found: 'Lacking: openid profile.' },
-    ],
-    ['global:export', ['global:export', 'customers:update'], { verdict: 'warning' }],
-    [
-      '',
-      ['openid', 'global:export'],
-      {
-        verdict: 'broken',
-        found: 'Lacking: openid global:export.',
-        advice: expect.stringContaining('crm-export authorize'),
-      },
-    ],
-  ])('with the scopes "%s", of which %j are needed, gets the right verdict', (scope, needed, finding) => {
-    expect(scopesFinding(tokens({ scope }), needed)).toMatchObject(finding);
-  });
-
-  it.each<[string, Partial<Tokens>, string, RegExp]>([
-    ['is valid', {}, 'holds', /^It is valid for 1 h and has 50 min left\.$/],
-    ['has expired', { obtainedAt: minutes(-70), expiresAt: minutes(-10) }, 'warning', /is stale/],
-    ['has no expiry', { expiresAt: null }, 'warning', /expires_in/],
-  ])('with an access token that %s gets the right verdict', (_, changes, verdict, found) => {
-    expect(accessTokenFinding(tokens(changes), around)).toMatchObject({ verdict, found: expect.stringMatching(found) });
-  });
+  await expectFindings('grant-findings', [
+    ...ledger.map(([what, state]) => [`Ledger: ${what}`, ledgerFinding(state, around)] as const),
+    ...grants.map(([what, changes]) => [`Grant: ${what}`, grantFinding(tokenSet('v1', changes), NOW)] as const),
+    ...access.map(([what, changes]) => [`Access token: ${what}`, accessTokenFinding(tokens(changes), around)] as const),
+    ...stored.map(([what, changes]) => [`Stored: ${what}`, storedFinding(tokens(changes))] as const),
+    ...refreshed.map(([what, after]) => [`Refresh: ${what}`, refreshFinding(tokenSet('v1'), after)] as const),
+  ]);
 });
 
-test.each<[string, ReturnType<typeof tokenSet>, string, RegExp]>([
-  [
-    'reports rotation and lifetime',
-    tokenSet('v2', { refreshToken: 'rt-new' }),
-    'holds',
-    /^Rotation observed: .*; expires_in 3600 s; stored as token set v2\.$/,
-  ],
-  ['reports that the refresh token stays the same', tokenSet('v2'), 'holds', /^No rotation/],
-  ['fails if the new grant could not be stored', tokenSet('v1'), 'broken', /could not be stored/],
-])('a refresh %s', (_, after, verdict, found) => {
-  expect(refreshFinding(tokenSet('v1'), after)).toMatchObject({ verdict, found: expect.stringMatching(found) });
+test('the client and the scopes of the grant are compared with the configuration', async () => {
+  const client = { clientId: 'a', clientSecret: 's' };
+  const clients: [string, typeof client | undefined, Partial<Tokens>][] = [
+    ['of a grant without a client id, from an earlier release', client, {}],
+    ['of the grant', client, { clientId: 'a' }],
+    ['of another grant', client, { clientId: 'b' }],
+    ['without its secret', { clientId: 'a', clientSecret: '' }, { clientId: 'a' }],
+    ['in the grant only', undefined, client],
+  ];
+  const scopes: [string, string[]][] = [
+    ['profile openid global:export', ['openid', 'profile', 'global:export']],
+    ['global:export', ['openid', 'profile', 'global:export']],
+    ['global:export', ['global:export', 'customers:update']],
+    ['', ['openid', 'global:export']],
+  ];
+  const clientOf = (stored: typeof client | undefined, of: Partial<Tokens>) =>
+    clientFinding(stored, tokens(of), 'c', deployment().crm);
+
+  await expectFindings('client-findings', [
+    ...clients.map(([what, stored, of]) => [`Client: ${what}`, clientOf(stored, of)] as const),
+    ...scopes.map(
+      ([scope, needed]) =>
+        [`Scopes "${scope}", of ${needed.join(' ')}`, scopesFinding(tokens({ scope }), needed)] as const,
+    ),
+  ]);
+  for (const of of [{}, { clientId: 'a' }]) expect(() => clientOf(undefined, of)).toThrow('has no value yet');
 });
 
-describe('the column settings', () => {
+test('the column settings are compared with the columns of the CRM', async () => {
+  const rows: [columns: object, names: string[]][] = [
+    [{}, ['id', 'name']],
+    [['id'], ['id', 'name']],
+    [{ except: ['name'], required: ['phone'] }, ['id', 'name', 'phone']],
+    [['nmae'], ['id', 'name']],
+    [{ required: ['phone'] }, ['id', 'name']],
+    [{ except: ['nmae'] }, ['id', 'name']],
+    [{ except: ['cell'] }, ['id', 'phone', 'Cell', 'c-ell']],
+  ];
   const found = (columns: object, names: string[]) => {
     const fields = names.map((name) => ({ name, label: null, type: null }));
-    const settings = deployment({ entities: { leads: { columns } } });
-    return columnsFindings(settings, 'leads', fields, undefined);
+    return columnsFindings(deployment({ entities: { leads: { columns } } }), 'leads', fields, undefined);
   };
 
-  it('are compared with the columns of the CRM', () => {
-    const listed = ['id', 'name'].map((name) => ({ name, label: null, type: null }));
-    const [all] = columnsFindings(deployment(), 'leads', listed, undefined);
-    expect(all?.found).toMatch(/^All 2 columns/);
-    const chosen = { except: ['name'], required: ['phone'] };
-    expect(found(['id'], ['id', 'name'])).toMatchObject([
-      { verdict: 'holds', found: expect.stringMatching(/^1 of 2/) },
-    ]);
-    expect(found(chosen, ['id', 'name', 'phone'])).toMatchObject([{ found: expect.stringMatching(/^2 of 3/) }]);
-  });
-
-  it.each([
-    ['that the CRM does not list', ['nmae'], 2, /"nmae" \(did you mean "name"\?\)/],
-    ['that is required', { required: ['phone'] }, 1, /^SchemaChanged: leads must have "phone"/],
-    [
-      'that columns.except names and the CRM does not list',
-      { except: ['nmae'] },
-      2,
-      /^ConfigInvalid: columns\.except of leads names "nmae" \(did you mean "name"\?\), which/,
-    ],
-  ])('fail for a column %s, with the error of the run', (_, columns, exitCode, text) => {
-    expect(found(columns, ['id', 'name'])).toMatchObject([
-      { verdict: 'broken', exitCode, found: expect.stringMatching(text) },
-    ]);
-  });
-
-  it('warn of an entry that matches several columns', () => {
-    expect(found({ except: ['cell'] }, ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
-      { verdict: 'holds' },
-      { verdict: 'warning', found: expect.stringContaining('"Cell", "c-ell"') },
-    ]);
-  });
+  await expectFindings(
+    'column-findings',
+    rows.map(([columns, names]) => [`${JSON.stringify(columns)} of ${names.join(', ')}`, ...found(columns, names)]),
+  );
 });
 
 it('doctor stops at a stack that is only partly deployed', async () => {

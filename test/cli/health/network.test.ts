@@ -8,6 +8,7 @@ import { tree } from '../../lib/support/files.ts';
 import { denied, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
+import { expectFindings } from '../support/findings.ts';
 
 const [subnet = ''] = NETWORK.subnetIds;
 const [group = ''] = NETWORK.securityGroupIds;
@@ -65,66 +66,34 @@ async function findingsOf(parts: Part, { privateHosts = CRM.privateHosts } = {})
   return networkFindings({ ec2: cloud.client(EC2Client) }, network, { ...CRM, privateHosts });
 }
 
-test.each<[string, Part, string, RegExp]>([
-  ['a route to a NAT gateway is a way out', routes(OWN, NAT), 'holds', /leads to the NAT gateway nat-/],
-  ['a subnet without a route table uses that of the VPC', routes(MAIN, NAT), 'holds', /leads to the NAT gateway nat-/],
-  [
-    'a route to an internet gateway is no way out',
-    routes(OWN, IGW),
-    'broken',
-    /An internet gateway is no way out, .*endpoint for S3/,
-  ],
-  [
-    'without a route there is no way out',
-    {},
-    'broken',
-    /no route to a NAT gateway\. It has no endpoint for S3, DynamoDB, Secrets M/,
-  ],
-  ['a route to a transit gateway is unknown', routes(OWN, TRANSIT), 'unknown', /leads to tgw-0123/],
-  ['a peering next to an internet gateway is no way to AWS', routes(OWN, PEERING, IGW), 'broken', /no endpoint for S3/],
-  [
-    'a peering with endpoints may lead to the CRM',
-    { ...routes(OWN, PEERING, IGW), ...THROUGH_ENDPOINTS },
-    'unknown',
-    /leads to pcx-0123/,
-  ],
-  ['endpoints are enough for a CRM in the network', { ...routes(OWN), ...THROUGH_ENDPOINTS }, 'holds', /^/],
-  [
-    'a gateway endpoint counts only for its route tables',
-    { ...routes(OWN), ...endpoints(byGateway('s3', 'rtb-1'), byGateway('dynamodb'), byInterface('secretsmanager')) },
-    'broken',
-    /It has no endpoint for S3\./,
-  ],
-  [
-    'an interface endpoint counts only with private DNS names',
-    endpoints(byInterface('s3'), byInterface('dynamodb', false), byInterface('secretsmanager')),
-    'broken',
-    /It has no endpoint for DynamoDB\./,
-  ],
-  [
-    'a subnet of another VPC is broken',
-    subnets(`<subnetId>${subnet}</subnetId><vpcId>vpc-1</vpcId>`),
-    'broken',
-    /is in vpc-1, not in vpc-/,
-  ],
-  [
-    'a subnet that does not exist is broken',
-    subnets(),
-    'broken',
-    /^There is no subnet-\w+ in this account and region\.$/,
-  ],
-])('%s', async (_, parts, verdict, found) => {
-  expect(await findingsOf(parts)).toMatchObject([{ of: subnet, verdict, found: expect.stringMatching(found) }]);
-});
+const halfEndpoints = endpoints(byGateway('s3', 'rtb-1'), byGateway('dynamodb'), byInterface('secretsmanager'));
+const withoutNames = endpoints(byInterface('s3'), byInterface('dynamodb', false), byInterface('secretsmanager'));
+const foreignGroup = groups(`<groupId>${group}</groupId><vpcId>vpc-1</vpcId>`);
 
-test('names a security group of another VPC, and finds endpoints not enough for a public CRM', async () => {
-  const foreign = groups(`<groupId>${group}</groupId><vpcId>vpc-1</vpcId>`);
-  const findings = await findingsOf({ ...foreign, ...THROUGH_ENDPOINTS, ...routes(OWN) }, { privateHosts: [] });
+const ROWS: [string, Part, { privateHosts: string[] }?][] = [
+  ['a route to a NAT gateway', routes(OWN, NAT)],
+  ['a subnet without a route table, which uses that of the VPC', routes(MAIN, NAT)],
+  ['a route to an internet gateway', routes(OWN, IGW)],
+  ['no route', {}],
+  ['a route to a transit gateway', routes(OWN, TRANSIT)],
+  ['a peering next to an internet gateway', routes(OWN, PEERING, IGW)],
+  ['a peering with endpoints', { ...routes(OWN, PEERING, IGW), ...THROUGH_ENDPOINTS }],
+  ['endpoints, for a CRM in the network', { ...routes(OWN), ...THROUGH_ENDPOINTS }],
+  ['a gateway endpoint of another route table', { ...routes(OWN), ...halfEndpoints }],
+  ['an interface endpoint without private DNS names', withoutNames],
+  ['a subnet of another VPC', subnets(`<subnetId>${subnet}</subnetId><vpcId>vpc-1</vpcId>`)],
+  ['a subnet that does not exist', subnets()],
+  [
+    'endpoints for a public CRM, and a security group of another VPC',
+    { ...foreignGroup, ...THROUGH_ENDPOINTS, ...routes(OWN) },
+    { privateHosts: [] },
+  ],
+];
 
-  expect(findings).toMatchObject([
-    { of: subnet, verdict: 'broken' },
-    { of: group, verdict: 'broken', found: expect.stringContaining('is in vpc-1, not in vpc-') },
-  ]);
+test('each network of the functions has a finding: whether it has a way out', async () => {
+  const findings = ROWS.map(async ([what, part, crm]) => [what, ...(await findingsOf(part, crm))] as const);
+
+  await expectFindings('network-findings', await Promise.all(findings));
 });
 
 test('before a first deployment, checks the network of the configuration', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
+import { expectResults } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
@@ -47,13 +48,6 @@ test('a run is found by name and by ARN, even if its input names no entity', asy
       status: 'FAILED',
     });
   }
-});
-
-test('a name that AWS would not accept is refused, and that of an entity with the nearest one', async () => {
-  const { target } = await machine();
-  const refused = (run: string) => findRun(target, run).catch((error: unknown) => error);
-  expect(await refused('leeds')).toMatchObject({ message: expect.stringContaining('(did you mean "leads"?)') });
-  expect(await refused('a b*')).toMatchObject({ exitCode: 2 });
 });
 
 test('a published run is not described again', async () => {
@@ -111,26 +105,21 @@ describe('a command that takes a run', () => {
   ];
   const two = ['leads-a-c03f3a', 'leads-b-c03f3a'].map((name) => ranOn(20, { name, input: { entity: 'leads' } }));
 
-  test.each(COMMANDS)('refuses an ambiguous name, and --date with a name: %s', async (command, ...more) => {
-    const { cli } = await awsWithTarget(executions(two));
+  test('refuses an ambiguous name, --date with a name, and a run whose input names no entity', async () => {
+    const odd = ranOn(20, { name: 'odd', status: 'FAILED', input: [] });
+    const { cli, asked } = await awsWithTarget(executions([...two, odd]));
+    for (const [command, ...more] of COMMANDS) {
+      const wrong = [['c03f3a'], ['leads-a-c03f3a', '--date', '2026-11-20']];
+      if (!['show', 'logs', 'stop'].includes(command)) wrong.push(['odd']);
+      for (const args of wrong) {
+        const { code, stdout } = await cli(command, ...args, ...more);
+        expect({ command, args, code, stdout }).toEqual({ command, args, code: 2, stdout: '' });
+      }
+    }
+    expect(asked).not.toContain('StartExecution');
 
-    const twice = await cli(command, 'c03f3a', ...more);
-    const dated = await cli(command, 'leads-a-c03f3a', '--date', '2026-11-20', ...more);
-
-    expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('2 runs end in "c03f3a"') });
-    expect(dated).toMatchObject({ code: 2, stderr: expect.stringContaining('--date needs an entity') });
+    const lines = ['show c03f3a', 'show leads-a-c03f3a --date 2026-11-20', 'follow odd', 'show b0b', 'show leeds'];
+    const results = lines.map(async (line) => [line, await cli(...line.split(' '))] as const);
+    await expectResults('which-run', await Promise.all(results));
   });
-
-  test.each(COMMANDS.slice(2).filter(([command]) => command !== 'stop'))(
-    'refuses a run whose input names no entity: %s',
-    async (command, ...more) => {
-      const { cli, asked } = await awsWithTarget(executions([ranOn(20, { name: 'odd', status: 'FAILED', input: [] })]));
-
-      expect(await cli(command, 'odd', ...more)).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining('The input of odd names no entity'),
-      });
-      expect(asked).not.toContain('StartExecution');
-    },
-  );
 });

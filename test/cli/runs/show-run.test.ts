@@ -2,8 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { consoleUrl, runbookEntry, shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { run, runState } from '../../support/builders.ts';
+import { clockAt } from '../../support/clock.ts';
 import { runbookEntries } from '../../support/runbook.ts';
-import { expectScreen } from '../../support/screen.ts';
+import { expectScreen, expectTexts } from '../../support/screen.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -82,112 +83,90 @@ function createdAt(count: number): Entered {
   return [...tries.flat(), ...(night.entered?.slice(4) ?? [])];
 }
 
-test.each<[what: string, phase: string, changes: Partial<Execution>, text: RegExp]>([
-  ['a third try', 'create', { entered: createdAt(3) }, / created at the 3rd try, /],
-  ['an eleventh try', 'create', { entered: createdAt(11) }, / created at the 11th try, /],
-  ['a 92nd try', 'create', { entered: createdAt(92) }, / created at the 92nd try, /],
+const states = (...entered: [name: string, time: string, state: object][]): Entered =>
+  entered.map(([name, time, state]) => [name, at(time), state]);
+const empty = runState({ input, run: null });
+const waits = { ...after(3), checks: 2, waitSeconds: 60, run: run({ deadline: trouble(1).deadline }) };
+const adopted = { ...begun, run: { ...begun.run, adopted: 'leads-before' } };
+const rejected = { status: 'FAILED', output: '', error: 'FileRejected', cause: 'The received file is not the export.' };
+const repeated = { ...begun, input: { ...input, date: '2026-11-20' }, run: null };
+
+const PARTS: [what: string, phase: string, entered: Entered, changes?: Partial<Execution>][] = [
+  ['a third try', 'create', createdAt(3)],
+  ['an eleventh try', 'create', createdAt(11)],
+  ['a 92nd try', 'create', createdAt(92)],
   [
-    'the run whose export was adopted',
+    'an adopted export',
     'create',
-    {
-      entered: [
-        ['CreateExport', at('01:00:00'), runState({ input, run: null })],
-        ['WaitBeforeCheck', at('01:00:05'), { ...begun, run: { ...begun.run, adopted: 'leads-before' } }],
-      ],
-    },
-    /^Export \S{36} of \S+ adopted from leads-before, /,
+    states(['CreateExport', '01:00:00', empty], ['WaitBeforeCheck', '01:00:05', adopted]),
   ],
   [
     'errors before a successful try',
     'create',
-    {
-      entered: [
-        ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
-        ['WaitBeforeCreate', at('01:00:01'), retried],
-        ['CreateExport', at('01:00:11'), retried],
-        ['WaitBeforeCheck', at('01:00:12'), begun],
-      ],
-    },
-    / created at the 2nd try, with 2 columns; 1 answered 429\.$/,
+    states(
+      ['CreateExport', '01:00:00', runState({ input, checks: 0, run: null })],
+      ['WaitBeforeCreate', '01:00:01', retried],
+      ['CreateExport', '01:00:11', retried],
+      ['WaitBeforeCheck', '01:00:12', begun],
+    ),
   ],
   [
     'errors of several kinds, each with its count',
     'check',
-    {
-      entered: [
-        ['CheckStatus', at('01:00:27'), begun],
-        ['WaitBeforeCheck', at('01:00:28'), after(1)],
-        ['CheckStatus', at('01:00:43'), after(1)],
-        ['WaitBeforeCheck', at('01:00:44'), after(2)],
-        ['CheckStatus', at('01:00:59'), after(2)],
-        ['WaitBeforeCheck', at('01:01:00'), after(3, null)],
-        ['CheckStatus', at('01:01:10'), after(3, null)],
-        ...(night.entered?.slice(8) ?? []),
-      ],
-    },
-    /^Status: 4 checks over 43\.0 s: the export is ready; 2 answered 503; 1 failed with CrmUnavailable\.$/,
+    [
+      ...states(
+        ['CheckStatus', '01:00:27', begun],
+        ['WaitBeforeCheck', '01:00:28', after(1)],
+        ['CheckStatus', '01:00:43', after(1)],
+        ['WaitBeforeCheck', '01:00:44', after(2)],
+        ['CheckStatus', '01:00:59', after(2)],
+        ['WaitBeforeCheck', '01:01:00', after(3, null)],
+        ['CheckStatus', '01:01:10', after(3, null)],
+      ),
+      ...(night.entered?.slice(8) ?? []),
+    ],
   ],
   [
     'the state of a run, and why it waits',
     'check',
-    {
-      ...running,
-      entered: [
-        ['CheckStatus', at('01:05:30'), begun],
-        [
-          'WaitBeforeCheck',
-          at('01:06:00'),
-          { ...after(3), checks: 2, waitSeconds: 60, run: run({ deadline: trouble(1).deadline }) },
-        ],
-      ],
-    },
-    /^Status: 1 check over .*; 1 answered 503 \(now in WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
+    states(['CheckStatus', '01:05:30', begun], ['WaitBeforeCheck', '01:06:00', waits]),
+    running,
   ],
   [
     'a wait for a file that was not ready',
     'check',
-    {
-      ...running,
-      entered: [
-        ['DownloadFile', at('01:00:50'), ready],
-        ['WaitBeforeCheck', at('01:00:51'), again],
-      ],
-    },
-    /^Waited before a check of the status \(now in WaitBeforeCheck, /,
+    states(['DownloadFile', '01:00:50', ready], ['WaitBeforeCheck', '01:00:51', again]),
+    running,
   ],
   [
     'no errors of the file if the export is ready',
     'check',
-    {
-      ...running,
-      entered: [
-        ['WaitBeforeCheck', at('01:00:51'), refusedFile],
-        ['CheckStatus', at('01:00:55'), refusedFile],
-        ['DownloadFile', at('01:00:56'), { ...ready, trouble: refusedFile.trouble }],
-      ],
-    },
-    /: the export is ready\.$/,
+    states(
+      ['WaitBeforeCheck', '01:00:51', refusedFile],
+      ['CheckStatus', '01:00:55', refusedFile],
+      ['DownloadFile', '01:00:56', { ...ready, trouble: refusedFile.trouble }],
+    ),
+    running,
   ],
   [
     'that the file came, if the run rejected it',
     'download',
-    {
-      ...{ status: 'FAILED', output: '', error: 'FileRejected', cause: 'The received file is not the export.' },
-      entered: [
-        ['DownloadFile', at('01:00:50'), ready],
-        ['RunFailed', at('01:00:54'), ready],
-      ],
-    },
-    /^The file was rejected after 1 invocation\.$/,
+    states(['DownloadFile', '01:00:50', ready], ['RunFailed', '01:00:54', ready]),
+    rejected,
   ],
-  [
-    'a nightly run that a person started again',
-    'begin',
-    { entered: [['CreateExport', at('01:00:00'), { ...begun, input: { ...input, date: '2026-11-20' }, run: null }]] },
-    /^Started again by a person or a program\.$/,
-  ],
-])('the timeline shows %s', async (_, phase, changes, text) => {
-  expect(await partOf(phase, changes)).toMatch(text);
+  ['a nightly run that a person started again', 'begin', states(['CreateExport', '01:00:00', repeated])],
+];
+
+describe('the timeline', () => {
+  clockAt('2026-11-20T05:00:00Z');
+
+  test('shows tries, errors and waits of each part of a run', async () => {
+    const texts = PARTS.map(async ([what, phase, entered, changes]) => {
+      return [what, (await partOf(phase, { ...changes, entered })) ?? 'none'] as const;
+    });
+
+    await expectTexts('timeline-parts', await Promise.all(texts));
+  });
 });
 
 test('a command in the cause of a run is completed with the options of the person', async () => {
@@ -304,32 +283,21 @@ test('a failed run is shown even if the bucket is missing', async () => {
   ]);
 });
 
-describe('a run stopped during PublishFile', () => {
+test('a run stopped during PublishFile is published, not published, or unknown, as the pointer says', async () => {
   const entered = night.entered?.slice(0, -1) ?? [];
   const stopped = executions([{ ...night, status: 'ABORTED', output: '', entered }]);
-  const lineOf = async (cloud: Awaited<ReturnType<typeof awsWithTarget>>) => {
-    const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
-    return timeline.find(({ phase }) => phase === 'publish')?.text;
-  };
+  const lineOf = async ({ target, endpoint }: Awaited<ReturnType<typeof awsWithTarget>>) =>
+    (await showRun(target, 'leads-night', endpoint)).timeline.find(({ phase }) => phase === 'publish')?.text ?? '';
+  const [named, other] = [await awsWithTarget(stopped), await awsWithTarget(stopped)];
+  named.publish();
+  other.publish({ pointers: [] });
+  other.publish({ execution: 'leads-before', date: '2026-11-19' });
 
-  test('is published if the pointer names it', async () => {
-    const cloud = await awsWithTarget(stopped);
-    cloud.publish();
-    expect(await lineOf(cloud)).toMatch(/^Published: the pointer/);
-  });
-
-  test('is not published if the pointer names another run, even if it wrote its manifest', async () => {
-    const cloud = await awsWithTarget(stopped);
-    cloud.publish({ pointers: [] });
-    cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
-    expect(await lineOf(cloud)).toMatch(/it was not published\.$/);
-  });
-
-  test('may be published if the bucket cannot be read', async () => {
-    expect(await lineOf(await awsWithTarget(stopped, bucketRefuses('AccessDenied', 403)))).toMatch(
-      /it is unknown whether/,
-    );
-  });
+  await expectTexts('stopped-publication', [
+    ['The pointer names the run', await lineOf(named)],
+    ['The pointer names another run, and the run wrote its manifest', await lineOf(other)],
+    ['The bucket cannot be read', await lineOf(await awsWithTarget(stopped, bucketRefuses('AccessDenied', 403)))],
+  ]);
 });
 
 test('the first run of a plan has one line that says that no run can be compared', async () => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { findRun } from '../../../cli/runs/find-run.ts';
 import { listRuns } from '../../../cli/runs/list-runs.ts';
-import { shownText, showRun } from '../../../cli/runs/show-run.ts';
 import { runState } from '../../support/builders.ts';
+import { expectResults } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
@@ -41,15 +41,6 @@ test('the newest run of an entity is the newest one with an export', async () =>
   expect((await findRun(target, 'leads')).name).toBe('event-2');
 });
 
-test.for(['event-1', 'event-3'])('retry refuses %s, which requested no export', async (name) => {
-  const { cli, asked } = await awsWithTarget(executions(night));
-
-  const { code, stderr } = await cli('retry', name);
-
-  expect({ code, started: asked.includes('StartExecution') }).toEqual({ code: 2, started: false });
-  expect(stderr).toMatch(new RegExp(`^${name} requested no export .*, so there is nothing to repeat: `));
-});
-
 test('list leaves out starts without an export', async () => {
   const { target } = await awsWithTarget(executions(night));
 
@@ -58,14 +49,11 @@ test('list leaves out starts without an export', async () => {
   expect(runs.map(({ run, error }) => `${run} ${error}`)).toEqual(['event-2 ExportFailed']);
 });
 
-test('show of a start without an export gives the reason', async () => {
-  const { target, endpoint } = await awsWithTarget(executions(night));
-  const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
+test('show of a start without an export gives the reason, and retry refuses it', async () => {
+  const { cli, asked } = await awsWithTarget(executions(night));
+  const lines = ['show event-3', 'show event-1', 'retry event-3', 'retry event-1'];
+  const results = lines.map(async (line) => [line, await cli(...line.split(' '))] as const);
 
-  expect(await text('event-3')).toMatch(
-    /^event-3: leads of 2026-11-20, already started: event-2 handles this start of the rule\n.*Requested nothing: already started: event-2 handles this start of the rule\.\n.* Ended without an export, /s,
-  );
-  expect(await text('event-1')).toMatch(
-    /^event-1: leads of 2026-11-19, not due: another start .*\n.*Requested nothing: not due: another start of the rule exports this date\./s,
-  );
+  await expectResults('without-export', await Promise.all(results));
+  expect(asked).not.toContain('StartExecution');
 });
