@@ -30,7 +30,7 @@ export interface ZipArchive {
    * @throws UnreadableFile, ReadingUnfinished; any error from reading the source
    */
   read(entry: ZipEntry): AsyncGenerator<Uint8Array>;
-  /** Reads all entries that were not read to their end, to prove the archive undamaged. @throws the errors of `read` */
+  /** Reads all entries that were not read completely, to prove the archive undamaged. @throws the errors of `read` */
   verify(): Promise<void>;
   /** Whether bytes belong to no entry, or to several, after `verify`. Readers of the directory do not see them. */
   hasUnlisted(): boolean;
@@ -50,7 +50,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   const { zip, listed } = await directoryOf(bytes, source.size);
   const directory = await directoryStart(zip, listed, source.size, bytes);
   const entries = listed.map((entry) => ({ name: nameOf(entry), size: entry.uncompressedSize, listed: entry }));
-  /** Of entries that were read to their end. */
+  /** The extents of all entries that were read completely. */
   const extents = new Map<Entry, Extent>();
   async function* read({ listed: entry }: ZipEntry): AsyncGenerator<Uint8Array> {
     if (!entry.canDecodeFileData()) throw new UnreadableFile('has an entry that is encrypted or packed in a rare way');
@@ -227,7 +227,7 @@ async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes
   return end - (large ? LARGE_END_BYTES : 0) - lengths.reduce((sum, length) => sum + length, 0);
 }
 
-/** Whether each entry begins at the end of another, the first at the begin of the file, and the directory follows. */
+/** Whether the first entry is at the start of the file, each other one follows an entry, and the directory follows the last. */
 function areAdjacent(extents: Extent[], directory: number): boolean {
   const sorted = extents.toSorted((one, other) => one.from - other.from);
   const ends = [0, ...sorted.map(({ to }) => to)];

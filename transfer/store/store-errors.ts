@@ -21,7 +21,7 @@ export function refusalOf(status: number, code: string, action: string, message 
   return new TransferError(denied ? 'store-denied' : 'store-unavailable', what);
 }
 
-/** What refused, the bucket or its key, as far as S3 says so. S3's message also names roles, so it is not quoted. */
+/** The part that refused, by the code and message of S3. The message is not quoted: it also names roles. */
 export function refusedBy(code: string, message: string): string {
   if (code.startsWith('KMS.') || /\bkms:[A-Z]/.test(message)) return 'The encryption key of the bucket';
   if (code === 'AccessDenied' && !/\bs3:[A-Z]/.test(message)) return 'The bucket, or its encryption key,';
