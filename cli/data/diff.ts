@@ -6,8 +6,8 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import type { RowChanges } from './compare-rows.ts';
-import { type Difference, difference, publishedBefore } from './difference.ts';
-import { findManifest } from './find-manifest.ts';
+import { type Difference, difference } from './difference.ts';
+import { findManifest, publishedBefore } from './find-manifest.ts';
 import { createManifests, publicationWarnings } from './stored-manifests.ts';
 
 interface Options extends TargetOptions {

@@ -21,7 +21,7 @@ import type { Target } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { type Both, compareRows, type RowChanges } from './compare-rows.ts';
 import { bytesFrom, namesOf, recordsOf, refuseUnread, type StoredFile } from './stored-file.ts';
-import { columnsOf, fileError, ifReadable, type Manifests } from './stored-manifests.ts';
+import { columnsOf, fileError } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
@@ -89,22 +89,6 @@ export async function difference(
   return { ...manifests, states, columns, rows };
 }
 
-/**
- * The file that readers had before this one: the published file of the same date, else of the last date before it.
- * @throws CommandError (exit code 1) if there is no such file
- */
-export async function publishedBefore(manifests: Manifests, { run, execution }: Manifest): Promise<Manifest> {
-  const { entity, date } = run;
-  const dates = await manifests.dates(entity);
-  for (const one of dates.filter((each) => each <= date).reverse()) {
-    const pointer = await ifReadable(manifests.pointer(entity, one), printErr);
-    const manifest =
-      pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
-    if (manifest) return manifest;
-  }
-  throw fileError(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
-}
-
 /** @throws CommandError (exit code 1) if the columns are not known */
 function namesIn(manifest: Manifest): string[] {
   refuseUnread(manifest);
@@ -170,7 +154,7 @@ async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both
 }
 
 /** Memory of DuckDB's buffers: with it the process takes at most 700 MB. DuckDB moves larger data to the disk. */
-const BUFFER_MB = 180;
+const BUFFER_MB = 320;
 
 function refuseTooLarge(error: unknown): never {
   const kind = engineTrouble(error);

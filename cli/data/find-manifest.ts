@@ -3,7 +3,8 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { nameEnding } from '../runs/find-run.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { fileError, goneText, type Manifests } from './stored-manifests.ts';
+import { printErr } from '../support/print.ts';
+import { fileError, goneText, ifReadable, type Manifests } from './stored-manifests.ts';
 
 /** The file to find: that of a date, or of a run by its execution name; without both, that of the newest date. */
 export interface FileChoice {
@@ -22,6 +23,22 @@ export async function findManifest(manifests: Manifests, entity: Entity, { date,
   const manifest = await manifests.manifest(pointer.manifestKey);
   if (manifest) return manifest;
   throw fileError(goneText(pointer, `the manifest ${pointer.manifestKey}`));
+}
+
+/**
+ * The file that readers had before this one: the published file of the same date, else of the last date before it.
+ * @throws CommandError (exit code 1) if there is no such file
+ */
+export async function publishedBefore(manifests: Manifests, { run, execution }: Manifest): Promise<Manifest> {
+  const { entity, date } = run;
+  const dates = await manifests.dates(entity);
+  for (const one of dates.filter((each) => each <= date).reverse()) {
+    const pointer = await ifReadable(manifests.pointer(entity, one), printErr);
+    const manifest =
+      pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
+    if (manifest) return manifest;
+  }
+  throw fileError(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
 }
 
 /** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */

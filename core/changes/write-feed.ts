@@ -1,14 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  COMPARED_AT_ONCE,
-  copyTo,
-  type EngineLimits,
-  named,
-  type Query,
-  quoted,
-  rowsIn,
-  withEngine,
-} from '../table/engine.ts';
+import { copyTo, type EngineLimits, named, type Query, quoted, rowsIn, withEngine } from '../table/engine.ts';
 import { TableError } from '../table/table-error.ts';
 import { readIdentity } from '../table/table-identity.ts';
 import type { FeedDraft, FeedEnd, FeedPair } from './chain/head.ts';
@@ -165,6 +156,8 @@ function columnsOf(names: readonly string[], { key, ignore }: End) {
 }
 type FeedColumns = ReturnType<typeof columnsOf>;
 
+/** Columns that one join may compare. A join needs memory for each row and column, so wide rows need several joins. */
+const COMPARED_AT_ONCE = 64;
 /** A join of more cells moves rows to the disk, which takes longer than several joins of fewer columns. */
 const CELLS_IN_MEMORY = 36_000_000;
 const FEWEST_AT_ONCE = 4;

@@ -69,9 +69,6 @@ export async function withEngine<T>(limits: EngineLimits, use: (query: Query) =>
   }
 }
 
-/** Columns that one join may compare. A join needs memory for each row and column, so wide rows need several queries. */
-export const COMPARED_AT_ONCE = 64;
-
 /** A text as an SQL literal. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 /** A column name as an SQL identifier. */

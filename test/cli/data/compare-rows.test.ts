@@ -11,7 +11,10 @@ const WIDTH = 70;
 const NAMES = ['id', ...Array.from({ length: WIDTH }, (_, at) => `column ${at}`)];
 
 const key = fc.oneof(fc.constant(''), fc.integer({ min: 1, max: 40 }).map(String));
-const cells = fc.array(fc.tuple(fc.nat(WIDTH - 1), fc.constantFrom('a', 'b', 'NULL', 'א')), { maxLength: 3 });
+const cells = fc.array(
+  fc.tuple(fc.nat(WIDTH - 1), fc.constantFrom('a', 'NULL', 'א', '\x1f', '\x1e', '\x1d', '\x1f\x1e')),
+  { maxLength: 5 },
+);
 const file = fc.array(
   fc.tuple(key, cells).map(([id, some]) => {
     const row = Array.from({ length: WIDTH }, () => '');
