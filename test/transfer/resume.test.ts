@@ -5,10 +5,8 @@ import { Store } from '../../transfer/store/store.ts';
 import { abortUpload } from '../../transfer/transfer.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour, OriginScript } from '../support/origin/types.ts';
-import { randomFrom } from '../support/seeds.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';
 import type { Fault, FaultScript, Operation } from '../support/strict-store/types.ts';
-import { killedOnce } from '../support/transfer-kills.ts';
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
 import { type Changes, failing, LIMITS, PART, type Ran, secondsFor } from '../support/transfers.ts';
 
@@ -418,19 +416,6 @@ describe('an upload with foreign parts', () => {
     expectStored(ran);
     expect([ran.restarts, partsSent(ran)[0]]).toEqual([0, 2]);
   });
-});
-
-describe('a process that is killed', () => {
-  const random = randomFrom(10);
-  test.each([1, 2])(
-    'at a random moment (%i): the next one continues and sends at most one part a connection again',
-    async () => {
-      const { ran, again, connections } = await killedOnce(transfers, random);
-
-      expectStored(ran);
-      if (ran.restarts === 0) expect(again).toBeLessThanOrEqual(connections);
-    },
-  );
 });
 
 describe.concurrent('time that runs out while the upload is completed', () => {

@@ -47,18 +47,6 @@ describe('the plan', () => {
     );
   });
 
-  test('covers every byte of a file exactly once', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 100, max: 200_000 }), (size, partBytes) => {
-        const parts = partsOf(size, partBytes);
-        expect(parts.map(({ number }) => number)).toEqual(parts.map((_, index) => index + 1));
-        expect([parts[0]?.from, parts.at(-1)?.to]).toEqual([0, size]);
-        expect(parts.slice(1).every((part, index) => part.from === parts[index]?.to)).toBe(true);
-        expect(parts.slice(0, -1).every(({ from, to }) => to - from === partBytes)).toBe(true);
-      }),
-    );
-  });
-
   test('needs at most 10,000 parts that fit in memory for the largest file', () => {
     expect(10_000 * IN_LIFE.bufferBytes).toBeGreaterThan(LARGEST_FILE_BYTES);
   });

@@ -41,29 +41,12 @@ describe('the rule on ended executions', () => {
     // The children of a map have another machine ARN.
     expect(matchesPattern(pattern, event('FAILED', `${machineOf('CustomerUpdates')}/ApplyChunks`))).toBe(false);
   });
-
-  test('invokes the function, and sends undelivered events to the queue of undelivered starts', () => {
-    const [target, ...more] = failed.Properties.Targets;
-
-    expect(more).toEqual([]);
-    expect(resolved(target.Arn)).toMatch(/^MailFailedRunsLive/);
-    expect(resolved(target.DeadLetterConfig.Arn)).toBe(`${deadLettersId}.Arn`);
-  });
 });
 
 test('a failed invocation of MailFailedRuns goes to the queue of undelivered starts', () => {
   const [, { Properties }] = oneOf(json, 'AWS::Lambda::Function', 'MailFailedRuns');
 
   expect(resolved(Properties.DeadLetterConfig.TargetArn)).toBe(`${deadLettersId}.Arn`);
-});
-
-test('MailFailedRuns has its own alarm on errors', () => {
-  const alarm = Object.values(json.Resources).find(({ Properties }) =>
-    String(Properties?.AlarmName).endsWith('-MailsNotSent'),
-  )?.Properties;
-
-  expect(alarm).toMatchObject({ Namespace: 'AWS/Lambda', MetricName: 'Errors', Threshold: 1, Period: 300 });
-  expect(resolved(alarm.Dimensions[0].Value)).toMatch(/MailFailedRuns/);
 });
 
 test('the documented pattern matches every end of an execution, and no start', () => {

@@ -92,20 +92,11 @@ describe('the alarms', () => {
     expect(ActionsEnabled).toBeUndefined();
   });
 
-  test.each(Object.entries(ALARMS))('%s begins with one plain sentence: %s', (_, sentence) => {
-    expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
-  });
-
   test('link the configured runbook', () => {
+    expect([...alarmsOf(allOff).keys()], 'even if all entities are disabled').toContain('NightIncomplete');
     expect(alarmsOf(allOff).get('UndeliveredStarts')?.AlarmDescription).toContain(
       'Runbook: https://wiki.example.com/runbook#undeliveredstarts',
     );
-  });
-});
-
-describe('the alarm NightIncomplete', () => {
-  test('exists even if all entities are disabled', () => {
-    expect(alarmsOf(allOff).get('NightIncomplete')).toBeDefined();
   });
 });
 
@@ -180,10 +171,6 @@ describe('the alarm topic', () => {
 
   test('has its policy before any alarm is created, so that no early alarm is lost', () => {
     for (const [id, alarm] of allOf(json, 'AWS::CloudWatch::Alarm')) expect(alarm.DependsOn, id).toContain(policyId);
-  });
-
-  test('is an output', () => {
-    expect(json.Outputs.AlarmTopicArn?.Value).toEqual({ Ref: topicId });
   });
 
   test('mails every configured address, in any order', () => {

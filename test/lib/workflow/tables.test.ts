@@ -51,11 +51,3 @@ test('the key of hashed columns exists only if a column is hashed, and an output
   const [secretId] = oneOf(hashing, 'AWS::SecretsManager::Secret', 'TablesHashKey');
   expect(resolved(hashing.Outputs.TableHashKeyId?.Value)).toBe(secretId);
 });
-
-test('the description of each secret begins with the name of the stack, because its own name does not show it', () => {
-  const descriptions = allOf(hashing, 'AWS::SecretsManager::Secret').map(
-    ([, { Properties }]) => Properties.Description,
-  );
-
-  expect(descriptions).toEqual(Array(3).fill(expect.stringMatching(/^crm-export-example: /)));
-});
