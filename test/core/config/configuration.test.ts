@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { configurationFile, readConfiguration } from '../../../core/config/configuration.ts';
@@ -59,11 +58,7 @@ describe('a valid configuration', () => {
     ['the host of the CRM if it names none', {}, ['crm.test']],
     ['the host of the CRM without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
     ['exactly the hosts that it names', { fileHosts: ['f.test', '.s3.test.example'] }, ['f.test', '.s3.test.example']],
-    [
-      'the hosts that it names for a CRM at an IP address',
-      { baseUrl: 'https://192.0.2.1/api/v1', fileHosts: ['f.test'] },
-      ['f.test'],
-    ],
+    ['those it names for an IP address', { baseUrl: 'https://192.0.2.1/api/v1', fileHosts: ['f.test'] }, ['f.test']],
   ])('takes files from %s', (_, crm, hosts) => {
     expect(read({ crm: { ...CRM, ...crm } }).crm.fileHosts).toEqual(hosts);
   });
@@ -158,25 +153,3 @@ describe('readConfiguration refuses', () => {
     );
   });
 });
-
-test('the app exits with code 2 and one line per mistake, with the file and the field', async () => {
-  const file = fileWith({ crm: { authUrl: CRM.authUrl }, retention: 3 });
-
-  const { code, stderr, stdout } = await app({ deployment: 'given', configuration: file });
-
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(/^ConfigInvalid: .*\/given\.json: crm\.baseUrl: /),
-    `ConfigInvalid: ${file}: retention: is not known (did you mean "retentionDays"?)`,
-  ]);
-});
-
-/** Runs bin/app.ts as the CDK CLI does. `test/lib/file-modes.slow.test.ts` covers the named deployment. */
-function app(context: Record<string, unknown>): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { ...process.env, CDK_CONTEXT_JSON: JSON.stringify(context), CDK_OUTDIR: tree({}) };
-  return new Promise((resolve) => {
-    execFile(process.execPath, ['bin/app.ts'], { env }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    );
-  });
-}

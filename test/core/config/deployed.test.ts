@@ -78,55 +78,39 @@ test('differencesFrom lists a setting that only the deployed release has', () =>
 
 const entities = { leads: { filters, extra: { token: 'someone-else' } } };
 
+const SCOPES = ['openid', 'profile', 'global:export'];
+const changed = (path: string, was: unknown, file: unknown) => ({ path, values: { deployed: was, file } });
+const moved = (authUrl: string) => ({ crm: { ...crm, authUrl } });
+const NEW_URL = 'https://new.example.com';
+const leads = 'entities.leads';
+const meetings = 'entities.meetings';
+const slow = { polling: { firstWaitSeconds: 7 } };
+const agents = { 'agent-numbers': { filters, extra: { token: 'someone-else' } } };
+
 test.for<[string, object, object[]]>([
-  [
-    'a changed address',
-    { crm: { ...crm, authUrl: 'https://new.example.com' } },
-    [{ path: 'crm.authUrl', values: { deployed: 'https://auth.example.com', file: 'https://new.example.com' } }],
-  ],
+  ['a changed address', moved(NEW_URL), [changed('crm.authUrl', crm.authUrl, NEW_URL)]],
   [
     'customer updates, which add a scope',
     { customerUpdates: true },
-    [
-      {
-        path: 'crm.scopes',
-        values: {
-          deployed: ['openid', 'profile', 'global:export'],
-          file: ['openid', 'profile', 'global:export', 'customers:update'],
-        },
-      },
-      { path: 'customerUpdates', values: { deployed: false, file: true } },
-    ],
+    [changed('crm.scopes', SCOPES, [...SCOPES, 'customers:update']), changed('customerUpdates', false, true)],
   ],
   [
     'a new part of a plan',
     { entities: { ...entities, meetings: { tables: { version: 2 } } } },
     [
-      { path: 'entities.meetings.tables.columns', values: { deployed: undefined, file: {} } },
-      { path: 'entities.meetings.tables.misfit', values: { deployed: undefined, file: 'null' } },
-      { path: 'entities.meetings.tables.version', values: { deployed: undefined, file: 2 } },
+      changed(`${meetings}.tables.columns`, undefined, {}),
+      changed(`${meetings}.tables.misfit`, undefined, 'null'),
+      changed(`${meetings}.tables.version`, undefined, 2),
     ],
   ],
   [
     'filters of an entity whose name has two words',
-    { entities: { ...entities, 'agent-numbers': { filters, extra: { token: 'someone-else' } } } },
+    { entities: { ...entities, ...agents } },
     [{ path: 'entities.agent-numbers.filters' }, { path: 'entities.agent-numbers.extra' }],
   ],
-  [
-    'filters and extra keys, without their values',
-    { entities: {} },
-    [{ path: 'entities.leads.filters' }, { path: 'entities.leads.extra' }],
-  ],
-  [
-    'waits of all entities, only once',
-    { polling: { firstWaitSeconds: 7 } },
-    [{ path: 'polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
-  ],
-  [
-    'waits of one entity',
-    { entities: { ...entities, meetings: { polling: { firstWaitSeconds: 7 } } } },
-    [{ path: 'entities.meetings.polling.firstWaitSeconds', values: { deployed: 15, file: 7 } }],
-  ],
+  ['filters and extra keys, no values', { entities: {} }, [{ path: `${leads}.filters` }, { path: `${leads}.extra` }]],
+  ['waits of all entities, only once', slow, [changed('polling.firstWaitSeconds', 15, 7)]],
+  ['one wait', { entities: { ...entities, meetings: slow } }, [changed(`${meetings}.polling.firstWaitSeconds`, 15, 7)]],
   ['email addresses, without their values', { alarms: {} }, [{ path: 'alarms.email' }]],
 ])('differencesFrom lists %s', ([, changes, expected]) => {
   const found = differencesFrom(deployed, deployment(changes));

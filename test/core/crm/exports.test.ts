@@ -82,14 +82,8 @@ test.each<[string, object]>([
   ['with a field `data` of its own', { id: EXPORT_ID, status: 'PROCESSED', data: { status: 'FAILED', rows: 7 } }],
   ['with a field `data` and no id', { status: 'PROCESSED', data: [] }],
   ['in an envelope with a status of its own', { status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } }],
-  [
-    'in an envelope with an id and a status of its own',
-    { id: OTHER, status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } },
-  ],
-  [
-    'in such an envelope, under other keys',
-    { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } },
-  ],
+  ['in an envelope with an id of its own', { id: OTHER, status: 'OK', data: { status: 'PROCESSED', id: EXPORT_ID } }],
+  ['in such an envelope, otherwise', { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } }],
   ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
   ['with its id under exportId, and another id under id', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
   ['with more fields', { status: 'PROCESSED', rows: 7, columns: [] }],
@@ -103,7 +97,7 @@ test.each<[string, unknown, string]>([
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
   [
-    'an unknown word next to data',
+    'a bad word next to data',
     { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
     '"QUEUED", not one of',
   ],
@@ -118,11 +112,7 @@ test.each<[string, unknown, string]>([
     'the record of another export than',
   ],
   ['another export under uuid', { uuid: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
-  [
-    'another export under data',
-    { data: { exportId: OTHER, status: 'PROCESSED' } },
-    'the record of another export than',
-  ],
+  ['another one under data', { data: { exportId: OTHER, status: 'PROCESSED' } }, 'the record of another export than'],
   ['the record of another export', { id: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
 ])('an answer to status (stage 2) with %s is CrmContractError', async (_, record, message) => {
   expect((await failureOf(statusFor(record), 'CrmContractError')).message).toContain(message);

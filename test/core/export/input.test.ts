@@ -80,11 +80,7 @@ test.each<[string, unknown, string]>([
     { entity: 'leads', filters: [{ value: [{ $date: 'today' }] }] },
     '"filters.0.value.0" is wrong (must be {"$date": "day-1d", "as": "date"}',
   ],
-  [
-    'a relative date in a sorting',
-    { entity: 'leads', sorts: [{ field: { $date: 'day' } }] },
-    '"sorts.0.field" is wrong',
-  ],
+  ['a relative date in a sort', { entity: 'leads', sorts: [{ field: { $date: 'day' } }] }, '"sorts.0.field" is wrong'],
   ['a relative date as a filter', { entity: 'leads', filters: [{ $date: 'day' }] }, '"filters.0" is wrong'],
   ['a flag as a word', { entity: 'leads', sendEmail: 'no' }, '"sendEmail" is wrong'],
 ])('refuses %s, and the message names the mistake', (_, input, message) => {

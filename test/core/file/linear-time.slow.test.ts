@@ -20,11 +20,7 @@ test.each<[string, number, (size: number) => string | Uint8Array]>([
   ['left-out names after a word', 1000, (size) => `${'id,'.repeat(size)}\n${'x_idNumber,'.repeat(size)}\n${ROWS}`],
   ['characters with the code 0', 2_000_000, (size) => below('a\0'.repeat(size))],
   ['dots in rows', 800_000, (size) => below(`java${'.a'.repeat(250)},1\n`.repeat(size / 250))],
-  [
-    'members of gzip',
-    25_000,
-    (size) => Buffer.concat([gzipSync(below('2,b')), ...new Array(size).fill(gzipSync('1,a\n'))]),
-  ],
+  ['gzip members', 25_000, (size) => Buffer.concat([gzipSync(below('2,b')), ...Array(size).fill(gzipSync('1,a\n'))])],
 ])('reads %s in linear time', async (_, size, make) => {
   await expectLinearTime(size, make, (bytes) =>
     readContent(bytesSource(bytes), reading({ expected: { excepted: EXCEPTED } })),

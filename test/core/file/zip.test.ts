@@ -83,10 +83,7 @@ describe('text of the archive itself', () => {
     ['includes a comment of an entry', { entryComment: 'Dan' }],
     ['includes an extra field in the directory', { extra: extra(0x6375, '\x01\0\0\0\0Dan') }],
     ['includes an extra field before the content', { localExtra: extra(0x9999, 'Dan') }],
-    [
-      'includes text in an extra field for times',
-      { localExtra: extra(0x000a, 'Dan Cohen of Haifa, 03-9123456, '.padEnd(32)) },
-    ],
+    ['includes text in a field of times', { localExtra: extra(0x000a, 'Dan Cohen of Haifa, 03-9123456, '.padEnd(32)) }],
     ['includes another name in an extra field', { extra: extra(0x7075, '\x01\0\0\0\0dan.csv') }],
     ['includes bytes after the extra fields', { extra: Buffer.from('Dan') }],
   ])('%s', async (_, more) => {

@@ -58,19 +58,8 @@ const CASES: Case[] = [
   ['maxShrink 1 and no rows', week(1000), { rows: 0 }, ['noRows'], { maxShrink: 1 }],
   ['maxGrowth 1 and one row more', week(1000), { rows: 1001 }, ['maxGrowth'], { maxGrowth: 1 }],
   ['one in a hundred records is irregular', week(99), { rows: 99, irregularShare: 0.01 }, []],
-  [
-    'more than one in a hundred records is irregular',
-    week(99),
-    { rows: 99, irregularShare: 0.0101 },
-    ['maxIrregularShare'],
-  ],
-  [
-    'maxIrregularShare 0 and one irregular record',
-    [],
-    { rows: 99, irregularShare: 0.0001 },
-    ['maxIrregularShare'],
-    { maxIrregularShare: 0 },
-  ],
+  ['more than 1 % of records are irregular', week(99), { rows: 99, irregularShare: 0.0101 }, ['maxIrregularShare']],
+  ['maxIrregularShare 0', [], { rows: 99, irregularShare: 0.0001 }, ['maxIrregularShare'], { maxIrregularShare: 0 }],
   [
     'irregular records, and fewer rows than maxShrink and minRows allow',
     week(100),

@@ -108,16 +108,10 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['text between shared texts', () => withStrings(CANARY)],
     ['the name of its sheet', inPart(/workbook\.xml$/, 'name="Leads"', `name="${CANARY}"`)],
     ['a defined name', inMain(`<definedName name="Print_Area">"${CANARY}"</definedName>`)],
-    [
-      'the comment of a defined name',
-      inMain(`<definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName>`),
-    ],
+    ['the comment of a name', inMain(`<definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName>`)],
     ['alternative content', inMain(`<mc:AlternateContent><mc:Choice url="C:\\${CANARY}"/></mc:AlternateContent>`)],
     ['alternative formats', inPart(/styles/, '</styleSheet>', `<AlternateContent x="${CANARY}"/></styleSheet>`)],
-    [
-      'a text of a number format',
-      inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="&quot;${CANARY}&quot;0"/>`),
-    ],
+    ['a number format', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="&quot;${CANARY}&quot;0"/>`)],
     ['text in the styles', inPart(/styles/, '</styleSheet>', `${CANARY}</styleSheet>`)],
     [
       'an external link',
@@ -203,10 +197,7 @@ describe('with a left-out column, a workbook is not stopped by', () => {
   const MICROSOFT = 'http://schemas.microsoft.com/office';
 
   test.each<[what: string, change: (parts: Parts) => Parts]>([
-    [
-      'a filter of the header',
-      all(inSheet('<autoFilter ref="A1:C2"/>'), inMain(`<definedNames>${filter}</definedNames>`)),
-    ],
+    ['header filters', all(inSheet('<autoFilter ref="A1:C2"/>'), inMain(`<definedNames>${filter}</definedNames>`))],
     [
       'header, footer and extension of LibreOffice',
       all(

@@ -16,66 +16,142 @@ const COLUMNS = ['id', 'name', 'phone'];
 const HEADER = ['id', 'name', 'phone'];
 const digest = (...cells: string[]) => createHash('sha256').update(JSON.stringify(cells)).digest('hex');
 
+type Rows = Parameters<typeof workbookOf>;
+const TWO = ['id', 'name'];
+const DAN = ['1', 'Dan', '03'];
+const EMPTY = { xml: '<c s="0"/>' };
+const EMPTY_TEXT = { xml: '<c t="inlineStr"><is><t></t></is></c>' };
+const REGULAR = {
+  unlisted: 0,
+  excepted: 0,
+  longer: 0,
+  irregular: 0,
+  unnamed: 0,
+  elsewhere: 0,
+  sheets: 1,
+  fullSheet: false,
+};
+const at = (row: number, column = 1) => ({ sheet: 1, row, column });
+const UNKNOWN = {
+  headed: null,
+  rows: null,
+  rowsAbove: 1,
+  firstRecord: digest('A', 'B', 'C'),
+  unlisted: null,
+  unlistedPlaces: [],
+  width: 3,
+};
+
+interface Found {
+  columns?: string[];
+  given?: Parameters<typeof readWorkbook>[2];
+  /** The names of the header; by default those of the columns. */
+  header?: string[] | null;
+  /** The cells of each record, joined. */
+  records?: string[];
+}
+
+test.each<[what: string, rows: Rows, content: object, found?: Found]>([
+  [
+    'a header below titles, which are counted',
+    [['Leads of today'], [], ['from', 'Monday'], HEADER, DAN, ['2', null, null]],
+    { headed: true, width: 3, rows: 2, records: 3, rowsAbove: 2, place: at(4), firstRecord: null, ...REGULAR },
+    { records: ['id,name,phone', '1,Dan,03', '2,,'] },
+  ],
+  ['records above two columns', [['7', 'x'], ['8', 'x'], TWO, ['1', 'Dan']], { elsewhere: 1 }, { columns: TWO }],
+  ['a title above two columns', [['Leads of today'], TWO, ['1', 'Dan']], { elsewhere: 0 }, { columns: TWO }],
+  [
+    'labels of the configuration, another order and fewer columns',
+    [
+      ['שם הלקוח', 'id'],
+      ['Dan', '1'],
+    ],
+    {},
+    { given: { labels: { 'שם הלקוח': 'name' } }, header: ['name', 'id'] },
+  ],
+  [
+    'a header that begins in another column',
+    [
+      [null, null, ...HEADER],
+      [null, null, ...DAN],
+    ],
+    { width: 3, place: at(1, 3), unnamed: 0 },
+    { records: ['id,name,phone', '1,Dan,03'] },
+  ],
+  ['a header of one column', [['All ids'], ['id'], [1], [2]], { rowsAbove: 1, rows: 2 }, { columns: ['id'] }],
+  ['a title that is the name of a field', [['name'], HEADER, DAN], { rowsAbove: 1, rows: 1 }],
+  [
+    'a left-out column',
+    [[...HEADER, 'idNumber'], [1]],
+    { headed: true, excepted: 1, width: 4 },
+    { given: { excepted: ['idNumber'] }, header: null },
+  ],
+  [
+    'a header of unlisted texts, as wide as requested',
+    [['Report'], ['A', 'B', 'C'], DAN],
+    UNKNOWN,
+    { header: null, records: ['A,B,C', '1,Dan,03'] },
+  ],
+  [
+    'a header with an unlisted text',
+    [['id', 'name', 'טלפון נייד'], DAN],
+    { headed: true, unlisted: 1, unlistedPlaces: [3], rows: 1 },
+    { header: null },
+  ],
+  [
+    'a first row that looks like the row after it',
+    [
+      ['dan@example.com', 'Dan', 'x'],
+      ['ruth@example.com', 'Ruth', 'y'],
+    ],
+    { headed: false, rows: 2, unlisted: null },
+    { header: null },
+  ],
+  [
+    'rows without values, with a style or empty texts',
+    [HEADER, [EMPTY, EMPTY], ['1'], [EMPTY_TEXT], [EMPTY], ['2']],
+    { rows: 2, emptyRows: 0, ending: { cells: 1, lineBreak: true } },
+  ],
+  [
+    'rows longer than the header',
+    [HEADER, ['1', null, null, null, 'x'], ['2']],
+    { longer: 1, irregular: 1 },
+    { records: ['id,name,phone', '1,,,,x', '2,,'] },
+  ],
+  [
+    'values below empty cells of the header',
+    [
+      [null, 'id', null, 'name', null, 'phone'],
+      ['0', '1', 'x'],
+      ['0', '2', 'y'],
+    ],
+    { unnamed: 2, longer: 0, width: 5 },
+    { header: ['id', '', 'name', '', 'phone'] },
+  ],
+  [
+    'rows that repeat the header',
+    [HEADER, ['1'], HEADER, ['2'], [' ID', 'Name', 'phone ']],
+    { repeatedHeaders: 2, rows: 2, otherHeaders: 0 },
+    { records: ['id,name,phone', '1,,', '2,,'] },
+  ],
+  [
+    'values only outside the columns of the header',
+    [[null, ...HEADER], ['page 1', ...DAN], ['total'], [null, null, null, null, 'x']],
+    { rows: 1, records: 2, unnamed: 1, longer: 1 },
+    { records: ['id,name,phone', '1,Dan,03'] },
+  ],
+  ['empty cells anywhere', [HEADER, ['1', null, '03'], [null, 'Dan'], ['3']], { rows: 3, irregular: 0 }],
+])('the facts of a sheet with %s', async (_, rows, content, found = {}) => {
+  const { columns = COLUMNS, given, header = columns, records } = found;
+  const read = await readWorkbook(workbookOf(...rows), columns, given);
+
+  expect(read.header).toEqual(header);
+  expect(read.content).toMatchObject(content);
+  if (records) expect(read.records.map((cells) => cells.join(','))).toEqual(records);
+  if (content === UNKNOWN || read.content.rowsAbove === 2) expect(read.warnings).toEqual([]);
+});
+
 describe('the header', () => {
-  test('is the first row of listed texts; rows above it are counted separately', async () => {
-    const { header, content, records, warnings } = await readWorkbook(
-      workbookOf(['Leads of today'], [], ['from', 'Monday'], HEADER, ['1', 'Dan', '03'], ['2', null, null]),
-      COLUMNS,
-    );
-
-    expect(header).toEqual(COLUMNS);
-    expect(content).toMatchObject({ headed: true, width: 3, rows: 2, records: 3, rowsAbove: 2 });
-    expect(content).toMatchObject({ unlisted: 0, excepted: 0, longer: 0, irregular: 0, unnamed: 0, elsewhere: 0 });
-    expect(content).toMatchObject({
-      place: { sheet: 1, row: 4, column: 1 },
-      sheets: 1,
-      fullSheet: false,
-      firstRecord: null,
-    });
-    expect(records).toEqual([HEADER, ['1', 'Dan', '03'], ['2', '', '']]);
-    expect(warnings).toEqual([]);
-  });
-
-  test('of two columns may have records above it, so rows with two values there count as values elsewhere', async () => {
-    const two = ['id', 'name'];
-    const above = await readWorkbook(workbookOf(['7', 'secret'], ['8', 'secret'], two, ['1', 'Dan']), two);
-    const title = await readWorkbook(workbookOf(['Leads of today'], two, ['1', 'Dan']), two);
-
-    expect([above.content.elsewhere, title.content.elsewhere]).toEqual([1, 0]);
-  });
-
-  test('may have labels of the configuration, another order, and fewer columns', async () => {
-    const bytes = workbookOf(['שם הלקוח', 'id'], ['Dan', '1']);
-
-    const { header } = await readWorkbook(bytes, COLUMNS, { labels: { 'שם הלקוח': 'name' } });
-
-    expect(header).toEqual(['name', 'id']);
-  });
-
-  test('may begin in any column', async () => {
-    const { header, content, records } = await readWorkbook(
-      workbookOf([null, null, ...HEADER], [null, null, '1', 'Dan', '03']),
-      COLUMNS,
-    );
-
-    expect(header).toEqual(COLUMNS);
-    expect(content).toMatchObject({ width: 3, place: { sheet: 1, row: 1, column: 3 }, unnamed: 0 });
-    expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
-  });
-
-  test('of one column needs one listed text', async () => {
-    const { header, content } = await readWorkbook(workbookOf(['All ids'], ['id'], [1], [2]), ['id']);
-
-    expect(header).toEqual(['id']);
-    expect(content).toMatchObject({ rowsAbove: 1, rows: 2 });
-  });
-
-  test('of several columns needs two listed texts, because a title may be the name of a field', async () => {
-    const { content } = await readWorkbook(workbookOf(['name'], HEADER, ['1', 'Dan', '03']), COLUMNS);
-
-    expect(content).toMatchObject({ rowsAbove: 1, rows: 1 });
-  });
-
   test('is searched in the first 20 rows with a value', async () => {
     const titles = Array.from({ length: 19 }, () => ['a title']);
 
@@ -84,54 +160,6 @@ describe('the header', () => {
 
     expect(found.content).toMatchObject({ rowsAbove: 19, rows: 1 });
     await expect(looked).rejects.toThrow('has no header of listed columns and no row of 3 columns');
-  });
-
-  test('may contain a left-out column, which is counted', async () => {
-    const { header, content } = await readWorkbook(workbookOf([...HEADER, 'idNumber'], [1]), COLUMNS, {
-      excepted: ['idNumber'],
-    });
-
-    expect(header).toBeNull();
-    expect(content).toMatchObject({ headed: true, excepted: 1, width: 4 });
-  });
-
-  test('is unknown if it has the requested width and only unlisted texts', async () => {
-    const { header, content, records } = await readWorkbook(
-      workbookOf(['Report'], ['A', 'B', 'C'], ['1', 'Dan', '03']),
-      COLUMNS,
-    );
-
-    expect(header).toBeNull();
-    expect(content).toMatchObject({ headed: null, rows: null, rowsAbove: 1, unlisted: null });
-    expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedPlaces: [], width: 3 });
-    expect(records).toEqual([
-      ['A', 'B', 'C'],
-      ['1', 'Dan', '03'],
-    ]);
-  });
-
-  test('may contain unlisted texts, which are counted', async () => {
-    const { header, content } = await readWorkbook(
-      workbookOf(['id', 'name', 'טלפון נייד'], ['1', 'Dan', '03']),
-      COLUMNS,
-    );
-
-    expect(header).toBeNull();
-    expect(content).toMatchObject({
-      headed: true,
-      unlisted: 1,
-      unlistedPlaces: [3],
-      rows: 1,
-    });
-  });
-
-  test('is taken for a row if it looks like the row after it', async () => {
-    const { content } = await readWorkbook(
-      workbookOf(['dan@example.com', 'Dan', 'x'], ['ruth@example.com', 'Ruth', 'y']),
-      COLUMNS,
-    );
-
-    expect(content).toMatchObject({ headed: false, rows: 2, unlisted: null });
   });
 
   test('is required: a sheet without one is refused, without quoting its texts', async () => {
@@ -163,60 +191,6 @@ describe('a sheet without a header by its setting', () => {
 });
 
 describe('rows', () => {
-  test('without values do not count, even if they have a style or empty texts', async () => {
-    const empty = { xml: '<c s="0"/>' };
-    const emptyText = { xml: '<c t="inlineStr"><is><t></t></is></c>' };
-
-    const { content } = await readWorkbook(
-      workbookOf(HEADER, [empty, empty], ['1'], [emptyText], [empty], ['2']),
-      COLUMNS,
-    );
-
-    expect(content).toMatchObject({ rows: 2, emptyRows: 0, ending: { cells: 1, lineBreak: true } });
-  });
-
-  test('longer than the header are counted, and keep their cells', async () => {
-    const { content, records } = await readWorkbook(workbookOf(HEADER, ['1', null, null, null, 'x'], ['2']), COLUMNS);
-
-    expect(content).toMatchObject({ longer: 1, irregular: 1 });
-    expect(records[1]).toEqual(['1', '', '', '', 'x']);
-  });
-
-  test('with values below empty cells of the header count as columns without a name', async () => {
-    const { content } = await readWorkbook(
-      workbookOf([null, 'id', null, 'name', null, 'phone'], ['0', '1', 'x'], ['0', '2', 'y']),
-      COLUMNS,
-    );
-
-    expect(content).toMatchObject({ unnamed: 2, longer: 0, width: 5 });
-  });
-
-  test('that repeat the header are counted, and are not records', async () => {
-    const { content, records } = await readWorkbook(
-      workbookOf(HEADER, ['1'], HEADER, ['2'], [' ID', 'Name', 'phone ']),
-      COLUMNS,
-    );
-
-    expect(content).toMatchObject({ repeatedHeaders: 2, rows: 2, otherHeaders: 0 });
-    expect(records).toEqual([HEADER, ['1', '', ''], ['2', '', '']]);
-  });
-
-  test('with values only outside the columns of the header are not records', async () => {
-    const { content, records } = await readWorkbook(
-      workbookOf([null, ...HEADER], ['page 1', '1', 'Dan', '03'], ['total'], [null, null, null, null, 'x']),
-      COLUMNS,
-    );
-
-    expect(content).toMatchObject({ rows: 1, records: 2, unnamed: 1, longer: 1 });
-    expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
-  });
-
-  test('with empty cells anywhere are regular', async () => {
-    const { content } = await readWorkbook(workbookOf(HEADER, ['1', null, '03'], [null, 'Dan'], ['3']), COLUMNS);
-
-    expect(content).toMatchObject({ rows: 3, irregular: 0 });
-  });
-
   test('after an empty row are irregular, unless the empty row is directly below the header', async () => {
     const below = await readWorkbook(workbookOf(HEADER, [], ['1'], ['2']), COLUMNS);
     const after = await readWorkbook(workbookOf(HEADER, ['1'], ['2'], [], ['3'], ['4', null, '03']), COLUMNS);

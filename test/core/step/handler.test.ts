@@ -139,11 +139,7 @@ test.each([
 
 const bugs: [string, unknown, string][] = [
   ['an error', new TypeError(`cannot read ${CANARY}`), 'TypeError'],
-  [
-    'an error whose message looks like stack frames',
-    new SyntaxError(`bad\n    at ${CANARY} (x)\nnear ${CANARY}`),
-    'SyntaxError',
-  ],
+  ['an error that looks like frames', new SyntaxError(`bad\n    at ${CANARY} (x)\nnear ${CANARY}`), 'SyntaxError'],
   ['an error with a cause', new Error('outer', { cause: new Error(CANARY) }), 'Error'],
   ['a string', CANARY, 'string'],
 ];

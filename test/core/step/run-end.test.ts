@@ -41,11 +41,7 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   ],
   ['a failed run', { outcome: 'FAILED', failure }, counted('ExportFailed')],
   ['a run that stops at changed columns', stopped('SchemaChanged'), counted('SchemaChanged', { SchemaChanges: 1 })],
-  [
-    'a stopped file with changed columns',
-    stopped('FileQuarantined', 3),
-    counted('FileQuarantined', { SchemaChanges: 3 }),
-  ],
+  ['a stopped file, changed columns', stopped('FileQuarantined', 3), counted('FileQuarantined', { SchemaChanges: 3 })],
   ['a stopped file', stopped('FileQuarantined'), counted('FileQuarantined')],
   // The run has counted already.
   ['a written table', { ...published, outcome: 'WRITTEN', manifestKey: 'm' }, undefined],

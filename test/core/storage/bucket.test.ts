@@ -81,6 +81,7 @@ test('stream reports StorageConflict if the object has another ETag', async () =
 
 test.each([
   [403, 'AccessDenied', 'StorageDenied'],
+  [403, 'InvalidAccessKeyId', 'StorageDenied'],
   [404, 'NoSuchBucket', 'StorageDenied'],
   [400, 'KMS.DisabledException', 'StorageDenied'],
   [503, 'SlowDown', 'StorageUnavailable'],

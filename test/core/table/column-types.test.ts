@@ -43,11 +43,7 @@ const VALUES: [ColumnType, values: Record<string, string>, misfits: string[]][] 
     },
     ['1e309', '-1e309', 'NaN', 'nan', 'inf', 'Infinity', '.', '1,5', '0x1', ' 1', '1_0', '1e', 'e1'],
   ],
-  [
-    'boolean',
-    { true: 'true', FALSE: 'false', 1: 'true', 0: 'false' },
-    ['yes', '2', 't', 'f', 'constructor', ' 1', '01'],
-  ],
+  ['boolean', { true: 'true', FALSE: 'false', 1: 'true', 0: 'false' }, ['yes', '2', 't', 'constructor', ' 1', '01']],
   [
     money,
     {

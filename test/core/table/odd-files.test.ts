@@ -116,11 +116,7 @@ const headed = { header: ['id', 'name'] };
 const gzip = { compression: 'gzip', ...headed };
 
 test.each<[string, Published, RegExp]>([
-  [
-    'a row that is longer than the header',
-    { content: 'id,name\n1,a\n2,b,c\n' },
-    /^Row 2 has 3 fields, the header has 2\.$/,
-  ],
+  ['a row longer than the header', { content: 'id,name\n1,a\n2,b,c\n' }, /^Row 2 has 3 fields, the header has 2\.$/],
   ...(['except', 'hash'] as const).map((covers): [string, Published, RegExp] => [
     `a row that is shorter than the header if a column is in \`${covers}\``,
     { content: 'id,name,city\n1,Ann,Ur\n2,Ur\n', settings: { [covers]: ['city'] }, hashKey: 'k' },
@@ -128,11 +124,7 @@ test.each<[string, Published, RegExp]>([
   ]),
   ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file has no column/],
   ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be named "id"/],
-  [
-    'another header than in the manifest',
-    { content: 'id;name\n', file: { header: ['id', 'name'] } },
-    /^The header has 1 fields, not 2/,
-  ],
+  ['another header than in the manifest', { content: 'id;name\n', file: headed }, /^The header has 1 fields, not 2/],
   ...['xls', 'json', 'archive'].map((format): [string, Published, RegExp] => [
     `an unread file of the format ${format}`,
     { content: 'PK', file: { format } },
@@ -141,7 +133,7 @@ test.each<[string, Published, RegExp]>([
   [
     'gzip that is cut off',
     { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip },
-    /^The file is gzip that is cut off\.$/,
+    /^The file is gzip .* cut off\.$/,
   ],
   [
     'bytes that are not UTF-8',

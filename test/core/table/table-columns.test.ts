@@ -38,12 +38,7 @@ test.each<[string, string[], Partial<TableSettings>, RegExp]>([
   ['two fields that differ only in letter case', ['Name', 'name'], {}, /"Name" and "name" would both be named "name"/],
   ['a field with the changed name of another field', ['date', 'date_'], {}, /both be named "date_"/],
   ['settings that leave out all columns', ['id'], { except: ['id'] }, /^The settings leave out all columns/],
-  [
-    'a hashed column with a type',
-    ['id'],
-    { hash: ['id'], columns: { ID: 'integer' } },
-    /"id" is hashed, so it has no type/,
-  ],
+  ['a typed hashed column', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
 ])('tableColumns refuses %s', (_, fields, settings, message) => {
   const columns = () => columnsOf(fields, settings);
 

@@ -112,11 +112,7 @@ describe('the result of a line that is answered', () => {
     ],
     ['401 to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
     ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
-    [
-      '404 and a web page, which is not an answer about the customer',
-      [() => page()],
-      ['FAILED', 404, 1, 'ConfigInvalid'],
-    ],
+    ['404 and a web page, which is of no customer', [() => page()], ['FAILED', 404, 1, 'ConfigInvalid']],
     ['422 and a web page', [() => page(422)], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
     ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'RateLimited']],

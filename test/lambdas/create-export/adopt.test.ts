@@ -65,11 +65,7 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('adopts an export that is %s
 test.each<[string, unknown, string]>([
   ['does not know', new RunError('ExportNotFound', 'Gone.'), 'the status request ended in ExportNotFound'],
   ['reports as failed', { status: 'FAILED' }, 'the CRM reports that it failed'],
-  [
-    'confuses with another one',
-    { id: OTHER_EXPORT_ID, status: 'PROCESSED' },
-    'the status request ended in CrmContractError',
-  ],
+  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the status request ended in CrmContractError'],
 ])('requests a new export instead of one that the CRM %s', async (_, answer, reason) => {
   const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
 
@@ -201,12 +197,7 @@ function published(createdAt: string) {
 }
 
 test.each<[string, string, Answers[number], object]>([
-  [
-    "after the failed run's, requests a new one",
-    '2026-11-20T05:00:00.000Z',
-    NEW,
-    { adopted: null, exportId: OTHER_EXPORT_ID },
-  ],
+  ["after the failed run's, posts", '2026-11-20T05:00:00.000Z', NEW, { adopted: null, exportId: OTHER_EXPORT_ID }],
   [
     "before the failed run's, adopts that one",
     '2026-11-19T23:00:00.000Z',

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { deployment, run } from '../../support/builders.ts';
-import type { FakeBucket } from '../../support/fake-bucket.ts';
-import { exportIdOf } from '../../support/published.ts';
+import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
+import { exportIdOf, putPublished } from '../../support/published.ts';
 import { publish, storedRun } from '../../support/stored-run.ts';
 
 const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
@@ -58,25 +58,34 @@ test('a full run replaces the partial export of its date, even if that one start
 
 test('a partial export ends in UNPUBLISHED if a full run publishes the date meanwhile', async () => {
   const { bucket, state, later } = byHand();
-  const night = async (operation: string, key: string) => {
-    if (operation === 'putOnce' && key === BY_DATE) await publish(bucket, state);
-  };
+  const meanwhile = storedRunOf(bucket, () => publish(bucket, state));
 
-  expect(await publish(storedRunOf(bucket, night), later)).toMatchObject({ outcome: 'UNPUBLISHED' });
+  expect(await publish(meanwhile, later)).toMatchObject({ outcome: 'UNPUBLISHED' });
 
   expect(bucket.text(BY_DATE)).not.toContain('partial');
 });
 
-/** The bucket with one extra action before an operation. */
-function storedRunOf(bucket: FakeBucket, before: (operation: string, key: string) => Promise<void>): FakeBucket {
+test('answers PUBLISHED, without a table, if a later run of the date is published', async () => {
+  const { bucket, state } = storedRun();
+  putPublished(bucket, { date: '2026-11-20', rows: 2, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } });
+
+  expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'PUBLISHED' });
+});
+
+test('answers TABLE_DUE again if the step is repeated after it moved the pointer of the date', async () => {
+  const { bucket, state } = storedRun(undefined, { before: failing('putOnce', 'latest', new Error('killed')) });
+  await expect(publish(bucket, state, tables)).rejects.toThrow('killed');
+
+  expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'TABLE_DUE' });
+});
+
+/** The bucket with one action before it first writes the pointer of the date. */
+function storedRunOf(bucket: FakeBucket, before: () => Promise<unknown>): FakeBucket {
   let happened = false;
-  const once = async (operation: string, key: string) => {
-    if (happened) return;
-    happened = operation === 'putOnce' && key === BY_DATE;
-    await before(operation, key);
-  };
   const putOnce: FakeBucket['putOnce'] = async (key, body) => {
-    await once('putOnce', key);
+    const isFirst = key === BY_DATE && !happened;
+    happened ||= isFirst;
+    if (isFirst) await before();
     return bucket.putOnce(key, body);
   };
   return { ...bucket, putOnce };

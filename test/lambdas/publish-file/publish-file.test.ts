@@ -289,26 +289,13 @@ test('publishes an opaque file without row count and header, and warns', async (
   });
 });
 
-test('warns in the manifest of a lost answer to the create request', async () => {
-  const { bucket, state } = storedRun();
+test('warns in the manifest of a lost answer to the create request, and of restarts of the download', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
 
   await publish(bucket, { ...state, unansweredCreates: 1 });
 
-  expect(manifestIn(bucket)).toMatchObject({
-    unansweredCreates: 1,
-    warnings: [expect.stringContaining('further export')],
-  });
-});
-
-test('warns in the manifest how often the download restarted', async () => {
-  const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
-
-  await publish(bucket, state);
-
-  expect(manifestIn(bucket)).toMatchObject({
-    file: { restarts: 2 },
-    warnings: [expect.stringContaining('restarted 2 times')],
-  });
+  const warnings = [expect.stringContaining('further export'), expect.stringContaining('restarted 2 times')];
+  expect(manifestIn(bucket)).toMatchObject({ unansweredCreates: 1, file: { restarts: 2 }, warnings });
 });
 
 test('a run of an earlier date moves the pointer of its date and leaves the latest pointer', async () => {

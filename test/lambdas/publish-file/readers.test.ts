@@ -29,10 +29,7 @@ test('tags file and manifest before a pointer names them', async () => {
 test.each<[string, Reader[]]>([
   ['no other account reads', []],
   ['other accounts read tables only', [{ principal: '444455556666', entities: 'all', of: ['tables'] }]],
-  [
-    'other accounts read files of other entities',
-    [{ principal: '444455556666', entities: ['contacts'], of: ['files'] }],
-  ],
+  ['other accounts read other files', [{ principal: '444455556666', entities: ['contacts'], of: ['files'] }]],
 ])('tags nothing if %s', async (_, given) => {
   const { bucket, state } = storedRun(SMALL_CSV);
   const tables = { leads: { tables: {} } };

@@ -137,12 +137,7 @@ describe('the alarm NightIncomplete', () => {
     ['in Jerusalem when clocks are set back', inJerusalem('01:30'), '2026-10-24', 3],
     ['on both sides of midnight', inJerusalem('23:50'), MONDAY, 3],
     ['in the evening of New York', { timeZone: 'America/New_York', nightly: { at: '20:00' } }, '2026-10-31', 3],
-    [
-      'at 01:00 UTC and may last for a day',
-      { entities: { leads: { polling: { deadlineSeconds: 86_400 } } } },
-      MONDAY,
-      3,
-    ],
+    ['at 01:00 UTC and may last a day', { entities: { leads: { polling: { deadlineSeconds: 86_400 } } } }, MONDAY, 3],
   ])(
     'sends one mail for every incomplete night and none for complete ones that begin %s',
     async (_, settings, from, days) => {

@@ -16,12 +16,7 @@ test.each<[string, Record<string, string>, string | undefined, RegExp]>([
   ['is missing', {}, 'key', /is missing or has no value: the secret key\.$/],
   ['has no value', { key: '' }, 'key', /is missing or has no value: the secret key\.$/],
   ['is too short to hide anything', { key: 'secret-4711' }, 'key', /is shorter than 32 characters: the secret key\.$/],
-  [
-    'is not known to the function',
-    {},
-    undefined,
-    /^The stack has no secret for the hashed columns: deploy it again\.$/,
-  ],
+  ['the function does not know', {}, undefined, /^The stack has no secret for the hashed columns: deploy it again\.$/],
 ])('reports in one sentence, without the key, a key that %s', async (_, values, id, sentence) => {
   const { client } = await secretsManager(values);
 

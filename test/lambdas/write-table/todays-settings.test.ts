@@ -72,12 +72,7 @@ test.each([
 });
 
 test.each<[string, Older, object, RegExp]>([
-  [
-    'no manifest lists',
-    {},
-    { columns: { except: ['nationalId'] }, tables: {} },
-    /^No published file shows which column/,
-  ],
+  ['is unknown', {}, { columns: { except: ['nationalId'] }, tables: {} }, /^No published file shows which column/],
   [
     'may be anywhere in the file, which has no header,',
     {
