@@ -1,4 +1,5 @@
 import { RunError } from '../errors.ts';
+import type { ByteSource } from '../file/byte-source.ts';
 import type { Bucket } from './bucket.ts';
 
 /** After this many breaks, reading ends with an error, and the next invocation continues. */
@@ -6,50 +7,47 @@ const MOST_BREAKS = 5;
 /** After this progress, breaks are counted from zero. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
-interface Part {
-  from: number;
-  /** Size of the part, or of the object if `to` is missing. */
-  size: number;
-  to?: number;
-  /** The ETag that the object must have. It is set when the object is first opened. */
-  object: { etag: string | null };
-}
-
 /**
- * The bytes of a stored object. If a connection breaks, the object is opened again at the next byte.
- * @throws RunError `StorageConflict` if the object is gone or replaced; `StorageUnavailable` if it broke too often.
+ * The bytes of a stored object. All reads are of one version: that with the given ETag, or the first one. If a
+ * connection breaks, the object is opened again at the next byte. A read to the end also returns bytes after `size`.
+ * @throws (its `read`) RunError `StorageConflict` if the object is gone or replaced; `StorageUnavailable` if it broke too
+ *  often; the errors of `onProgress`
  */
-export async function* readObject(bucket: Bucket, key: string, part: Part): AsyncGenerator<Uint8Array> {
-  let at = part.from;
-  const tooOften = breakCount(at);
-  for (;;) {
+export function objectSource(
+  bucket: Bucket,
+  key: string,
+  size: number,
+  { etag, onProgress = () => undefined }: { etag?: string; onProgress?: () => void } = {},
+): ByteSource {
+  let version = etag;
+  const open = async (from: number, to: number) => {
     // The client has tried three times, which may take minutes: after an error the next invocation tries again.
-    const chunks = await open(bucket, key, at, part);
-    try {
-      for await (const chunk of chunks) {
-        at += chunk.byteLength;
-        yield chunk;
+    const opened = await bucket.stream(key, { from, etag: version, ...(to < size && { to }) });
+    if (!opened) throw new RunError('StorageConflict', `The object at ${key}, which this run stored, is missing.`);
+    version ??= opened.etag;
+    return opened.chunks;
+  };
+  async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
+    let at = from;
+    const tooOften = breakCount(at);
+    // S3 has no empty ranges, but an object may be empty.
+    const isDue = () => at === 0 || at < to;
+    while (isDue()) {
+      const chunks = await open(at, to);
+      try {
+        for await (const chunk of chunks) {
+          at += chunk.byteLength;
+          onProgress();
+          yield chunk;
+        }
+        return;
+      } catch (error) {
+        // After all bytes were read, it does not matter how the connection ended.
+        if (!isUnavailable(error) || (isDue() && tooOften(at))) throw error;
       }
-      return;
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      // All bytes were read; how the connection ended does not matter.
-      if (isRead(part, at)) return;
-      if (tooOften(at)) throw error;
     }
   }
-}
-
-async function open(bucket: Bucket, key: string, from: number, { to, object }: Part) {
-  const part = { from, ...(to !== undefined && { to }), ...(object.etag !== null && { etag: object.etag }) };
-  const opened = await bucket.stream(key, part);
-  if (!opened) throw new RunError('StorageConflict', `The object at ${key}, which this run stored, is missing.`);
-  object.etag ??= opened.etag;
-  return opened.chunks;
-}
-
-function isRead({ from, to, size }: Part, at: number): boolean {
-  return at > from && at >= (to ?? size);
+  return { size, read };
 }
 
 /** Counts breaks with little progress in between. */

@@ -1,12 +1,12 @@
 import { RunError } from '../../core/errors.ts';
-import type { ByteSource, StoredBytes } from '../../core/file/byte-source.ts';
+import type { StoredBytes } from '../../core/file/byte-source.ts';
 import { expectedOf } from '../../core/file/expected-file.ts';
 import { type ReadContent, readContent } from '../../core/file/read-content.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { readObject } from '../../core/storage/read-object.ts';
+import { objectSource } from '../../core/storage/read-object.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 
 type Deps = Invocation & { bucket: Bucket };
@@ -26,7 +26,7 @@ export async function readStored(
 ): Promise<ReadContent> {
   const { deployment, secondsLeft, bucket } = deps;
   return readContent(
-    storedSource(file, bucket),
+    objectSource(bucket, file.key, file.bytes),
     {
       expected: expectedOf(run, deployment),
       what: `The file at ${file.key}`,
@@ -37,16 +37,6 @@ export async function readStored(
     },
     proofOf(file, deps),
   );
-}
-
-/** Reads the object. After the first read it must stay the same version. */
-function storedSource({ key, bytes }: StoredFile, bucket: Bucket): ByteSource {
-  const object = { etag: null };
-  return {
-    size: bytes,
-    // The last read has no end, to detect an object that is longer than the received file.
-    read: (from, to) => readObject(bucket, key, { from, size: bytes, object, ...(to < bytes && { to }) }),
-  };
 }
 
 /** Compares the stored bytes with those that DownloadFile received, and logs the reading time once. */

@@ -14,7 +14,7 @@ import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
 import { canonicalText, parseJson, strictText } from '../../core/json.ts';
 import { tableValue } from '../../core/readers/reader-access.ts';
 import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
-import { readObject } from '../../core/storage/read-object.ts';
+import { objectSource } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import type { EngineLimits } from '../../core/table/engine.ts';
 import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.ts';
@@ -141,8 +141,7 @@ const versionOf = (key: string, etag: string) => `${etag} ${key}`;
 function localCopies(copies: Map<string, string>, { bucket, folder, onProgress }: FeedBucketOptions) {
   async function* chunksOf(key: string, etag: string, size: number): AsyncGenerator<Uint8Array> {
     let read = 0;
-    for await (const chunk of readObject(bucket, key, { from: 0, size, object: { etag } })) {
-      onProgress();
+    for await (const chunk of objectSource(bucket, key, size, { etag, onProgress }).read(0, size)) {
       read += chunk.byteLength;
       yield chunk;
     }

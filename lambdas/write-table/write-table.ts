@@ -8,13 +8,12 @@ import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer } from '../../core/export/pointer.ts';
-import type { ByteSource } from '../../core/file/byte-source.ts';
 import { freeDisk } from '../../core/file/reading-limits.ts';
 import { tableValue } from '../../core/readers/reader-access.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
-import { readObject } from '../../core/storage/read-object.ts';
+import { objectSource } from '../../core/storage/read-object.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
 import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
@@ -101,7 +100,7 @@ async function replaceTable(
     const contentBytes = Number.POSITIVE_INFINITY;
     const reading = { contentBytes, diskBytes: await freeDisk(), secondsLeft: deps.secondsLeft };
     const identity = tableIdentity(plan, { plan: manifest.run.plan, hashKey });
-    const source = publishedBytes(manifest.file, deps, onProgress);
+    const source = objectSource(deps.bucket, manifest.file.key, manifest.file.bytes, { onProgress });
     const input = { manifest, settings, source, reading, hashKey, identity };
     const bufferMB = deps.deployment.tableMemoryMB * SHARE_OF_BUFFERS;
     const written = await writeParquet(input, path, { bufferMB, folder, onProgress });
@@ -139,27 +138,6 @@ async function newestRun(
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.execution === execution) return undefined;
   return (await readManifest(bucket, manifestKeyOf(entity, run.execution)))?.run;
-}
-
-/**
- * The bytes of a published file. All reads are of one version of the object.
- * @throws (its `read`) TableError when the time is over; RunError `StorageConflict`, `StorageUnavailable`
- */
-function publishedBytes(
-  { key, bytes: size }: Manifest['file'],
-  { bucket }: WriteTableDeps,
-  onProgress: () => void,
-): ByteSource {
-  const object = { etag: null };
-  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
-    // S3 has no empty ranges.
-    if (to <= from) return;
-    for await (const chunk of readObject(bucket, key, { from, to, size, object })) {
-      onProgress();
-      yield chunk;
-    }
-  };
-  return { size, read };
 }
 
 /** The most warnings, because the size of the state is limited. */
