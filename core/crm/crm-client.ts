@@ -1,7 +1,7 @@
 import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
 import { retryAfterSeconds } from '../../transfer/base/retry.ts';
-import { RunError } from '../errors.ts';
+import { RunError, type RunErrorName } from '../errors.ts';
 import { codeOf, isUntrusted, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
@@ -87,14 +87,14 @@ async function exchange(call: CrmCall, deps: Connected): Promise<Exchange> {
   const timely: Connected = {
     ...deps,
     getAccessToken: async (options) => {
-      if (!hasTime(call)) throw new RunError('CrmUnavailable', notSentFor('The earlier work', call));
+      refuseLate(call, 'CrmUnavailable', 'The earlier work');
       const token = await deps.getAccessToken(options);
       if (!SENDABLE.test(token.accessToken)) {
         const what = 'The access token that the CRM issued has a character that is not allowed in a header';
         throw new RunError('CrmContractError', `${what}: ${nameOf(call)} was not sent.`);
       }
-      if (hasTime(call)) return token;
-      throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
+      refuseLate(call, 'TokenRefreshInProgress', 'The wait for a token');
+      return token;
     },
   };
   const first = await send(call, await timely.getAccessToken(), timely);
@@ -129,8 +129,9 @@ async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise
   const until = (late: AbortSignal) => (deps.signal ? AbortSignal.any([late, deps.signal]) : late);
   const sent = wholeAnswer((late) => deps.http(path, { ...options, signal: until(late) }), limits);
   const whole = await sent.catch((error: unknown) => {
-    if (neverSent(error)) throw notReached(error, call);
-    return notReached(error, call);
+    const lost = notReached(error, call);
+    if (neverSent(error)) throw lost;
+    return lost;
   });
   if (whole instanceof RunError) return { answer: undefined, outcome: 'unknown', error: whole, token };
   const called = new URL(path, deps.baseUrl).pathname;
@@ -158,14 +159,10 @@ export function notReached(error: unknown, call: CrmCall): RunError {
 /** Characters that a header can hold. The token endpoint may return any text as a token. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-function notSentFor(reason: string, call: CrmCall): string {
-  return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent. The next invocation sends it.`;
-}
-
-/**
- * Whether a call can end in time. Otherwise Lambda would kill the waiting invocation, and the result of the call would
- * be unknown.
- */
-function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: CrmCall): boolean {
-  return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
+/** @throws RunError if a call cannot end in time: Lambda would kill the waiting invocation, and the result be unknown */
+function refuseLate(call: CrmCall, name: RunErrorName, reason: string): void {
+  const { timeoutMs = TIMEOUT_MS, secondsLeft } = call;
+  if (!secondsLeft || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS) return;
+  const late = `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent.`;
+  throw new RunError(name, `${late} The next invocation sends it.`);
 }
