@@ -59,7 +59,7 @@ export async function readRecords(
 ): Promise<UpdateRecord[]> {
   const part = await store.stream(inputKey, { from, to, etag });
   const bytes = part && (await buffer(part.chunks));
-  const entries = bytes && readJsonLines({ bytes, from, tooLong: false }, firstLine, FOUND_VALID);
+  const entries = bytes && readJsonLines({ bytes, from }, firstLine, FOUND_VALID);
   if (entries && !entries.some(isProblem)) return entries as UpdateRecord[];
   throw new RunError('StorageConflict', `The object at ${inputKey} is no longer the one that was validated.`);
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RunError, type RunErrorName } from '../errors.ts';
+import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
 import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
@@ -37,7 +37,7 @@ export async function* failedLines(
   for await (const { line, id, outcome } of resultsIn(results)) known.set(line, { id, outcome });
   let kept = '';
   let before = 0;
-  for await (const { line, text } of numberedLines(input, 'FileRejected')) {
+  for await (const { line, text } of numberedLines(input)) {
     const id = idOf(text, line);
     if (id === undefined) continue;
     const result = known.get(line);
@@ -56,7 +56,7 @@ export async function* failedLines(
 
 /** The results in the bytes of one or more result files, in order. @throws RunError `StorageConflict` */
 export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
-  for await (const { line, text } of numberedLines(bytes, 'StorageConflict')) {
+  for await (const { line, text } of numberedLines(bytes)) {
     // Lines in doubt have no result here. A later part may have it.
     if (text.startsWith(DOUBT)) continue;
     const result = parseJson(resultLineSchema, text);
@@ -80,13 +80,9 @@ function mismatch(line: number): RunError {
   return new RunError('StorageConflict', `The result for line ${line} does not belong to this input.`);
 }
 
-async function* numberedLines(
-  bytes: AsyncIterable<Uint8Array>,
-  ifTooLong: RunErrorName,
-): AsyncGenerator<{ line: number; text: string }> {
+async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }> {
   let line = 0;
   for await (const block of lineBlocks(bytes)) {
-    if (block.tooLong) throw new RunError(ifTooLong, `Line ${line + 1} is longer than any valid line.`);
     for (const text of linesIn(block)) {
       line += 1;
       yield { line, text };

@@ -3,16 +3,12 @@ import { crc32 } from 'node:zlib';
 const LF = 0x0a;
 /** A longer line is refused, so that memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
-/** How much of a longer line is passed on. */
-const START_BYTES = 32_768;
 
-/** Whole lines. The last line of the file may have no line break. */
+/** Whole lines, or the start of one line that is longer than `LONGEST_LINE`. The last line may have no line break. */
 export interface LineBlock {
   bytes: Buffer;
   /** Where the block begins in the file, in bytes. */
   from: number;
-  /** The line is longer than `LONGEST_LINE`: `bytes` has only its start, and the next block starts after the line. */
-  tooLong: boolean;
 }
 
 /** Cuts bytes into blocks after line breaks (LF; a CR before it stays part of the line). */
@@ -25,16 +21,16 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     const start: number = skipping ? all.indexOf(LF) + 1 : 0;
     skipping &&= start === 0;
     const end = skipping ? all.length : Math.max(start, all.lastIndexOf(LF) + 1);
-    if (!skipping && end > start) yield { bytes: all.subarray(start, end), from: from + start, tooLong: false };
+    if (!skipping && end > start) yield { bytes: all.subarray(start, end), from: from + start };
     rest = all.subarray(end);
     from += end;
     if (rest.length <= LONGEST_LINE) continue;
-    yield { bytes: rest.subarray(0, START_BYTES), from, tooLong: true };
+    yield { bytes: rest, from };
     skipping = true;
     from += rest.length;
     rest = Buffer.alloc(0);
   }
-  if (rest.length > 0) yield { bytes: rest, from, tooLong: false };
+  if (rest.length > 0) yield { bytes: rest, from };
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -54,8 +50,7 @@ export function linesIn(block: LineBlock): string[] {
 }
 
 /** The number of lines in a block. */
-export function lineCount({ bytes, tooLong }: LineBlock): number {
-  if (tooLong) return 1;
+export function lineCount({ bytes }: LineBlock): number {
   let count = bytes.at(-1) === LF ? 0 : 1;
   for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) count += 1;
   return count;

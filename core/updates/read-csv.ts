@@ -78,7 +78,6 @@ class CsvReader {
     const text = block.bytes.subarray(textStart(block));
     const error = await new Promise((resolve) => this.#parser.write(text, resolve));
     if (error) this.#failed(error);
-    else if (block.tooLong) this.#stop(TOO_LONG);
     return this.#entries.splice(0);
   }
 

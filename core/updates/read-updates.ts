@@ -89,13 +89,15 @@ export async function* readBlocks(
   if (found + entries.length === 0) yield ofFile(lines === 0 ? 'is empty' : 'holds no record to update', lines);
 }
 
+const LF = 0x0a;
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
 const ofFile = (sentence: string, lines: number) => ({ entries: [{ line: 0, field: null, sentence }], lines });
 
 /** Finds the first line that is not UTF-8 or has a NUL character, as a block that never reached the disk has. */
-function unreadableIn({ bytes, tooLong }: LineBlock, before: number): UpdateBlock | undefined {
-  // The start of a line may end within a character.
-  const isGood = (part: Buffer) => !part.includes(0) && (tooLong || isUtf8(part));
+function unreadableIn({ bytes }: LineBlock, before: number): UpdateBlock | undefined {
+  // The start of a line that is too long may end within a character.
+  const isWhole = bytes.length <= LONGEST_LINE || bytes.includes(LF);
+  const isGood = (part: Buffer) => !part.includes(0) && (!isWhole || isUtf8(part));
   if (isGood(bytes)) return undefined;
   const all = bytes.toString('latin1').split('\n');
   const place = all.findIndex((text) => !isGood(Buffer.from(text, 'latin1')));
@@ -107,17 +109,15 @@ function unreadableIn({ bytes, tooLong }: LineBlock, before: number): UpdateBloc
   return { entries: [{ line, field: null, sentence }], lines: line };
 }
 
-const LF = 0x0a;
-
 /** Reads the lines of a block, which begins at `first`. A blank line is not a record. */
 export function readJsonLines(block: LineBlock, first: number, check: RecordCheck): UpdateEntry[] {
-  const { bytes, from, tooLong } = block;
+  const { bytes, from } = block;
   const entries: UpdateEntry[] = [];
   let at = textStart(block);
   for (let line = first; at < bytes.length; line += 1) {
     const found = bytes.indexOf(LF, at);
     const end = found === -1 ? bytes.length : found;
-    if (tooLong || end - at > LONGEST_LINE) entries.push(tooLongLine(line));
+    if (end - at > LONGEST_LINE) entries.push(tooLongLine(line));
     else for (const entry of readLine(bytes.toString('utf8', at, end), line, from + at, check)) entries.push(entry);
     at = end + 1;
   }
