@@ -94,7 +94,7 @@ async function storedOrRefreshed(
   if (deps.secondsLeft() < SECONDS_NEEDED) throw inProgress('Too little time is left in this invocation.');
   // A refresh token is presented only under a claim.
   const { won, claim } = await deps.ledger.claim(newest.versionId, deps.now().getTime());
-  if (won) return refreshTokenSet(newest, claim, deps);
+  if (won) return refreshTokenSet(newest, freshness(newest), claim, deps);
   if (freshness(newest) === 'ageing') throw inProgress(`${AT_IT}.`);
   const problem = await readHolder(claim, PATIENCE_MS, deps);
   if (problem) throw problem;

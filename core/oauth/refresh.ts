@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 import type { AccessTokenDeps } from './deps.ts';
-import { newestTokenSet, obtainedLately, successorOf, type TokenSet } from './grant.ts';
+import { newestTokenSet, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
 import { CLAIM_RETURNED, type Claim, isDead, type LedgerItem } from './ledger.ts';
 import { clientOf, type OAuthClient, type Tokens, withoutValue } from './secrets.ts';
 import { MEANINGS, outweighs } from './token-answers.ts';
@@ -22,7 +22,12 @@ const STORE_BUDGET_MS = 10_000;
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
-export async function refreshTokenSet(tokenSet: TokenSet, claim: Claim, deps: AccessTokenDeps): Promise<TokenSet> {
+export async function refreshTokenSet(
+  tokenSet: TokenSet,
+  freshness: TokenFreshness,
+  claim: Claim,
+  deps: AccessTokenDeps,
+): Promise<TokenSet> {
   const { versionId, tokens } = tokenSet;
   // Best effort: a claim also ends by its deadline, and functions look for a successor before they claim.
   const end = (changes: Partial<LedgerItem>) => deps.ledger.end(claim, changes).catch(() => undefined);
@@ -66,7 +71,7 @@ export async function refreshTokenSet(tokenSet: TokenSet, claim: Claim, deps: Ac
       return newest;
     }
   }
-  const { changes, error } = failureOf(answer, claim, deps);
+  const { changes, error } = failureOf(answer, freshness, claim, deps);
   await end(changes);
   throw error;
 }
@@ -107,6 +112,7 @@ export const MOST_REFUSALS = 3;
 /** What the ledger records about a refresh that failed, and the error of the run. */
 function failureOf(
   { kind, message, status, code, retryAfterSeconds }: Refusal,
+  freshness: TokenFreshness,
   claim: Claim,
   deps: AccessTokenDeps,
 ): { changes: Partial<LedgerItem>; error: RunError } {
@@ -128,8 +134,12 @@ function failureOf(
   const minutes = held[Math.min(times, held.length) - 1] ?? 0;
   const deadline = Math.max(claim.deadline, now + minutes * MINUTE_MS);
   const counted = isLost ? { unanswered: times, unansweredSince } : { refusals: times };
+  const changes = { deadline, reason: message, ...counted };
+  // An access token that is still valid is used until it expires.
+  if (!isLost && times >= MOST_REFUSALS && freshness === 'stale')
+    return { changes, error: reauthorization({ ...claim, ...changes }, deps) };
   const text = `${message} The next refresh is tried after ${new Date(deadline).toISOString()}.`;
-  return { changes: { deadline, reason: message, ...counted }, error: new RunError(name, text, { status }) };
+  return { changes, error: new RunError(name, text, { status }) };
 }
 
 /** @param since when the first unanswered request was sent, in milliseconds; 0 if there was none */

@@ -53,6 +53,17 @@ test('an unclear refusal under three claims requires an authorization, and ends 
   );
 });
 
+test('the refusal under the third claim itself requires an authorization', async () => {
+  const world = refusing();
+  const names: string[] = [];
+  for (let claims = 0; claims < 3; claims += 1) {
+    const answer = await world.one();
+    if (answer instanceof Error) names.push(answer.name);
+    await world.pass(10 * MINUTE);
+  }
+  expect(names).toEqual(['CrmUnavailable', 'CrmUnavailable', 'ReauthorizationRequired']);
+});
+
 test('an unclear refusal leaves the token set alive, for a new grant or a CRM that has recovered', async () => {
   const [consent, recovery] = [refusing(), refusing()];
   for (const world of [consent, recovery]) await runsFor(world, 30);
