@@ -30,7 +30,7 @@ beforeAll(async () => {
   system = await deployForTests(
     'customer-updates',
     { customerUpdates: true, updates: { concurrency: 10, maxRate: 1000 } },
-    { canary: CANARY, rows: { customers: 500 } },
+    { canary: CANARY, rows: { customers: 200 } },
   );
   batches = batchTools(system);
 });
@@ -42,42 +42,39 @@ beforeEach(() => system.sandbox.faults.clear());
 const IMMEDIATE = [400, 404, 409, 412, 422, 404, 422].map((status) =>
   refusedWith(status, status === 422 ? { error: { fields: ['city', CANARY], message: CANARY } } : { message: CANARY }),
 );
-/** Faults that the function waits for, two to a chunk. */
+/** Faults that the function waits for, three to a chunk. */
 const WAITED_FOR = [
-  [passing({ reset: 'after' }), neverAnswered],
-  [passing({ reset: 'before' }), alwaysInTrouble(500)],
-  [passing({ answer: { status: 500, body: { error: CANARY } } }), passing({ answer: { status: 502 } })],
-  [passing({ answer: { status: 503, headers: { 'retry-after': '1' } } }), passing({ answer: { status: 504 } })],
-  [passing({ answer: { status: 429, headers: { 'retry-after': '1' } } }), refusedToken],
+  [passing({ reset: 'after' }), neverAnswered, passing({ answer: { status: 429, headers: { 'retry-after': '1' } } })],
+  [passing({ reset: 'before' }), alwaysInTrouble(500), refusedToken],
 ];
-const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, refusedWith(409), ...waitedFor]);
+const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, ...waitedFor]);
 
-/** A batch of 500 lines, of which every tenth meets a fault. The first test that needs it makes it. */
+/** A batch of 200 lines, of which every tenth meets a fault. The first test that needs it makes it. */
 const faulty = once(async () => {
-  armFaults(system.sandbox, ALL_FAULTS, 500);
+  armFaults(system.sandbox, ALL_FAULTS, 200);
   const since = batches.lastCall();
-  return { since, ended: await batches.apply('faults', changes(500, CANARY)) };
+  return { since, ended: await batches.apply('faults', changes(200, CANARY)) };
 });
 
 describe('a batch', () => {
-  it('of 500 lines reports the true result of each if every tenth line meets a fault', async () => {
+  it('of 200 lines reports the true result of each if every tenth line meets a fault', async () => {
     const { since, ended } = await faulty();
 
     const results = await batches.results('faults');
     const calls = batches.callsSince(since);
-    expectCalls(results, 500, calls);
+    expectCalls(results, 200, calls);
     expectFaults(results, ALL_FAULTS, calls);
     const { counts } = await batches.manifest('faults');
-    expect(counts).toEqual({ APPLIED: 458, REJECTED: 40, FAILED: 0, UNKNOWN: 2, NOT_SENT: 0 });
+    expect(counts).toEqual({ APPLIED: 184, REJECTED: 14, FAILED: 0, UNKNOWN: 2, NOT_SENT: 0 });
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
-    expect(ended.cause).toContain('Of 500 lines 458 were applied');
+    expect(ended.cause).toContain('Of 200 lines 184 were applied');
     expect(ended.cause).toContain('updates/faults/result.jsonl');
     for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
   });
 
   it('is applied once if it is started twice at the same time', async () => {
     const since = batches.lastCall();
-    const key = await batches.upload('twice', changes(200, CANARY));
+    const key = await batches.upload('twice', changes(20, CANARY));
 
     const both = await Promise.all(
       [batches.start(key), batches.start(key)].map(async (arn) => batches.ended(await arn)),
@@ -93,14 +90,14 @@ describe('a batch', () => {
   it('is reported in full if functions are killed in the middle', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
-    const arn = await batches.start(await batches.upload('killed', changes(400, CANARY)));
+    const arn = await batches.start(await batches.upload('killed', changes(200, CANARY)));
     await waitUntil(async () => [...batches.callsSince(since)].length > 60, { withinMs: 30_000, everyMs: 20 });
 
     expect(await killWorkersOf(system, 'ApplyChunk')).toBeGreaterThan(0);
 
     const ended = await batches.ended(arn);
     const results = await batches.results('killed');
-    expectCalls(results, 400, batches.callsSince(since));
+    expectCalls(results, 200, batches.callsSince(since));
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
     expect(results.map(({ outcome }) => outcome)).toContain('UNKNOWN');
   });
@@ -137,43 +134,24 @@ describe('the command update', () => {
       .map((calls) => calls.filter(({ applied }) => applied).length)
       .filter((times) => times > 0);
 
-  it('applies a CSV file of 300 customers, each once, and reports it', async () => {
-    const since = batches.lastCall();
-
-    const { code, stdout, stderr } = await cli('update', await csvOf('all.csv', 300), '--yes', '--json');
-
-    expect(code, stderr).toBe(0);
-    const report = JSON.parse(stdout);
-    expect(report).toMatchObject({
-      ok: true,
-      outcome: 'applied',
-      batch: expect.stringMatching(/^update-/),
-      counts: { APPLIED: 300, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
-      resultKey: `updates/${report.batch}/result.jsonl`,
-      manifestKey: `updates/${report.batch}/_manifest.json`,
-    });
-    expect(stderr).toMatch(/300 of 300 lines \(100 %\), \S+ a second\n$/);
-    expect(appliedSince(since)).toEqual(Array.from({ length: 300 }, () => 1));
-  });
-
   it('stops at its threshold, resumes the unsent lines, and writes a file of the refused ones', async () => {
-    const refused = [1, 2, 3, 4, ...Array.from({ length: 20 }, (_, n) => 10 * n + 25)];
+    const refused = [1, 2, 3, 4, ...Array.from({ length: 10 }, (_, n) => 10 * n + 25)];
     system.sandbox.faults.add({ path: 'update', calls: refused, answer: { status: 404 } });
     const since = batches.lastCall();
-    const stopped = await cli('update', await csvOf('part.csv', 400), '--yes', '--json', '--stop-after-failures', '5');
+    const stopped = await cli('update', await csvOf('part.csv', 200), '--yes', '--json', '--stop-after-failures', '5');
     const first = JSON.parse(stopped.stdout);
     expect(stopped.code).toBe(1);
-    expect(stopped.stderr).toMatch(/UpdatesIncomplete: Of 400 lines \d+ were applied; .*stopped by UpdateStopped/);
+    expect(stopped.stderr).toMatch(/UpdatesIncomplete: Of 200 lines \d+ were applied; .*stopped by UpdateStopped/);
     expect(first.ok).toBe(false);
     expect(first.counts.REJECTED).toBeGreaterThanOrEqual(5);
-    expect(first.counts.NOT_SENT).toBeGreaterThan(200);
+    expect(first.counts.NOT_SENT).toBeGreaterThan(20);
 
     system.sandbox.faults.clear();
     const resumed = await cli('update', '--resume', first.batch, '--yes', '--json');
     expect(resumed.code, resumed.stderr).toBe(0);
     const second = JSON.parse(resumed.stdout);
     expect(second.counts.APPLIED).toBe(first.counts.NOT_SENT);
-    expect(appliedSince(since)).toEqual(Array.from({ length: 400 - first.counts.REJECTED }, () => 1));
+    expect(appliedSince(since)).toEqual(Array.from({ length: 200 - first.counts.REJECTED }, () => 1));
 
     const file = join(dir, 'failed.jsonl');
     const [shown, listed] = await Promise.all([
@@ -188,14 +166,14 @@ describe('the command update', () => {
     expect(text.trimEnd().split('\n')).toHaveLength(first.counts.REJECTED);
     expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
       { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
-      { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 400, counts: first.counts },
+      { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 200, counts: first.counts },
     ]);
   });
 
   it('resumes a stopped batch without sending a line that a running function still sends', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });
-    const arn = await batches.start(await batches.upload('stopped', changes(120, CANARY)));
+    const arn = await batches.start(await batches.upload('stopped', changes(40, CANARY)));
     await waitUntil(async () => batches.callsSince(since).size > 10, { withinMs: 30_000, everyMs: 20 });
     await system.target.sfn.send(new StopExecutionCommand({ executionArn: arn }));
 
@@ -203,7 +181,7 @@ describe('the command update', () => {
 
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(JSON.parse(resumed.stdout).batch).toBe('stopped-r2');
-    expect(appliedSince(since)).toEqual(Array.from({ length: 120 }, () => 1));
+    expect(appliedSince(since)).toEqual(Array.from({ length: 40 }, () => 1));
   });
 });
 
@@ -219,20 +197,8 @@ describe('values of customers', () => {
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
     // The same search finds them in the places for them.
     expect(files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY))).not.toEqual([]);
-    // Each of at least five chunks has results and the claim of a part.
-    expect(children.length).toBeGreaterThanOrEqual(5);
-    expect(results.length).toBeGreaterThanOrEqual(5);
-  });
-});
-
-describe('an export in a deployment with updates', () => {
-  it('refreshes a token that is refused when the link of its file is requested', async () => {
-    const { faults, ledger } = system.sandbox;
-    faults.add({ path: 'download', calls: [1], answer: { status: 401 } });
-    const before = ledger.count({ kind: 'token' });
-
-    expect(await system.run('leads')).toMatchObject({ status: 'SUCCEEDED' });
-
-    expect(ledger.count({ kind: 'token' }) - before).toBe(1);
+    // Each of both chunks has results and the claim of a part.
+    expect(children.length).toBeGreaterThanOrEqual(2);
+    expect(results.length).toBeGreaterThanOrEqual(4);
   });
 });
