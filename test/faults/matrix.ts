@@ -14,6 +14,6 @@ function nameOf({ scenario, step, call, fault, span, end }: Row): string {
   return `${scenario}: ${step}, "${call}" ${fault} ${span}: ends ${end === 'well' ? 'well' : `in ${end}`}`;
 }
 
-/** Rows by the machine of their execution; in CI an eighth of them. */
+/** Rows by the machine of their execution; in CI a sixteenth of them. */
 export const rowsOf = (machine: 'exports' | 'updates'): Row[] =>
-  (process.env.CI ? drawn(8) : ROWS).filter(({ scenario }) => scenario.endsWith('batch') === (machine === 'updates'));
+  (process.env.CI ? drawn(16) : ROWS).filter(({ scenario }) => scenario.endsWith('batch') === (machine === 'updates'));
