@@ -37,7 +37,7 @@ test('a feed contains exactly the rows that differ, even if rows spill to disk',
       expect([taken, added]).toEqual([gone, come]);
     }),
     // Each takes seconds: the long tests try a hundred, a tenth of the pairs of the property test.
-    { numRuns: process.env.TEST_RUNS === undefined ? 8 : runs(100) },
+    { numRuns: process.env.TEST_RUNS === undefined ? 3 : runs(100) },
   );
 });
 
