@@ -1,13 +1,10 @@
 import { execFile } from 'node:child_process';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import ky from 'ky';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import * as z from 'zod';
-import { startMinistack } from '../../local/ministack/ministack.ts';
-import { ensureMinistack } from '../../local/ministack/python.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 
 /** CI uses a smaller file and the same limit. */
@@ -23,11 +20,9 @@ const resultSchema = z.object({
 });
 
 it(`stores and verifies ${BYTES / 1e6} MB in less than ${LIMIT_MB} MB of memory`, async () => {
-  const record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
   const sandbox = await startSandbox({ bytes: BYTES, jobSeconds: 0, urlSeconds: 3600 });
   try {
-    const command = await ensureMinistack({ record });
-    const { endpoint } = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) });
+    const { endpoint } = inject('cloud');
     const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
     const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials });
     await s3.send(new CreateBucketCommand({ Bucket: 'long' }));
@@ -44,7 +39,6 @@ it(`stores and verifies ${BYTES / 1e6} MB in less than ${LIMIT_MB} MB of memory`
     expect(maxMb).toBeLessThan(LIMIT_MB);
   } finally {
     await sandbox.close();
-    await record.close();
   }
 });
 
