@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { once } from '../../core/step/step.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
-import { eventually } from '../support/project.ts';
 import { endAll, type Running, run, tracesOf } from '../support/running.ts';
 import { keptSchema, refusedSchema, START } from './support/start-documents.ts';
 
@@ -36,7 +35,6 @@ const dead: [string, number, string[], NodeJS.ProcessEnv, RegExp][] = [
   ['an unknown option', 2, ['--kepe'], {}, /unknown option '--kepe'/],
   ['no cloud at the address', 3, ['--endpoint-url', 'http://127.0.0.1:PORT'], {}, /^Nothing answers at .*: start the/m],
   ['a CRM that is down', 3, other, { CRM_CLIENT_SECRET: 'x' }, /^The CRM does not answer at .*\/api\/v1\. Check /m],
-  ['no Python', 3, [], { PYTHON: '/nonexistent' }, /^The variable PYTHON names \/nonexistent, which does not run/m],
 ];
 
 test.concurrent.for(dead)('ends for %s in one sentence and exit code %i', async ([, code, args, env, sentence]) => {
@@ -46,17 +44,6 @@ test.concurrent.for(dead)('ends for %s in one sentence and exit code %i', async 
   expect(start.stderr()).toMatch(sentence);
   expect(start.stderr()).not.toMatch(/^ +at /m);
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(sentence);
-});
-
-test('kill -9 during the deployment leaves nothing', async () => {
-  const start = run(START, ['--entity', 'leads']);
-  const traces = await tracesOf(start.child);
-  await start.says(/✓ MiniStack/);
-  expect(traces.processes().length).toBeGreaterThan(1);
-  start.child.kill('SIGKILL');
-  await start.ended;
-  await eventually(() => traces.processes().length === 0);
-  expect(traces.files()).toEqual([]);
 });
 
 test('--keep publishes and prints one document', async () => {

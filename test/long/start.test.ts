@@ -1,32 +1,21 @@
 import { spawn } from 'node:child_process';
 import { dirname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startMinistack } from '../../local/ministack/ministack.ts';
+import { freePort } from '../../local/ministack/ports.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
+import { publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
 import { CACHE, PROJECT } from '../support/project.ts';
 import { endAll, run, tracesOf } from '../support/running.ts';
 
 /** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
 
 afterAll(endAll);
-
-test.concurrent('ends by itself, stops everything that it started and prints one document', async () => {
-  const start = run(START, ['--json', '--entity', 'leads', '--poll-seconds', '1']);
-  const traces = await tracesOf(start.child);
-  expect(await start.ended, start.stderr()).toBe(0);
-  expect(start.stdout().trimEnd().split('\n')).toHaveLength(1);
-  const document = documentSchema.parse(JSON.parse(start.stdout()));
-  expect(document.runs.map(({ entity }) => entity)).toEqual(['leads']);
-  expect(traces.processes()).toEqual([]);
-  expect(traces.files()).toEqual([]);
-});
 
 test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves nothing', async () => {
   const start = run(START, ['--json', '--entity', 'leads']);
@@ -58,8 +47,10 @@ test.concurrent('--keep ends everything that it started if npm alone is killed',
   expect(traces.files()).toEqual([]);
 });
 
-test.concurrent('--second-night quarantines and releases shrunken meetings, and prints the changes of customers', async () => {
-  const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'customers', '--poll-seconds', '1']);
+test.concurrent('a second night quarantines and releases meetings, shows changes and tables, and then all ends', async () => {
+  const entities = ['--entity', 'meetings', '--entity', 'customers'];
+  const start = run(START, ['--second-night', '--tables', ...entities, '--poll-seconds', '1']);
+  const traces = await tracesOf(start.child);
 
   expect(await start.ended, start.stderr()).toBe(0);
 
@@ -68,18 +59,12 @@ test.concurrent('--second-night quarantines and releases shrunken meetings, and 
   expect(start.stdout()).toMatch(
     /^customers, feed 2, \S+ to \S+: 1 inserted, 1 deleted, 2 updated \(customers-\S+\)$/m,
   );
-});
-
-test.concurrent('--tables prints the Parquet file of each entity', async () => {
-  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'meetings', '--poll-seconds', '1']);
-
-  expect(await start.ended, start.stderr()).toBe(0);
-
-  for (const entity of ['leads', 'meetings']) {
+  for (const entity of ['meetings', 'customers'])
     expect(start.stdout()).toMatch(
-      new RegExp(`${entity} +240 +\\S+ \\S+ +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
+      new RegExp(`${entity} +\\d+ +\\S+ \\S+ +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
     );
-  }
+  expect(traces.processes()).toEqual([]);
+  expect(traces.files()).toEqual([]);
 });
 
 /** A local cloud of this test, besides those of the starts. */
@@ -92,7 +77,7 @@ const otherCrm = ({ baseUrl, authUrl, clientId }: Sandbox) => [
   ...['--crm-url', baseUrl, '--auth-url', authUrl, '--client-id', clientId],
 ];
 
-test.concurrent('--crm-url and --endpoint-url publish one run, report a failed one, and --keep stays up', async ({
+test.concurrent('--crm-url and --endpoint-url publish one run, report a failed one, and --keep stays up and probes', async ({
   onTestFinished,
 }) => {
   const record = await openRunRecord(CACHE);
@@ -102,16 +87,26 @@ test.concurrent('--crm-url and --endpoint-url publish one run, report a failed o
   sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
   const cloud = ['--endpoint-url', (await ownCloud(record)).replace('127.0.0.1', 'localhost')];
   const wanted = ['--entity', 'leads', '--entity', 'contacts', '--poll-seconds', '1'];
-  const start = run(START, ['--json', '--keep', ...otherCrm(sandbox), ...cloud, ...wanted], {
+  const redirectUri = `http://localhost:${await freePort()}/from/the/crm`;
+  const crm = [...otherCrm(sandbox), '--redirect-uri', redirectUri];
+  const start = run(START, ['--json', '--keep', ...crm, ...cloud, ...wanted], {
     CRM_CLIENT_SECRET: 'a%:secret',
   });
   const traces = await tracesOf(start.child);
 
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
+  expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
   expect(await approveConsent(url)).toMatch(/^200 /);
+  const [, exported = ''] = await start.says(/^ {2}export (.+)$/m);
   // Only the wait for Ctrl-C keeps this process alive.
   await start.says(/Everything keeps running until Ctrl-C\./);
-  await Promise.race([start.ended, sleep(1000)]);
+  // The printed command probes the CRM, before an AWS account exists.
+  expect(start.stderr()).toMatch(/^ {2}npx --no -- crm-export probe$/m);
+  const environment = Object.fromEntries(exported.split(' ').map((each) => each.split('=')));
+  const probe = run('cli/main.js', ['probe'], environment);
+  expect(await probe.ended, probe.stderr()).toBe(0);
+  expect(probe.stdout()).toMatch(/^ {2}GET \/leads\/fields -> 200 application\/json /m);
+  expect(probe.stdout()).toMatch(/^✓ file-format +as assumed: It is csv, utf-8, line breaks \S+\.$/m);
   expect(start.child.exitCode, start.stderr()).toBeNull();
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(1);

@@ -18,7 +18,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../local/ministack/ministack-
 
 /**
  * Deploys and destroys stacks without the CDK CLI, whose process takes almost three CPU seconds for each stack. The CDK
- * CLI itself deploys in `start.slow.test.ts` and `first-contact.slow.test.ts`.
+ * CLI itself deploys in `start.slow.test.ts`.
  */
 
 const WAIT = { maxWaitTime: 120, minDelay: 0.1, maxDelay: 1 };

@@ -24,7 +24,7 @@ export const publishedSchema = z.strictObject({
   seconds: z.number().positive(),
 });
 /** The document of a start whose runs all published. */
-export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
+const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
 /** The document of a start with `--keep`. */
 export const keptSchema = documentSchema.extend({
   endpoints: z.strictObject({ aws: z.url(), crm: z.url(), auth: z.url() }),
