@@ -42,19 +42,12 @@ beforeAll(async () => {
 
 afterAll(() => system?.close());
 
-const underWay = new Map<Entity, Promise<unknown>>();
-
-/** Runs an entity with these faults, after its earlier runs: each run meets only its own faults. */
-function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<Run> {
-  const earlier = underWay.get(entity) ?? Promise.resolve();
-  const report = earlier.then(async () => {
-    const armed = faults.map((fault) => system.sandbox.faults.add({ ...fault, entity } as FaultInput));
-    const ended = await system.run(entity, input);
-    for (const id of armed) system.sandbox.faults.remove(id);
-    return ended;
-  });
-  underWay.set(entity, report);
-  return report;
+/** Runs an entity with these faults. One run after the other: each at once would start functions of its own. */
+async function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[]): Promise<Run> {
+  const armed = faults.map((fault) => system.sandbox.faults.add({ ...fault, entity } as FaultInput));
+  const ended = await system.run(entity);
+  for (const id of armed) system.sandbox.faults.remove(id);
+  return ended;
 }
 
 async function manifestOf(report: Run) {
@@ -126,7 +119,7 @@ const columnGone = once(async () => {
 
 /** All entities have run, all metrics were emitted, and the tokens of five token sets have been used. */
 const everything = once(async () => {
-  await Promise.all([failedExport(), refusedToken(), bursts(), lostAnswer(), columnGone(), noRequest()]);
+  for (const shared of [failedExport, refusedToken, bursts, lostAnswer, columnGone, noRequest]) await shared();
   await runWith('workflows', []);
   await shortLived();
   await missNextNight(system);
@@ -134,7 +127,7 @@ const everything = once(async () => {
   await manifestOf(await system.run('meetings'));
 });
 
-describe.concurrent('a run with an error of the CRM', () => {
+describe('a run with an error of the CRM', () => {
   it('ends in ExportFailed with the export id if the CRM reports FAILED', async () => {
     const report = await failedExport();
 
@@ -176,7 +169,7 @@ describe('an invalid input', () => {
   );
 });
 
-describe.concurrent('a run with another error of the CRM', () => {
+describe('a run with another error of the CRM', () => {
   it('repeats a create request without an answer once, warns in the manifest, and continues a broken file', async () => {
     const { report, creates } = await lostAnswer();
 
@@ -206,14 +199,17 @@ describe('runs with tokens that live for three seconds', () => {
     expect([...system.issued]).toEqual(expect.arrayContaining([accessToken, refreshToken]));
   });
 
-  // CreateExport calls first, and DownloadFile requests the link: so their rights to refresh are always used.
+  // So the rights of CreateExport and DownloadFile to refresh are always used.
   it('refresh at the first call of a run and at the link of its file if the token is refused', async () => {
     system.sandbox.expireAccessTokens();
     const callsBefore = refreshCalls().length;
 
+    await manifestOf(await runWith('agent-numbers', []));
+    const callsOfFirst = refreshCalls().length;
     await manifestOf(await runWith('agent-numbers', [{ path: 'download', calls: [1], answer: { status: 401 } }]));
 
-    expect(refreshCalls().length).toBeGreaterThan(callsBefore + 1);
+    expect(callsOfFirst).toBeGreaterThan(callsBefore);
+    expect(refreshCalls().length).toBeGreaterThan(callsOfFirst);
   });
 });
 
