@@ -14,6 +14,7 @@ interface Shared {
   key: Key;
 }
 
+type Conditions = Record<string, Record<string, string | string[]>>;
 type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 
 /** Gives every configured reader access to exactly what its settings name (docs/adr/0040). */
@@ -29,56 +30,44 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
   const [reader] = group;
   if (!reader) return;
   const { region, urlSuffix, account } = Stack.of(bucket);
-  const { principals, equals, further } = whoAre(group, account);
-  const statement = (
-    part: string,
-    actions: string[],
-    resources: string[],
-    more: Equals = {},
-    beside: iam.Conditions = {},
-  ) => {
-    const StringEquals = { ...equals, ...more };
-    const conditions = { ...further, ...beside, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
+  const { principals, who } = whoAre(group, account);
+  const statement = (part: string, actions: string[], resources: string[], more: Conditions = {}) => {
+    const StringEquals = { ...who.StringEquals, ...more.StringEquals };
+    const { StringEquals: _, ...others } = { ...who, ...more };
+    const conditions = { ...others, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
     return new iam.PolicyStatement({ sid: sid + part, principals, actions, resources, conditions });
   };
   const { pointers, listed, tagged, values } = readableBy(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
-  // Athena asks for the region of the bucket.
-  const location = reader.of.includes('tables')
-    ? { action: ['s3:GetBucketLocation'], on: [bucket.bucketArn] }
-    : NOTHING;
-  const ofBucket = [
-    statement('Reads', ['s3:GetObject', ...location.action], [...objects(pointers), ...location.on]),
-    statement('Lists', ['s3:ListBucket'], [bucket.bucketArn], {}, { StringLike: { 's3:prefix': listed } }),
-    statement('Tag', ['s3:GetObject'], objects(tagged), { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: values }),
-  ];
-  for (const one of ofBucket) bucket.addToResourcePolicy(one);
+  const reads = statement('Reads', ['s3:GetObject'], objects(pointers));
+  if (reader.of.includes('tables')) {
+    // Athena asks for the region of the bucket.
+    reads.addActions('s3:GetBucketLocation');
+    reads.addResources(bucket.bucketArn);
+  }
+  const published = { StringEquals: { [`s3:ExistingObjectTag/${PUBLISHED_TAG}`]: values } };
+  bucket.addToResourcePolicy(reads);
+  const lists = { StringLike: { 's3:prefix': listed } };
+  bucket.addToResourcePolicy(statement('Lists', ['s3:ListBucket'], [bucket.bucketArn], lists));
+  bucket.addToResourcePolicy(statement('Tag', ['s3:GetObject'], objects(tagged), published));
   // The key policy cannot name the bucket, because the bucket names the key. In a key policy, `*` means this key.
-  const viaS3 = { 'kms:ViaService': `s3.${region}.${urlSuffix}` };
+  const viaS3 = { StringEquals: { 'kms:ViaService': `s3.${region}.${urlSuffix}` } };
   key.addToResourcePolicy(statement('Decrypts', ['kms:Decrypt'], ['*'], viaS3));
 }
 
-const NOTHING = { action: [], on: [] };
-
-/** Conditions that must all hold: condition keys, each with its allowed values. */
-type Equals = Record<string, string | string[]>;
-
-interface Who {
-  principals: iam.IPrincipal[];
-  equals: Equals;
-  further: iam.Conditions;
-}
-
 /** Roles are conditions, because AWS refuses a missing role as a principal. @param group of one kind */
-function whoAre(group: Reader[], own: string): Who {
+function whoAre(group: Reader[], own: string): { principals: iam.IPrincipal[]; who: Conditions } {
   const names = group.map(readerName);
   const [kind] = group.map(({ principal }) => kindOf(principal));
   if (kind === 'organization') {
     // Excludes the own account: there, a statement for everybody would grant access to all roles and users.
-    const further = { StringNotEquals: { 'aws:PrincipalAccount': own } };
-    return { principals: [new iam.StarPrincipal()], equals: { 'aws:PrincipalOrgID': names }, further };
+    const StringNotEquals = { 'aws:PrincipalAccount': own };
+    return {
+      principals: [new iam.StarPrincipal()],
+      who: { StringNotEquals, StringEquals: { 'aws:PrincipalOrgID': names } },
+    };
   }
   const accounts = new Set(names.map((name) => /^arn:[^:]+:iam::(\d+):/.exec(name)?.[1] ?? name));
-  const further: iam.Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
-  return { principals: [...accounts].map((account) => new iam.AccountPrincipal(account)), equals: {}, further };
+  const who: Conditions = kind === 'role' ? { ArnEquals: { 'aws:PrincipalArn': names } } : {};
+  return { principals: [...accounts].map((account) => new iam.AccountPrincipal(account)), who };
 }
