@@ -1,6 +1,6 @@
 import { ArnFormat, CfnParameter, CfnRule, Fn, Stack, Token } from 'aws-cdk-lib';
 import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { CfnFunction } from 'aws-cdk-lib/aws-lambda';
+import type { CfnFunction } from 'aws-cdk-lib/aws-lambda';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { digestOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -17,32 +17,28 @@ const INTERFACE_ACTIONS = [
   'UnassignPrivateIpAddresses',
 ].map((action) => `ec2:${action}`);
 
+type Network = NonNullable<Deployment['network']>;
+
 /** Gives functions that call the CRM or the file host access to the grant and the configured network. */
 export function allowCrmCalls(
   functions: StepFunction[],
   { tokens, configuration }: { tokens: TokenStore; configuration: Configuration },
 ): void {
   const { network } = configuration.deployment;
-  for (const one of functions) {
-    tokens.allowTokens(one.role);
-    if (network) connect(one, network);
+  for (const { function: lambda, functionName, role } of functions) {
+    tokens.allowTokens(role);
+    if (!network) continue;
+    const { subnetIds, securityGroupIds } = network;
+    (lambda.node.defaultChild as CfnFunction).vpcConfig = { subnetIds, securityGroupIds };
+    // Permissions and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041).
+    const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
+    role.addToPrincipalPolicy(new PolicyStatement(everywhere));
+    // The ARN is built from the name, because the function depends on this policy.
+    const names = { service: 'lambda', resource: 'function', resourceName: functionName };
+    const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+    const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
+    role.addToPrincipalPolicy(new PolicyStatement({ ...everywhere, effect: Effect.DENY, conditions }));
   }
-}
-
-type Network = NonNullable<Deployment['network']>;
-
-/** Permissions and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041). */
-function connect({ function: lambda, functionName, role }: StepFunction, { subnetIds, securityGroupIds }: Network) {
-  const resource = lambda.node.defaultChild;
-  if (!(resource instanceof CfnFunction)) throw new Error('A function is another kind of resource.');
-  resource.vpcConfig = { subnetIds, securityGroupIds };
-  const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
-  role.addToPrincipalPolicy(new PolicyStatement(everywhere));
-  // The ARN is built from the name, because the function depends on this policy.
-  const names = { service: 'lambda', resource: 'function', resourceName: functionName };
-  const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
-  const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
-  role.addToPrincipalPolicy(new PolicyStatement({ ...everywhere, effect: Effect.DENY, conditions }));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Duration, Size, type Stack } from 'aws-cdk-lib';
 import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { RECORDER, type StepName } from '../../core/step/steps.ts';
+import type { RECORDER, StepName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/stored-table.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
@@ -40,40 +40,35 @@ const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15
 /** The functions of the machine ExportRun, each with its environment and permissions. */
 export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
-  const step = (name: StepName | typeof RECORDER, settings: FunctionSettings, environment: Record<string, string>) =>
-    new StepFunction(stack, name, { configuration, key, ...settings, environment });
-  const { crm, files, network, tableMemoryMB } = configuration.deployment;
-  const { memoryMB } = files;
+  const { deployment } = configuration;
+  const step = (name: StepName | typeof RECORDER, settings: FunctionSettings, environment: Record<string, string>) => {
+    const made = new StepFunction(stack, name, { configuration, key, ...settings, environment });
+    // Who uses the grant calls the CRM.
+    if ('LEDGER_TABLE' in environment) allowCrmCalls([made], props);
+    exports.allow(name, made.role);
+    return made;
+  };
+  const { crm, files, network, tableMemoryMB } = deployment;
+  const { download, publish } = files.memoryMB;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
-  const steps = {
+  // The transfer engine builds the addresses of objects itself.
+  const storing = { URL_SUFFIX: stack.urlSuffix, ...streaming(download) };
+  if (network) checkSubnets(stack, network);
+  const steps: ExportSteps = {
     CreateExport: step('CreateExport', create, { ...oauth, ...bucket, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
-    DownloadFile: step('DownloadFile', long(memoryMB.download), {
-      ...oauth,
-      ...bucket,
-      // The transfer engine builds the addresses of objects itself.
-      URL_SUFFIX: stack.urlSuffix,
-      ...streaming(memoryMB.download),
-    }),
+    DownloadFile: step('DownloadFile', long(download), { ...oauth, ...bucket, ...storing }),
+    PublishFile: step('PublishFile', long(publish), { ...bucket, ...streaming(publish) }),
     RecordNight: step('RecordNight', NIGHT, bucket),
-    PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
-  allowCrmCalls([steps.CreateExport, steps.CheckStatus, steps.DownloadFile], props);
-  if (network) checkSubnets(stack, network);
-  for (const name of ['CreateExport', 'DownloadFile', 'PublishFile', RECORDER] as const)
-    exports.allow(name, steps[name].role);
-  if (tableEntities(configuration.deployment).length === 0) return steps;
-  const options = streaming(tableMemoryMB);
-  const table = { ...bucket, ...(hashKey !== undefined && { HASH_KEY_SECRET_ID: hashKey }), ...options };
-  const layers = configuration.deployment.local ? [] : [duckDbLayer(stack)];
+  if (tableEntities(deployment).length === 0) return steps;
+  const layers = deployment.local ? [] : [duckDbLayer(stack)];
   const size = { ...long(tableMemoryMB), ephemeralStorageSize: DISK, layers };
-  const WriteTable = step('WriteTable', size, table);
-  exports.allow('WriteTable', WriteTable.role);
-  if (hashKey !== undefined) key.allowSecret(WriteTable.role, hashKey);
-  if (feedEntities(configuration.deployment).length === 0) return { ...steps, WriteTable };
-  const WriteChanges = step('WriteChanges', size, bucket);
-  exports.allow('WriteChanges', WriteChanges.role);
-  return { ...steps, WriteTable, WriteChanges };
+  const hashing: Record<string, string> = hashKey === undefined ? {} : { HASH_KEY_SECRET_ID: hashKey };
+  steps.WriteTable = step('WriteTable', size, { ...bucket, ...hashing, ...streaming(tableMemoryMB) });
+  if (hashKey !== undefined) key.allowSecret(steps.WriteTable.role, hashKey);
+  if (feedEntities(deployment).length > 0) steps.WriteChanges = step('WriteChanges', size, bucket);
+  return steps;
 }

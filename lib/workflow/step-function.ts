@@ -70,14 +70,11 @@ function descriptionOf(id: FunctionName): string {
   return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
-type OptionalStep = 'WriteTable' | 'WriteChanges';
-
 /**
  * The functions of ExportRun. WriteTable exists only if an entity has `tables`, WriteChanges only if one has `changes`.
  */
-export type ExportSteps = Record<Exclude<StepName, OptionalStep> | typeof RECORDER, StepFunction> & {
-  [Name in OptionalStep]?: StepFunction;
-};
+export type ExportSteps = Record<Exclude<StepName, 'WriteTable' | 'WriteChanges'> | typeof RECORDER, StepFunction> &
+  Partial<Record<'WriteTable' | 'WriteChanges', StepFunction>>;
 
 /**
  * The code of a step, bundled in this process: CDK's `NodejsFunction` would start npx for each function. The SDK is
