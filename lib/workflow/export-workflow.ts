@@ -8,7 +8,7 @@ import { ERRORS, type RunErrorName } from '../../core/errors.ts';
 import { type Answered, RECORDER, type StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportSteps } from './step-function.ts';
-import { beginState, connectStep, failStates, machineIn, retriesOf, stepTask, waitState } from './step-task.ts';
+import { beginState, connectStep, failStates, machineIn, retriesOf, stepTask, type Task } from './step-task.ts';
 
 /** A step of the machine: what it does, the state in which it waits, and the next state for each of its outcomes. */
 interface Row<S extends StepName> {
@@ -18,10 +18,6 @@ interface Row<S extends StepName> {
   /** Path in the state for a crash, for steps that have their own error. */
   crash?: string;
 }
-
-/** Paths in the state for the crash of WriteTable and of WriteChanges, which have their own errors. */
-const TABLE_CRASH = '$.tableCrash';
-const CHANGES_CRASH = '$.changesCrash';
 
 /** All steps. One that the machine does not have is replaced by RecordNight, as is the end of a failed step. */
 const ROWS: { [S in StepName]: Row<S> } = {
@@ -55,13 +51,13 @@ const ROWS: { [S in StepName]: Row<S> } = {
     does: 'Makes a table of the published file',
     wait: ['WaitBeforeTable', 'The table could not be written yet'],
     next: { WRITTEN: RECORDER, SUPERSEDED: RECORDER, CHANGES_DUE: 'WriteChanges', CONTINUE: 'WaitBeforeTable' },
-    crash: TABLE_CRASH,
+    crash: '$.tableCrash',
   },
   WriteChanges: {
     does: 'Writes what changed since the last table',
     wait: ['WaitBeforeChanges', 'The feed of changes could not be written yet'],
     next: { CHANGES_WRITTEN: RECORDER, UP_TO_DATE: RECORDER, CONTINUE: 'WaitBeforeChanges' },
-    crash: CHANGES_CRASH,
+    crash: '$.changesCrash',
   },
 };
 
@@ -94,14 +90,14 @@ export class ExportWorkflow extends Construct {
 
   private definition(steps: ExportSteps): sfn.IChainable {
     const record = this.recordNight(steps);
-    const tasks = new Map<StepName, LambdaInvoke>();
+    const tasks = new Map<StepName, Task>();
     const states = new Map<string, sfn.IChainable>();
     for (const [name, { does, wait }] of Object.entries(ROWS) as [StepName, Row<StepName>][]) {
       const step = steps[name];
       if (!step) continue;
-      const task = stepTask(this, name, does, step);
+      const task = stepTask(this, name, does, step, wait);
       tasks.set(name, task);
-      states.set(name, task).set(wait[0], waitState(this, ...wait, task));
+      states.set(name, task.task).set(wait[0], task.wait);
     }
     const succeed = (id: string, comment: string) => states.set(id, new sfn.Succeed(this, id, { comment }));
     succeed('NotDue', 'Another start of the rule exports this date');
@@ -152,19 +148,13 @@ export class ExportWorkflow extends Construct {
     end.when(sfn.Condition.isPresent('$.crash'), fails.crashed);
     if (WriteChanges) {
       const comment = 'Its function died, or has a bug; file and table are published';
-      end.when(
-        sfn.Condition.isPresent(CHANGES_CRASH),
-        this.crashed('ChangesCrashed', 'ChangesNotWritten', comment, 'WriteChanges'),
-      );
+      this.onCrash(end, 'WriteChanges', 'ChangesCrashed', comment, 'ChangesNotWritten');
       on(succeed('ChangesWritten', 'File, table and feed are written'), 'CHANGES_WRITTEN');
       on(succeed('ChangesUpToDate', 'The feeds already include everything that is published'), 'UP_TO_DATE');
     }
     if (WriteTable) {
       const comment = 'Its function died, or has a bug; the file is published';
-      end.when(
-        sfn.Condition.isPresent(TABLE_CRASH),
-        this.crashed('TableCrashed', 'TableNotWritten', comment, 'WriteTable'),
-      );
+      this.onCrash(end, 'WriteTable', 'TableCrashed', comment, 'TableNotWritten');
       on(succeed('TableWritten', 'The file is published, and its table is written'), 'WRITTEN', 'CHANGES_DUE');
       on(succeed('TableSuperseded', 'Another run is published for the date: it writes the table'), 'SUPERSEDED');
     }
@@ -176,9 +166,16 @@ export class ExportWorkflow extends Construct {
   }
 
   /** The step ran out of memory or time. The name of the error shows that the file is published. */
-  private crashed(id: string, error: RunErrorName, comment: string, step: 'WriteTable' | 'WriteChanges'): sfn.Fail {
+  private onCrash(
+    end: sfn.Choice,
+    step: 'WriteTable' | 'WriteChanges',
+    id: string,
+    comment: string,
+    error: RunErrorName,
+  ) {
+    const path = ROWS[step].crash ?? '';
     const cause = `${step} stopped with {} before it could answer. ${ERRORS[error].advice}`;
-    const causePath = sfn.JsonPath.format(cause, sfn.JsonPath.stringAt(`${ROWS[step].crash}.Error`));
-    return new sfn.Fail(this, id, { comment, error, causePath });
+    const causePath = sfn.JsonPath.format(cause, sfn.JsonPath.stringAt(`${path}.Error`));
+    end.when(sfn.Condition.isPresent(path), new sfn.Fail(this, id, { comment, error, causePath }));
   }
 }

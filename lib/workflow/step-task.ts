@@ -73,16 +73,24 @@ export function retriesOf(id: InvokedName): sfn.RetryProps[] {
 }
 
 /** The next states after an error, a crash, or an outcome without a branch. */
-export interface Ends {
-  failed: sfn.IChainable;
-  crashed: sfn.IChainable;
-  otherwise: sfn.IChainable;
-}
+export type Ends = Record<'failed' | 'crashed' | 'otherwise', sfn.IChainable>;
 
-/** The task of a step, which gets and returns the whole state. */
-export function stepTask(scope: Construct, id: AnyStepName, comment: string, { alias }: StepFunction): LambdaInvoke {
+/** The task of a step, and the state in which it waits as long as it requested, before its next invocation. */
+export type Task = ReturnType<typeof stepTask>;
+
+/** A task that gets and returns the whole state. */
+export function stepTask(
+  scope: Construct,
+  id: AnyStepName,
+  comment: string,
+  { alias }: StepFunction,
+  [waitId, why]: [id: string, comment: string],
+) {
   const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };
-  return new LambdaInvoke(scope, id, { comment, lambdaFunction: alias, ...options });
+  const task = new LambdaInvoke(scope, id, { comment, lambdaFunction: alias, ...options });
+  const wait = new sfn.Wait(scope, waitId, { comment: why, time: sfn.WaitTime.secondsPath('$.waitSeconds') });
+  wait.next(task);
+  return { task, wait };
 }
 
 /**
@@ -93,7 +101,7 @@ export function stepTask(scope: Construct, id: AnyStepName, comment: string, { a
 export function connectStep<S extends AnyStepName>(
   scope: Construct,
   id: S,
-  task: LambdaInvoke,
+  { task }: Task,
   outcomes: Record<Answered<S>, sfn.IChainable>,
   ends: Ends,
   crashPath = '$.crash',
@@ -108,7 +116,7 @@ export function connectStep<S extends AnyStepName>(
 }
 
 /** The states in which a machine fails, with the given names. */
-export function failStates(scope: Construct, ids: { failed: string; crashed: string; otherwise: string }): Ends {
+export function failStates(scope: Construct, ids: Record<keyof Ends, string>): Ends {
   // The advice quotes only the name of the original error: its message may hold data.
   const crash = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
   return {
@@ -145,13 +153,6 @@ export function beginState(scope: Construct, id: string, of: string, further: Re
       machineVersion: MACHINE_VERSION,
     },
   });
-}
-
-/** Waits as long as the previous step requested. */
-export function waitState(scope: Construct, id: string, comment: string, next: sfn.IChainable): sfn.Wait {
-  const wait = new sfn.Wait(scope, id, { comment, time: sfn.WaitTime.secondsPath('$.waitSeconds') });
-  wait.next(next);
-  return wait;
 }
 
 /**
