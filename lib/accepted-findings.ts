@@ -64,14 +64,10 @@ export const ACCEPTED_FINDINGS: AcceptedFinding[] = [
 export function acceptFindings(stack: Stack): void {
   for (const { id, paths, reason, link } of ACCEPTED_FINDINGS) {
     for (const path of paths) {
-      const construct = constructAt(stack, path);
-      if (construct) Validations.of(construct).acknowledge({ id, reason: `${reason} ${link}` });
+      const at = path.split('/').reduce<IConstruct | undefined>((node, id) => node?.node.tryFindChild(id), stack);
+      if (at) Validations.of(at).acknowledge({ id, reason: `${reason} ${link}` });
     }
   }
-}
-
-function constructAt(stack: Stack, path: string): IConstruct | undefined {
-  return path.split('/').reduce<IConstruct | undefined>((node, id) => node?.node.tryFindChild(id), stack);
 }
 
 /** Executions of a machine, in the notation of the check, with the deployed machine name cut from its ARN. */

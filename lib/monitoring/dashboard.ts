@@ -32,7 +32,7 @@ export class NightDashboard extends Construct {
       // Keeps the periods given here: by default, CloudWatch uses longer ones for longer ranges.
       periodOverride: cloudwatch.PeriodOverride.INHERIT,
       widgets: [
-        [title(deployment.alarms.runbookUrl)],
+        [new cloudwatch.TextWidget({ markdown: titleText(deployment.alarms.runbookUrl), width: 24, height: 2 })],
         // An entity that does not belong to the night has its own light.
         [
           new cloudwatch.AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
@@ -71,62 +71,49 @@ function entityRow(entity: Entity, ours: OurMetric, namespace: string): cloudwat
   // All outcomes, including unknown error names. A run that crashed or was stopped has no outcome; it is in the graph of
   // its machine.
   const search = `{"${namespace}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
-  const outcomes = new cloudwatch.MathExpression({
-    expression: `SEARCH('${search}', 'Sum', ${DAY.toSeconds()})`,
-    usingMetrics: {},
-    label: '',
-    period: DAY,
-  });
+  const expression = `SEARCH('${search}', 'Sum', ${DAY.toSeconds()})`;
+  const outcomes = new cloudwatch.MathExpression({ expression, usingMetrics: {}, label: '', period: DAY });
+  const title = `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`;
   return [
     new cloudwatch.SingleValueWidget({ title: `${entity}: last published`, metrics: [age], width: 5, height: 4 }),
     new cloudwatch.SingleValueWidget({ title: `${entity}: last export`, metrics: figures, width: 10, height: 4 }),
-    new cloudwatch.GraphWidget({
-      title: `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`,
-      left: [outcomes],
-      stacked: true,
-      ...COUNTS,
-      width: 9,
-      height: 4,
-    }),
+    new cloudwatch.GraphWidget({ title, left: [outcomes], stacked: true, ...COUNTS, width: 9, height: 4 }),
   ];
 }
 
 function machinesRow({ machines }: Watched): cloudwatch.IWidget[] {
-  const all = [machines.export, ...(machines.updates ? [machines.updates] : [])];
+  const all = [machines.export, machines.updates ?? []].flat();
   const names = ['ExecutionsSucceeded', 'ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'];
-  return all.map(
-    ({ stateMachineArn: StateMachineArn }, index) =>
-      new cloudwatch.GraphWidget({
-        title: `${index === 0 ? 'Export' : 'Customer update'} runs, by day`,
-        left: names.map((name) => awsMetric('AWS/States', name, { StateMachineArn }, { period: DAY })),
-        stacked: true,
-        ...COUNTS,
-        width: 24 / all.length,
-      }),
-  );
+  return all.map(({ stateMachineArn: StateMachineArn }, index) => {
+    const left = names.map((name) => awsMetric('AWS/States', name, { StateMachineArn }, { period: DAY }));
+    const title = `${index === 0 ? 'Export' : 'Customer update'} runs, by day`;
+    return new cloudwatch.GraphWidget({ title, left, stacked: true, ...COUNTS, width: 24 / all.length });
+  });
 }
 
 /** @param tables whether an entity has tables */
-function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, tables: boolean): cloudwatch.IWidget[] {
+function lastRow(
+  { deadLetterQueue: { queueName: QueueName } }: Watched,
+  ours: OurMetric,
+  tables: boolean,
+): cloudwatch.IWidget[] {
   const daily = (name: MetricName, label: string) => ours(name, {}, { period: DAY, label });
-  const rates = ENTITIES.map((entity) =>
-    ours('TransferRate', { entity }, { period: HOUR, statistic: cloudwatch.Stats.AVERAGE, label: entity }),
-  );
-  const most = (label: string) => ({ statistic: cloudwatch.Stats.MAXIMUM, period: HOUR, label });
+  const hourly = (statistic: string, label: string) => ({ period: HOUR, statistic, label });
+  const most = (label: string) => hourly(cloudwatch.Stats.MAXIMUM, label);
+  const lost = daily('GrantRotatedButNotStored', 'lost grants');
+  const warned = [daily('FileWarnings', 'warnings'), daily('SchemaChanges', 'changed columns')];
+  if (tables) warned.push(daily('TablesNotWritten', 'tables not written'));
   return [
     new cloudwatch.GraphWidget({
       title: 'Tokens: refreshes and lost grants, by day',
       left: [daily('TokenRefreshes', 'refreshes')],
-      right: [
-        daily('GrantRotatedButNotStored', 'lost grants'),
-        daily('TokenEndpointUnanswered', 'refreshes without an answer'),
-      ],
+      right: [lost, daily('TokenEndpointUnanswered', 'refreshes without an answer')],
       ...TWO_AXES,
     }),
     new cloudwatch.GraphWidget({
       title: 'Starts that were not delivered, and incomplete nights',
       left: [
-        awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, most('in the queue')),
+        awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName }, most('in the queue')),
         ours('NightIncomplete', {}, most('not complete')),
       ],
       ...COUNTS,
@@ -134,22 +121,14 @@ function lastRow({ deadLetterQueue: { queueName } }: Watched, ours: OurMetric, t
     }),
     new cloudwatch.GraphWidget({
       title: 'Files: bytes per second; warnings and changed columns by day',
-      left: rates,
-      right: [
-        daily('FileWarnings', 'warnings'),
-        daily('SchemaChanges', 'changed columns'),
-        ...(tables ? [daily('TablesNotWritten', 'tables not written')] : []),
-      ],
+      left: ENTITIES.map((entity) => ours('TransferRate', { entity }, hourly(cloudwatch.Stats.AVERAGE, entity))),
+      right: warned,
       ...TWO_AXES,
     }),
   ];
 }
 
-function title(runbookUrl: string): cloudwatch.IWidget {
+function titleText(runbookUrl: string): string {
   const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
-  return new cloudwatch.TextWidget({
-    markdown: `# Did last night work?\nRed for six hours after the deadline: the night was incomplete. See ${link}; \`status\` shows it at any time.`,
-    width: 24,
-    height: 2,
-  });
+  return `# Did last night work?\nRed for six hours after the deadline: the night was incomplete. See ${link}; \`status\` shows it at any time.`;
 }

@@ -40,7 +40,7 @@ export class FailureMails extends Construct {
       key.allow(mailer.role, service, ['kms:Decrypt', 'kms:GenerateDataKey']);
     exports.allow(MAILER, mailer.role);
     monitoring.watchMails(mailer.functionName);
-    const watched = [machines.export, ...(machines.updates ? [machines.updates] : [])];
+    const watched = [machines.export, machines.updates ?? []].flat();
     // A run that a person stopped is not mailed: that person knows, and the alarm ExecutionsAborted informs the others.
     new Rule(this, 'Failed', {
       description: 'Mails executions that failed or timed out',

@@ -86,11 +86,11 @@ export class Monitoring extends Construct {
     const now = new Date();
     const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
     for (const entity of alone) this.watchAlone(deployment, entity);
-    if (alone.length === 0 && this.settings.freshnessHours !== undefined) {
-      const text =
-        'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).';
-      Annotations.of(this).addWarningV2('crm-export:freshness', text);
-    }
+    if (alone.length === 0 && this.settings.freshnessHours !== undefined)
+      Annotations.of(this).addWarningV2(
+        'crm-export:freshness',
+        'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).',
+      );
   }
 
   /**
