@@ -106,7 +106,7 @@ export function refuseLargePolicies(stack: Stack): void {
   const buckets = all.filter((each) => each instanceof CfnBucket);
   const ids = new Set(buckets.map(({ logicalId }) => String(stack.resolve(logicalId))));
   const refuse = (whose: string, policy: unknown, most: number) => {
-    const size = Buffer.byteLength(JSON.stringify(named(stack.resolve(policy), ids)));
+    const size = Buffer.byteLength(withoutReferences(stack.resolve(policy), ids));
     if (size <= most) return;
     const [has, allowed] = [size, most].map((bytes) => bytes.toLocaleString('en'));
     throw new ConfigurationError(
@@ -119,20 +119,12 @@ export function refuseLargePolicies(stack: Stack): void {
   }
 }
 
-/** A resolved value with a text in place of every reference. @param buckets logical ids */
-function named(value: unknown, buckets: ReadonlySet<string>): unknown {
-  if (Array.isArray(value)) return value.map((part) => named(part, buckets));
-  if (typeof value !== 'object' || value === null) return value;
-  const [[key, argument] = ['', undefined], ...more] = Object.entries(value);
-  if (more.length === 0 && (key === 'Ref' || key === 'Fn::GetAtt')) {
-    const [id = ''] = [argument].flat().map(String);
-    return PSEUDO[id] ?? (buckets.has(id) ? BUCKET_ARN : ARN);
-  }
-  if (more.length === 0 && key === 'Fn::Join' && Array.isArray(argument)) {
-    const parts: unknown = named(argument[1], buckets);
-    return Array.isArray(parts) ? parts.join(String(argument[0])) : ARN;
-  }
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, named(part, buckets)]));
+/** The JSON of a resolved value with a text in place of every reference. @param buckets logical ids */
+function withoutReferences(value: unknown, buckets: ReadonlySet<string>): string {
+  const textOf = (id: string) => PSEUDO[id] ?? (buckets.has(id) ? BUCKET_ARN : ARN);
+  return JSON.stringify(value)
+    .replaceAll(/\{"(?:Ref|Fn::GetAtt)":\[?"([^"]+)"[^}]*\}/g, (_, id) => `"${textOf(id)}"`)
+    .replaceAll(/\{"Fn::Join":\["",\[(.*?)\]\]\}/g, (_, parts) => parts.replaceAll('","', ''));
 }
 
 /** The release that is being deployed: the version in package.json and, in a checkout, its commit. */
