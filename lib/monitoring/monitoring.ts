@@ -196,12 +196,8 @@ function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): cloudwa
   return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }
 
-interface MetricOptions {
-  period: Duration;
-  /** How values are combined; by default as a sum. */
-  statistic?: string;
-  label?: string;
-}
+/** How values are combined, by default as a sum, and how often. */
+type MetricOptions = Pick<cloudwatch.MetricProps, 'period' | 'statistic' | 'label'>;
 
 export function awsMetric(
   namespace: string,
