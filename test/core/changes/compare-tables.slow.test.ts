@@ -124,10 +124,3 @@ test('counts a duplicate key as gone once, when no row has it anymore', async ()
   expect(changes.filter(([type]) => type === 'delete')).toHaveLength(6);
   expect(counts).toEqual({ keys: 3, gone: 2, unmatched: 6 });
 });
-
-test('counts a column once if key or ignore names it twice', async () => {
-  const before: Row[] = [['1', 'x', 'old', null]];
-  const after: Row[] = [['1', 'y', 'new', null]];
-  const once = await changesBetween(before, after, ['a'], ['c']);
-  expect(await changesBetween(before, after, ['a', 'a'], ['c', 'c'])).toEqual(once);
-});

@@ -181,12 +181,6 @@ test.each<[CrmCall, string, RunErrorName]>([
   expect((await failureOf(answer(), name)).message).toContain('answered 200, but the answer broke off in the middle');
 });
 
-test('judges a refusal that breaks off by its status', async () => {
-  const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(503, {}, CANARY)]);
-
-  await failureOf(answer(), 'CrmUnavailable');
-});
-
 test('stops a stalled answer at the time limit of its call', async () => {
   const { client } = await callOf(create, [
     `POST ${CREATE}`,
@@ -266,28 +260,4 @@ test.each<[string, Reply, string]>([
   const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
 
   expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
-});
-
-test('decodes a letter whose bytes arrive in two pieces', async () => {
-  const bytes = Buffer.from('["שלום"]');
-  const inTwo: Reply = (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.write(bytes.subarray(0, 3), () => response.end(bytes.subarray(3)));
-  };
-  const { answer } = await callOf(fields, [`GET ${FIELDS}`, inTwo]);
-
-  expect(await answer()).toEqual(['שלום']);
-});
-
-test('rethrows the error of getAccessToken, and sends nothing', async () => {
-  const server = await serverFor();
-  const trouble = new Error('bug');
-  const client = createCrmClient({
-    baseUrl: server.url,
-    getAccessToken: () => Promise.reject(trouble),
-    log: recordingLog(),
-    now: at('2026-11-20T01:00:00Z'),
-  });
-
-  await expect(client.call(fields, z.unknown())).rejects.toBe(trouble);
 });

@@ -176,13 +176,6 @@ test.each(['line\nbreak', 'null\0', 'snow \u2603', 'escape \x1b', 'gone \x7f'])(
   },
 );
 
-test('a 401 keeps its status and has the reason if the fresh token cannot be sent', async () => {
-  const server = await serverFor([LINE, { status: 401 }]);
-  const { update } = updateAt(server.url, { second: 'line\nbreak' });
-
-  expect(await update()).toMatchObject({ status: 401, outcome: 'refused', error: { name: 'CrmContractError' } });
-});
-
 test('a connection that closes without an answer has no status, and the call is not repeated', async () => {
   const { update } = await updateOf([LINE, hangUp]);
 

@@ -45,13 +45,6 @@ test('counts unlisted texts of a header with their columns, and does not quote t
   expect(JSON.stringify(facts)).not.toMatch(/Total|x@y/);
 });
 
-test('counts a left-out column, and returns no header', async () => {
-  const excepted = [{ name: 'phone', label: null }];
-  const { facts } = await judged('id,name,phone\n1,a,5\n', { excepted });
-
-  expect(facts).toMatchObject({ header: null, content: { headed: true, excepted: 1, unlisted: 0 } });
-});
-
 test.each<[string, string]>([
   ['if a quoted part may begin after a lone carriage return', 'id,name\n1,a\r"b\nc\nd"\n'],
   ['if a line feed may be part of a field', 'id,name\r1,a\nb\r'],

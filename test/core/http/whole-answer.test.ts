@@ -64,10 +64,6 @@ test('returns status, headers, and the body without its byte order mark', async 
   expect(answer.body).toBe('שלום');
 });
 
-test('returns an empty text for an answer without a body', async () => {
-  expect(await answerTo({ status: 204 })).toMatchObject({ body: '' });
-});
-
 test('keeps the status of an answer whose body breaks off', async () => {
   const answer = await answerTo(cutOff(500, {}, 'half'));
 

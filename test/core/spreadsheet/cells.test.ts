@@ -61,12 +61,6 @@ describe('a cell', () => {
     expect(read).toEqual([' a\nb\t"<&>" 😀 \r_ ', ' a\nb\t"<&>" 😀 \r_ ']);
   });
 
-  test('with CDATA and a comment is read', async () => {
-    expect(
-      await cellsOf(['<c t="inlineStr"><is><t><![CDATA[a<b]]>c<!-- x --></t></is></c>', '<c><v>1</v></c>']),
-    ).toEqual(['a<bc', '1']);
-  });
-
   test('with a date is read as ISO text, in both calendars', async () => {
     const formats = ['dd/mm/yyyy', 22, '[$-40D]0.00', '[h]:mm'];
     const cells = [

@@ -58,12 +58,6 @@ test.each<[StepName, StepOutcome<StepName>]>([
   expect(answer).toMatchObject({ outcome, input: state.input, waits: 3, waitSeconds: 23, failure: null });
 });
 
-test('waits as long as Retry-After of the CRM says', async () => {
-  const { handler } = throwing('CheckStatus', new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 77 }));
-
-  expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 77 });
-});
-
 test.each(NAMES)('%s returns FAILED with the name of a transient error at the deadline', async (name) => {
   const error = new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 1 });
   const { handler } = throwing(name, error, { now: at('2026-11-20T02:00:00Z') });
@@ -71,17 +65,6 @@ test.each(NAMES)('%s returns FAILED with the name of a transient error at the de
   const answer = await handler(runState(), lambdaContext());
 
   expect(answer).toMatchObject({ outcome: 'FAILED', waitSeconds: 0, failure: { error: 'RateLimited' } });
-});
-
-test('a transient error before the run has begun fails at the configured deadline', async () => {
-  const { handler } = throwing('CreateExport', new RunError('CrmUnavailable', 'Down.'), {
-    now: at('2026-11-20T02:00:00Z'),
-  });
-
-  expect(await handler(newState(), lambdaContext())).toMatchObject({
-    outcome: 'FAILED',
-    failure: { error: 'CrmUnavailable' },
-  });
 });
 
 test('an outcome clears the wait and the failure of the previous state', async () => {

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deadlineOf, pacingOf } from '../../../core/step/export-run.ts';
+import { pacingOf } from '../../../core/step/export-run.ts';
 import { nextWait, type Pacing } from '../../../core/step/step.ts';
 import { deployment, newState, run, runState, STARTED_AT } from '../../support/builders.ts';
-import { at } from '../../support/deps.ts';
 
 const FAR = new Date('2026-11-21T00:00:00Z');
 const pacing = (overrides: Partial<Pacing> = {}): Pacing => ({
@@ -107,7 +106,3 @@ test.each([[null], [[]], [7], ['leads'], [{}], [{ entity: 'cars' }]])(
     expect(pacingOf(newState(input), deployment())).toMatchObject({ firstWaitSeconds: 10, largestWaitSeconds: 100 });
   },
 );
-
-test('the deadline counts from the start of the execution', () => {
-  expect(deadlineOf(STARTED_AT, 90)).toEqual(at('2026-11-20T01:01:30Z')());
-});

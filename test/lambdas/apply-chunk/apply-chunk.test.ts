@@ -266,28 +266,6 @@ describe('what stops or does not stop the whole batch', () => {
     expect(summary(store).slice(2)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
   });
 
-  test('a stop flag at a high rate: sends at most one more line', async () => {
-    const { store, sent, invoke } = world(5, (line) => {
-      if (line === 2) setImmediate(() => store.put(KEYS.stop, '{}'));
-      return 200;
-    });
-    const slow = sleepingDeps();
-    const { now } = slow;
-
-    await invoke(undefined, {
-      ...slow,
-      // Each line takes a turn of the event loop, so that concurrent writes are visible.
-      sleep: async (milliseconds) => {
-        await new Promise(setImmediate);
-        await slow.sleep(milliseconds);
-      },
-      now,
-    });
-
-    expect(sent.length).toBeLessThanOrEqual(3);
-    expect(summary(store)).toHaveLength(5);
-  });
-
   test('stopAfterFailures counts failures of every kind and of other chunks', async () => {
     const replies: Reply[] = [404, 200, 500, 500, 500, 200];
     const { store, sent, stateWith, invoke } = world(6, () => replies.shift() ?? 599);
@@ -298,14 +276,6 @@ describe('what stops or does not stop the whole batch', () => {
     expect(new Set(sent)).toEqual(new Set([1, 2, 3]));
     expect(summary(store).slice(3)).toEqual(Array(3).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
     expect(JSON.parse(store.text(KEYS.stop) ?? '').sentence).toMatch(/^3 lines were not applied/);
-  });
-
-  test('a threshold that this chunk reaches itself stops it at once', async () => {
-    const { sent, stateWith, invoke } = world(3, () => 404);
-
-    await invoke(stateWith({ stopAfterFailures: 1 }));
-
-    expect(sent).toEqual([1]);
   });
 
   test.each([1, 1000])('reads the stop flag before each line, at %i lines a second', async (chunkRate) => {

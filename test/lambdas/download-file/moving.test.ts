@@ -149,18 +149,6 @@ describe('trouble that may pass', () => {
     expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
   });
 
-  test('ends in the next invocation, which continues the upload', async () => {
-    const file = servers.origin.file({ size: SIZE });
-    servers.store.settings.faults = atThirdPart(TROUBLE.slowDown);
-    const waiting = await downloadFile(runState(), servers.depsFor(file));
-    servers.store.settings.faults = () => undefined;
-
-    const stored = await downloadFile(goingOn(waiting.moving), servers.depsFor(file));
-
-    expect(stored).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 0 } });
-    expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
-  });
-
   test('waits as long as Retry-After of the file server asks', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
 

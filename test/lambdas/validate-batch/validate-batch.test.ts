@@ -158,14 +158,6 @@ describe('the claim', () => {
     await failureOf(validate(FILE, { startedAt: '2026-11-21T01:00:00Z' }), 'UpdateAlreadyStarted');
   });
 
-  test('goes to one of two executions at once', async () => {
-    const { validate } = world(inputOf(3));
-
-    const both = await Promise.allSettled([validate(), validate(FILE, { execution: 'other' })]);
-
-    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
-  });
-
   test('is not made for an invalid file, which may be corrected and started again', async () => {
     const { store, validate } = world('{}\n');
     await failureOf(validate(), 'UpdateFileInvalid');

@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import type { Invocation } from '../../../core/step/step.ts';
 import { TableError } from '../../../core/table/table-error.ts';
@@ -9,7 +8,7 @@ import { type WriteTableDeps, writeTable } from '../../../lambdas/write-table/wr
 import { rowsIn } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
-import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
@@ -369,19 +368,6 @@ describe('trouble of the bucket', () => {
 
     await failureOf(write(world), 'TableNotWritten');
   });
-});
-
-test('measures a failed table as TablesNotWritten, not as an end of the run', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
-  const deps = depsOn(world, { hash: ['phone'] });
-
-  const ended = await asStep('WriteTable', writeTable, ...composed(deps))(published(), lambdaContext());
-
-  expect(ended).toMatchObject({ outcome: 'FAILED', failure: { error: 'TableNotWritten' } });
-  expect(ended.failure?.cause).toMatch(/The file is published.*npx --no -- crm-export table night-1\.$/);
-  expect(deps.log.measured).toMatchObject([{ values: { TablesNotWritten: 1 } }]);
-  expect(deps.log.measured[0]?.values).not.toHaveProperty('RunsEnded');
 });
 
 test('rethrows a bug', async () => {
