@@ -12,11 +12,10 @@ import {
   UpdateFunctionCodeCommand,
 } from '@aws-sdk/client-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { bootstrap, endVersions, synthesise } from '../../local/cdk.ts';
+import { endVersions, synthesise } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
-import { servedOnLoopback } from '../support/loopback.ts';
 import { CACHE, eventually, NODE_BIN, runningProcesses, tempRecord } from '../support/project.ts';
 import { zipWith } from '../support/zip.ts';
 
@@ -40,24 +39,6 @@ test('reports an app that refuses its configuration, fails or hangs', async () =
   expect(failed).toMatchObject({ error: { name: 'EnvironmentError' }, log: expect.stringContaining('"how" is wrong') });
   const hung = await synthesis('hang', 1);
   expect(hung.error).toMatchObject({ name: 'EnvironmentError', message: expect.stringMatching(/within 1 seconds/) });
-});
-
-test.each([
-  ['AlreadyExistsException', 'is ready'],
-  ['ValidationError', 'cannot be prepared'],
-])('a cloud that answers %s to the bootstrap stack %s', async (code) => {
-  const requests: URLSearchParams[] = [];
-  const endpoint = await servedOnLoopback((_, body, response) => {
-    requests.push(new URLSearchParams(String(body)));
-    const error = `<Error><Type>Sender</Type><Code>${code}</Code><Message>because</Message></Error>`;
-    response.writeHead(400, { 'content-type': 'text/xml' }).end(`<ErrorResponse>${error}</ErrorResponse>`);
-  });
-
-  const error = await bootstrap(endpoint).catch((why) => why);
-
-  expect(requests[0]?.get('StackName')).toBe('CDKToolkit');
-  expect(requests[0]?.get('TemplateBody')).toMatch(/CdkBootstrapVersion:/);
-  expect(error?.name).toBe(code === 'ValidationError' ? 'EnvironmentError' : undefined);
 });
 
 const BUSY = `exports.handler = async ({ file }) => {

@@ -30,21 +30,6 @@ function shown(runs: FinishedRun[]): string {
   return text();
 }
 
-test('each step is one line with its time and result, behind the lines that it prints', async () => {
-  const { screen, text } = recordingScreen();
-  const first = await screen.step(
-    'First',
-    async () => {
-      screen.line('  within');
-      return 7;
-    },
-    (value) => `gave ${value}`,
-  );
-  expect(first).toBe(7);
-  await expect(screen.step('Second', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-  expect(text().replace(/\d+\.\d s/g, 'N s')).toBe('  within\n✓ First N s gave 7\n✕ Second N s\n');
-});
-
 test('the summary shows every run, each warning once, the first lines of a file, and where readers start', () => {
   const ended = { status: 'FAILED', outcome: 'failed', error: 'ExportFailed', cause: 'Start the run again.' } as const;
   const lost = { key: null, manifestKey: null, bytes: null, rows: null };

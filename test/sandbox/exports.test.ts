@@ -32,16 +32,6 @@ test('the canary is in every cell, in refusals and in the signature of the link,
   expect(JSON.stringify(sandbox.ledger.calls())).not.toContain(CANARY);
 });
 
-test('sorts are applied, and filters select nothing', async () => {
-  const sandbox = await sandboxFor({ rows: 200 });
-  const filters = [{ field: 'score', operator: 'gt', value: 40 }];
-  const sorts = [{ field: 'score', dir: 'desc' }];
-  const rows = await rowsAt(await exportedFile(sandbox, 'leads', { columns: ['score'], filters, sorts }));
-  const scores = rows.slice(1).map(([score]) => Number(score));
-  expect(scores).toHaveLength(200);
-  expect(scores).toEqual(scores.toSorted((a, b) => b - a));
-});
-
 test.each([
   ['no columns', {}],
   ['an unknown column', { columns: ['id', 'shoeSize'] }],

@@ -136,7 +136,7 @@ function serve(...args: string[]) {
   return { child, text };
 }
 
-test('npm run sandbox prints its addresses and stops on SIGTERM, and refuses a wrong option or a taken port', async () => {
+test('npm run sandbox prints its addresses and stops on SIGTERM, and refuses a taken port', async () => {
   const { child, text } = serve('--port', '0', '--client-id', 'me');
   await once(child.stdout, 'data');
   const url = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '');
@@ -144,12 +144,9 @@ test('npm run sandbox prints its addresses and stops on SIGTERM, and refuses a w
     expect(text.out).toContain(part);
   expect((await fetch(`${url}_sandbox/ledger`)).status).toBe(200);
 
-  const refused = [serve('--rows', 'many'), serve('--port', url.port)];
-  // Either process may end first.
-  const ends = await Promise.all(refused.map((each) => once(each.child, 'close')));
-  expect(ends.map(([code]) => code)).toEqual([1, 1]);
-  expect(refused[0]?.text.err).toMatch(/whole number/);
-  expect(refused[1]?.text.err).toMatch(/^The sandbox does not start \(.*EADDRINUSE.*--port.*\n$/);
+  const taken = serve('--port', url.port);
+  expect(await once(taken.child, 'close')).toEqual([1, null]);
+  expect(taken.text.err).toMatch(/EADDRINUSE/);
 
   child.kill('SIGTERM');
   expect(await once(child, 'close')).toEqual([0, null]);

@@ -68,14 +68,6 @@ test.each([
   expect((await refresh(sandbox, refreshToken)).status).toBe(status);
 });
 
-test('a missing scope is named', async () => {
-  const sandbox = await sandboxFor();
-  const { accessToken } = sandbox.issueTokens({ scopes: ['openid'] });
-  const refused = await apiOf(sandbox, accessToken)('GET', '/leads/fields');
-  expect(refused.status).toBe(403);
-  expect(refused.headers.get('www-authenticate')).toContain('scope="global:export"');
-});
-
 const CLIENT = { clientId: 'me & you', clientSecret: 'p+ä:%' };
 const basic = (text: string) => ({ Authorization: `Basic ${Buffer.from(text).toString('base64')}` });
 const ENCODED = basic('me+%26+you:p%2B%C3%A4%3A%25');

@@ -161,20 +161,14 @@ test('closes its source if the workbook is not read to the end', async () => {
   await expect.poll(() => closed).toBe(true);
 });
 
-test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
-  [
-    'is of a format that the command cannot read',
-    'PK',
-    { format: 'xls' },
-    /^The leads of 2026-11-20 are a file of the kind xls, which the command cannot read/,
-  ],
-  ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b\n`, {}, /ends inside quotation marks/],
-  ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
-])('leaves no workbook if the file %s', async (_, content, file, sentence) => {
+test.each<[string, string, Partial<Manifest['file']>]>([
+  ['is of a format that the command cannot read', 'PK', { format: 'xls' }],
+  ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b\n`, {}],
+  ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }],
+])('leaves no workbook if the file %s', async (_, content, file) => {
   const { directory, excel } = await setting(content, file);
-  const { code, stdout, stderr } = await excel();
+  const { code, stdout } = await excel();
   expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(sentence);
   expect(await readdir(directory)).toEqual([]);
 });
 
@@ -189,13 +183,4 @@ test('keeps an existing file without --force, and does not resume an earlier par
     ['id', 'name'],
     ['1', 'a'],
   ]);
-});
-
-test('download --all --excel names a workbook NAME.excel.xlsx, and its document says that it is one', async () => {
-  const cloud = await aws();
-  cloud.publish();
-  const directory = await tempDir();
-  const { stdout } = await cloud.cli('download', '--all', '--excel', '-o', directory, '--json');
-  expect(JSON.parse(stdout).files).toEqual([expect.objectContaining({ entity: 'leads', excel: 'xlsx', whole: true })]);
-  expect(await readdir(directory)).toEqual(['leads-2026-11-20.excel.xlsx']);
 });

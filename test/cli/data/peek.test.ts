@@ -5,6 +5,7 @@ import { firstRows, rowsText } from '../../../cli/data/peek.ts';
 import { createManifests } from '../../../cli/data/stored-manifests.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
+import { expectResults } from '../../support/screen.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 import { zipOfTexts } from '../../support/zip.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
@@ -60,24 +61,6 @@ test.each<[string, string | Buffer, Partial<Manifest['file']['dialect']>, string
   expect(await rows()).toEqual([['1', 'a,b']]);
 });
 
-test('peek shows a file with an unknown header from its first record, and lists the requested columns', async () => {
-  const { cli } = await setting('1,a\n2,b\n', { header: null });
-  const { stdout, stderr } = await cli('peek', 'leads');
-  expect(stdout).toContain('First 2 rows:\n  (1)  (2)\n  1    a\n  2    b\n');
-  expect(stderr).toContain('These are the requested columns');
-});
-
-test('peek shows a file without a header, as configured, below the requested columns', async () => {
-  const { cli } = await setting(
-    '1,a\n2,b\n',
-    { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } },
-    { fields: FIELDS.slice(0, 2) },
-  );
-  const { stdout, stderr } = await cli('peek', 'leads');
-  expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
-  expect(stderr).toBe('Warning: The file has no header. These are the requested columns, in the requested order.\n');
-});
-
 test.each<[string, (content: Buffer) => Buffer, string | null]>([
   ['as it is', (content) => content, null],
   ['alone in a zip archive', (content) => zipOfTexts({ 'leads.xlsx': content }), 'zip'],
@@ -99,57 +82,34 @@ test('peek shows the first rows of a CSV file alone in a zip archive', async () 
   expect(await rows()).toEqual([['1', 'a']]);
 });
 
-test('peek reports a damaged spreadsheet in one sentence', async () => {
+test('peek says which columns a file has, or why it cannot be read', async () => {
   const workbook = smallWorkbook([
     ['id', 'name'],
     ['1', 'Ann'],
   ]);
-  const { cli } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
-  const { code, stdout, stderr } = await cli('peek', 'leads');
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^The file runs\/\S+ .*\. To get it as it is, use download without --excel\.\n$/);
-});
-
-test('peek does not count a column without a name', async () => {
-  const { cli } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
-  expect((await cli('peek', 'leads', '--columns')).stdout).toContain(': 2 columns; the CRM lists 1 column more.\n');
-});
-
-test.each([
-  ['xls', ['--columns']],
-  ['archive', []],
-])('a file of the kind %s is reported as not readable in one sentence: peek %j', async (format, options) => {
-  const { cli } = await setting('PK', { format, header: null, rows: null });
-  const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(
-    new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which the command cannot read. .*\\.\n$`),
-  );
-});
-
-test('peek of an empty file shows columns and no rows', async () => {
-  const { cli } = await setting('', { format: null, rows: 0, header: null });
-  expect(await cli('peek', 'leads')).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/: 0 rows, 0 B\..*id .*The file has no row/s),
-  });
-});
-
-test('peek --columns does not read the file, and counts the columns that the file does not have', async () => {
-  const { cli, asked } = await setting('id,name\n1,a\n');
-  const { stdout } = await cli('peek', 'leads', '--columns');
-  expect(stdout).toBe(
-    'leads of 2026-11-20 (leads-night): 2 columns; the CRM lists 1 column more.\n\n' +
-      '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
-  );
-  expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
-});
-
-test.each([[[]], [['--columns']]])('peek %j says in one sentence that no export is published yet', async (options) => {
+  const damaged = await workbookFile(workbook, ['id', 'name']);
+  const headless = { header: null, content: { ...CONTENT_NOT_READ, headed: false, width: 2 } };
+  const two = { fields: FIELDS.slice(0, 2) };
+  const rows: [what: string, options: string[], ...Parameters<typeof setting>][] = [
+    ['two of three columns', ['--columns'], 'id,name\n1,a\n'],
+    ['an unknown header', [], '1,a\n2,b\n', { header: null }],
+    ['no header, as configured', [], '1,a\n2,b\n', headless, two],
+    ['a column without a name', ['--columns'], 'id,,name\n1,,a\n', { header: ['id', '', 'name'] }],
+    ['an empty file', [], '', { format: null, rows: 0, header: null }],
+    ['a damaged spreadsheet', [], workbook.subarray(0, -30), damaged],
+    ['a file of Excel 97', ['--columns'], 'PK', { format: 'xls', header: null, rows: null }],
+    ['an archive', [], 'PK', { format: 'archive', header: null, rows: null }],
+  ];
+  const results = [];
+  for (const [what, options, ...published] of rows) {
+    const { cli, asked } = await setting(...published);
+    results.push([what, await cli('peek', 'leads', ...options)] as const);
+    if (options.includes('--columns')) expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
+  }
   const { cli } = await awsWithTarget();
-  const { code, stdout, stderr } = await cli('peek', 'leads', ...options);
-  expect([code, stdout]).toEqual([1, '']);
-  expect(stderr).toMatch(/^No export of leads is published yet\. [^\n]*\n$/);
+  results.push(['nothing published', await cli('peek', 'leads', '--columns')] as const);
+
+  await expectResults('peek', results);
 });
 
 test('rows fit the terminal: long cells are cut, and columns without room are counted', () => {
