@@ -6,12 +6,11 @@ const offsets = new Map<string, number>();
 /** The most offsets in the cache: about 2 MB. */
 const MOST_OFFSETS = 20_000;
 
-/** YYYY-MM-DD, built from parts: no locale guarantees a format. In UTC for years outside 1 to 9999. */
+/** The date that clocks show at a time: YYYY-MM-DD in years of four digits. */
 export function dateIn(timeZone: string, time: Date): string {
-  const [inUtc = ''] = time.toISOString().split('T');
-  if (inUtc < '0001-01-02' || inUtc > '9999-12-30') return inUtc;
-  const { year, month, day } = partsIn(timeZone, time.getTime());
-  return `${year?.padStart(4, '0')}-${month?.padStart(2, '0')}-${day?.padStart(2, '0')}`;
+  const instant = time.getTime();
+  const [date = ''] = new Date(instant + offsetAt(timeZone, instant)).toISOString().split('T');
+  return date;
 }
 
 /**
@@ -33,7 +32,7 @@ export function dateAfter(time: string, days: number): string {
   return new Date(Date.parse(time) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The offset of local time from UTC in milliseconds. Only for years of four digits. */
+/** The offset of local time from UTC in milliseconds. */
 export function offsetAt(timeZone: string, instant: number): number {
   const key = `${timeZone} ${instant}`;
   const offset = offsets.get(key) ?? offsetOf(timeZone, instant);
@@ -43,28 +42,11 @@ export function offsetAt(timeZone: string, instant: number): number {
 }
 
 function offsetOf(timeZone: string, instant: number): number {
-  const { year, month, day, hour, minute, second } = partsIn(timeZone, instant);
-  const shown = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
-  return shown - Math.floor(instant / 1000) * 1000;
-}
-
-function partsIn(timeZone: string, instant: number): Partial<Record<string, string>> {
-  const format = formats.get(timeZone) ?? formatOf(timeZone);
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   formats.set(timeZone, format);
-  return Object.fromEntries(format.formatToParts(instant).map(({ type, value }) => [type, value]));
-}
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  return new Intl.DateTimeFormat('en', {
-    timeZone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+  // `GMT`, `GMT+02:00`, and before zones had whole minutes `GMT+02:20:54`.
+  const name = format.formatToParts(instant).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, ...parts] = /([+-])(\d\d):(\d\d):?(\d\d)?$/.exec(name) ?? [];
+  const [hours = 0, minutes = 0, seconds = 0] = parts.map((part = '0') => Number(part));
+  return (sign === '-' ? -1 : 1) * ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }

