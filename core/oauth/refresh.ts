@@ -130,7 +130,6 @@ function failureOf(
   const isLost = kind === 'lost';
   const times = 1 + (isLost ? claim.unanswered : claim.refusals);
   const unansweredSince = claim.unansweredSince || now;
-  if (isLost) countUnanswered(unansweredSince, deps);
   const minutes = held[Math.min(times, held.length) - 1] ?? 0;
   const deadline = Math.max(claim.deadline, now + minutes * MINUTE_MS);
   const counted = isLost ? { unanswered: times, unansweredSince } : { refusals: times };
@@ -140,12 +139,6 @@ function failureOf(
     return { changes, error: reauthorization({ ...claim, ...changes }, deps) };
   const text = `${message} The next refresh is tried after ${new Date(deadline).toISOString()}.`;
   return { changes, error: new RunError(name, text, { status }) };
-}
-
-/** @param since when the first unanswered request was sent, in milliseconds; 0 if there was none */
-function countUnanswered(since: number, { now, count }: AccessTokenDeps): void {
-  // A token endpoint without an answer for four hours raises an alarm.
-  if (since > 0 && now().getTime() - since >= 240 * MINUTE_MS) count('TokenEndpointUnanswered');
 }
 
 /**
@@ -167,7 +160,9 @@ export async function readHolder(
   }
   if (isStored || left <= patienceMs) return undefined;
   if (item.refusals >= MOST_REFUSALS) return reauthorization(item, deps);
-  countUnanswered(unansweredSince, deps);
+  // A token endpoint without an answer for four hours raises an alarm.
+  const silence = unansweredSince && deps.now().getTime() - unansweredSince;
+  if (silence >= 240 * MINUTE_MS) deps.count('TokenEndpointUnanswered');
   const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
   const what = `No refresh of the grant got a usable answer${since}; the next is tried after`;
   return new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
