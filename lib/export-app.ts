@@ -3,7 +3,6 @@ import { App, CfnResource, type Stack, Validations } from 'aws-cdk-lib';
 import { CfnKey } from 'aws-cdk-lib/aws-kms';
 import { CfnBucket, CfnBucketPolicy } from 'aws-cdk-lib/aws-s3';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { exceptedOf, onlyOf } from '../core/config/chosen-columns.ts';
 import { type Configuration, ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { packageVersion } from '../core/package-version.ts';
@@ -42,8 +41,8 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
 /** One line with the nightly exports. It shows that settings for one entity do not switch off the others. */
 export function exportsText({ name, deployment: { entities } }: Pick<Configuration, 'name' | 'deployment'>): string {
   const textOf = (entity: (typeof ENTITIES)[number]) => {
-    const only = onlyOf(entities[entity]);
-    const excepted = exceptedOf(entities[entity]);
+    const only = entities[entity].columns.only;
+    const excepted = entities[entity].columns.except;
     const parts = only ? [`${only.length} columns`] : [];
     if (excepted.length > 0) parts.push(`without ${excepted.join(', ')}`);
     return parts.length > 0 ? `${entity} (${parts.join(', ')})` : entity;

@@ -1,7 +1,6 @@
 import { ListTargetsByRuleCommand } from '@aws-sdk/client-eventbridge';
 import { paginateListSubscriptionsByTopic } from '@aws-sdk/client-sns';
 import { CRM_EXPORT } from '../../core/commands.ts';
-import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { mailDigest } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -130,7 +129,7 @@ export async function settingsFindings(
 /** The published files of an entity that have, or may have, a column that is left out now. */
 async function outdatedFiles(target: Pick<Target, 's3' | 'BucketName'>, deployment: Deployment, entity: Entity) {
   const plan = deployment.entities[entity];
-  if (exceptedOf(plan).length === 0) return [];
+  if (plan.columns.except.length === 0) return [];
   const { published, newest } = await publishedManifests(createManifests(target), entity, () => undefined);
   return published.filter((manifest) => withheldReason(manifest, plan, newest) !== undefined);
 }

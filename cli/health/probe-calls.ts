@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { chooseColumns } from '../../core/columns/columns.ts';
-import { isHeaderless, labelsOf, sheetsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { EXPORT_SCOPE } from '../../core/config/scopes.ts';
@@ -321,14 +320,15 @@ async function factsOf(
 ): Promise<Facts> {
   const plan = entities[entity];
   const { formats } = files;
-  const listed = { columns: [column], fields, excepted: [], labels: labelsOf(plan) };
+  const { labels, header, sheet, otherSheets } = plan.columns;
+  const listed = { columns: [column], fields, excepted: [], labels };
   const read = async function* (from: number, to: number) {
     yield bytes.subarray(from, to);
   };
   const { facts } = await readContent(
     { size: bytes.length, read },
     {
-      expected: { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), ...sheetsOf(plan) },
+      expected: { ...listed, formats, opaque: plan.opaque, headerless: header === 'none', sheet, otherSheets },
       what: 'The file',
       contentType: /^[a-z]+\/[a-z0-9+.-]+/i.exec(head.contentType)?.[0] ?? '',
       maxBytes: MOST_CONTENT_BYTES,

@@ -111,7 +111,7 @@ export function columnsFindings(deployment: Deployment, entity: Entity, fields: 
     const chosen = chooseColumns(planned, fields, last);
     const { requested, warnings } = chosen;
     buildRequest({ entity }, plan, deployment.crm, requested);
-    const count = plan.columns === 'all' ? `All ${requested.length}` : `${requested.length} of ${fields.length}`;
+    const count = planned.columns === 'all' ? `All ${requested.length}` : `${requested.length} of ${fields.length}`;
     findings.push(about(entity, holds(`${count} columns that the CRM lists are exported.`)));
     const correct = 'The next run warns of it in its manifest: correct the configuration if that is not intended.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);

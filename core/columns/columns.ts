@@ -1,4 +1,3 @@
-import { exceptedOf, labelsOf, onlyOf, requiredOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
@@ -81,7 +80,7 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
   const { leftOut, warnings } = leftOutOf(plan, fields, publishedColumns(last));
   refuseLeftOut(leftOut, configured, input);
   const requested = requestedOf(plan, fields, leftOut);
-  const missing = requiredOf(configured).filter((name) => !requested.includes(name));
+  const missing = configured.columns.required.filter((name) => !requested.includes(name));
   if (missing.length > 0) {
     const what = `${input.entity} must have ${quotedNames(missing, requested)} (columns.required), which GET /${input.entity}/fields does not list.`;
     throw new RunError('SchemaChanged', what);
@@ -103,7 +102,7 @@ export function compareColumns(
   if (last === 'unknown') return { drift: null, schemaChanges: 0, warnings: [NOT_COMPARED] };
   // The CRM also listed the columns that the last export left out. Such a column is not new if it is exported again.
   const before = [...last.fields, ...last.leftOut.map(({ name, label }) => ({ name, label, type: null }))];
-  const left = [...leftOut, ...fieldsNamedBy(exceptedOf(configured), before)];
+  const left = [...leftOut, ...fieldsNamedBy(configured.columns.except, before)];
   const changes = changesBetween(without(before, left), without(fields, left));
   return {
     drift: driftOf(changes, last.since),
@@ -122,7 +121,7 @@ function leftOutOf(
   fields: readonly ListedField[],
   last: PublishedColumns | undefined,
 ): Pick<ChosenColumns, 'leftOut' | 'warnings'> {
-  const entries = exceptedOf(configured);
+  const entries = configured.columns.except;
   const now = fieldsNamedBy(entries, fields);
   const listed = new Set(fields.map(({ name }) => name));
   const known = new Set([...(last?.fields ?? []), ...(last?.leftOut ?? [])].map(({ name }) => name));
@@ -178,8 +177,8 @@ function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, inpu
     throw new RunError('InvalidInput', what);
   }
   const { columns, filters = configured.filters, sorts = configured.sorts } = input;
-  const chosen = columns === undefined ? (onlyOf(configured) ?? []) : [];
-  const named = namedIn(leftOut, [...chosen, ...requiredOf(configured)], [filters, sorts]);
+  const chosen = (columns === undefined && configured.columns.only) || [];
+  const named = namedIn(leftOut, [...chosen, ...configured.columns.required], [filters, sorts]);
   if (named.length === 0) return;
   const what = `The configuration of ${input.entity} names ${quotedNames(named)} in columns, filters or sorts, which columns.except leaves out.`;
   throw new RunError('ConfigInvalid', what);
@@ -222,8 +221,8 @@ function requestedOf(
  */
 function supersededLabels({ configured, input: { entity } }: Plan, fields: readonly ListedField[]): string[] {
   const { except = [], hash = [] } = configured.tables ?? {};
-  const hidden = fieldsNamedBy([...exceptedOf(configured), ...except, ...hash], fields).flatMap(textsOf);
-  const texts = Object.entries(labelsOf(configured)).flatMap(([text, value]) => (value === null ? [text] : []));
+  const hidden = fieldsNamedBy([...configured.columns.except, ...except, ...hash], fields).flatMap(textsOf);
+  const texts = Object.entries(configured.columns.labels).flatMap(([text, value]) => (value === null ? [text] : []));
   const secret = texts.find((text) => hidden.some((each) => meansOrContains(text, each)));
   if (secret !== undefined) {
     const what = `columns.labels of ${entity} maps "${secret}" to null, which means a column that the configuration leaves out or hashes. Remove the text.`;

@@ -1,18 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isAllowedHost } from '../../transfer/source/guard.ts';
 import { exceptedIn } from '../columns/left-out.ts';
 import { folded, meansOrContains } from '../folded.ts';
-import { exceptedOf, isHeaderless, labelsOf, onlyOf, requiredOf } from './chosen-columns.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import {
-  type EntitySettings,
+  type EntityPlan,
   LARGEST_DEADLINE_IN_WAITS,
   LEAST_CREATE_PAUSE_SECONDS,
   type Polling,
 } from './entity-settings.ts';
-import { fileHostsOf } from './file-settings.ts';
 import { dependsOnDate } from './relative-date.ts';
 import { requestKeys } from './request-keys.ts';
 import type { Settings } from './settings.ts';
+
+/** The settings of a deployment, with all entities filled. */
+type Filled = Omit<Settings, 'entities'> & { entities: Record<Entity, EntityPlan> };
 
 /** Settings that contradict each other: one row for each rule, with the setting that the message names. */
 
@@ -24,12 +26,11 @@ interface Problem {
   message: string;
 }
 
-export function contradictions(settings: Settings): Problem[] {
+export function contradictions(settings: Filled): Problem[] {
   const { local, polling, crm } = settings;
-  const waits = (own: Partial<Polling>) => ({ local, ...polling, ...own });
   return [
     ...broken(DEPLOYMENT, settings, []),
-    ...broken(POLLING, waits({}), ['polling']),
+    ...broken(POLLING, { local, ...polling }, ['polling']),
     ...readersWithoutTable(settings),
     ...ENTITIES.flatMap((entity) => {
       const own = settings.entities[entity];
@@ -38,7 +39,9 @@ export function contradictions(settings: Settings): Problem[] {
       const twice = Object.keys(own.extra).filter((key) => taken.includes(key));
       return [
         // A mistake in the polling of the deployment is reported once, with that setting.
-        ...(own.polling ? broken(POLLING, waits(own.polling), [...place, 'polling']) : []),
+        ...(isDeepStrictEqual(own.polling, polling)
+          ? []
+          : broken(POLLING, { local, ...own.polling }, [...place, 'polling'])),
         ...twice.map((key) => ({ path: [...place, 'extra', key], message: 'has a setting of its own: give it there' })),
         ...broken(ENTITY, own, place),
         ...wrongNames(own, place),
@@ -59,7 +62,7 @@ const isHttp = (local: boolean, address: string) => !local && !address.startsWit
 const TAKEN = ['columns', 'sorts', 'filters'];
 const ONE_NAME = 'is the name of another field of the request';
 
-const DEPLOYMENT: Row<Settings>[] = [
+const DEPLOYMENT: Row<Filled>[] = [
   ['crm.baseUrl', ({ local, crm }) => isHttp(local, crm.baseUrl), HTTPS],
   ['crm.authUrl', ({ local, crm }) => isHttp(local, crm.authUrl), HTTPS],
   ['crm.operatorField', ({ crm }) => TAKEN.includes(crm.operatorField), ONE_NAME],
@@ -67,7 +70,7 @@ const DEPLOYMENT: Row<Settings>[] = [
   [
     'crm.fileHosts',
     // A mistake in the address itself is reported with the address.
-    ({ local, crm }) => !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && fileHostsOf(crm).length === 0,
+    ({ local, crm }) => !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && crm.fileHosts.length === 0,
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name',
   ],
   [
@@ -83,11 +86,11 @@ const DEPLOYMENT: Row<Settings>[] = [
   ],
 ];
 
-function isUnreachable({ local, network, crm: { privateHosts = [] } }: Settings): boolean {
+function isUnreachable({ local, network, crm: { privateHosts = [] } }: Filled): boolean {
   return privateHosts.length > 0 && !network && !local;
 }
 
-function uncalledHosts({ crm: { baseUrl, authUrl, fileHosts, privateHosts = [] } }: Settings): string[] {
+function uncalledHosts({ crm: { baseUrl, authUrl, fileHosts, privateHosts = [] } }: Filled): string[] {
   const called = [baseUrl, authUrl].map((address) => URL.parse(address)?.hostname);
   const isFileHost = (host: string) => isAllowedHost(host, { hosts: fileHosts, local: false });
   return privateHosts.filter((host) => !called.includes(host) && !isFileHost(host));
@@ -118,7 +121,7 @@ const POLLING: Row<Polling & { local: boolean }>[] = [
 ];
 
 /** Readers of tables whose entity has no `tables` setting. */
-function readersWithoutTable({ readers, entities }: Settings): Problem[] {
+function readersWithoutTable({ readers, entities }: Filled): Problem[] {
   const hasTable = (entity: Entity) => entities[entity].tables !== undefined;
   return readers.flatMap(({ entities: named, of }, index) => {
     if (!of.includes('tables')) return [];
@@ -129,13 +132,13 @@ function readersWithoutTable({ readers, entities }: Settings): Problem[] {
   });
 }
 
-type EntityRow = Row<EntitySettings>;
+type EntityRow = Row<EntityPlan>;
 
-const isOpaque = ({ opaque }: EntitySettings) => opaque.length > 0;
+const isOpaque = ({ opaque }: EntityPlan) => opaque.length > 0;
 const UNKNOWN_COLUMNS = 'the columns of such a file are unknown';
 
 /** A setting that needs the content of a file, and so contradicts `opaque` kinds, whose content is not read. */
-const opaque = (setting: string, isSet: (plan: EntitySettings) => boolean, why: string): EntityRow => [
+const opaque = (setting: string, isSet: (plan: EntityPlan) => boolean, why: string): EntityRow => [
   'opaque',
   (plan) => isOpaque(plan) && isSet(plan),
   `must be empty beside \`${setting}\`: ${why}`,
@@ -145,22 +148,22 @@ const ENTITY: EntityRow[] = [
   [
     'columns.labels',
     (plan) =>
-      Object.entries(labelsOf(plan)).some((texts) => texts.some((text) => text !== null && folded(text) === '')),
+      Object.entries(plan.columns.labels).some((texts) => texts.some((text) => text !== null && folded(text) === '')),
     'has a text without letters',
   ],
   [
     'columns.header',
-    (plan) => isHeaderless(plan) && exceptedOf(plan).length > 0,
+    (plan) => plan.columns.header === 'none' && plan.columns.except.length > 0,
     'must not be "none" beside `except`: a missing column would go unnoticed',
   ],
   [
     'columns.header',
-    (plan) => isHeaderless(plan) && Object.keys(labelsOf(plan)).length > 0,
+    (plan) => plan.columns.header === 'none' && Object.keys(plan.columns.labels).length > 0,
     'must not be "none" beside `labels`: there is no header that they could name',
   ],
   ['at', ({ at, schedule }) => at !== undefined && schedule !== undefined, 'excludes `schedule`: give one of them'],
-  opaque('columns.except', (plan) => exceptedOf(plan).length > 0, UNKNOWN_COLUMNS),
-  opaque('columns.required', (plan) => requiredOf(plan).length > 0, UNKNOWN_COLUMNS),
+  opaque('columns.except', (plan) => plan.columns.except.length > 0, UNKNOWN_COLUMNS),
+  opaque('columns.required', (plan) => plan.columns.required.length > 0, UNKNOWN_COLUMNS),
   opaque('drift.added: "stop"', ({ drift }) => drift.added === 'stop', UNKNOWN_COLUMNS),
   opaque('drift.removed: "stop"', ({ drift }) => drift.removed === 'stop', UNKNOWN_COLUMNS),
   opaque('drift.retyped: "stop"', ({ drift }) => drift.retyped === 'stop', UNKNOWN_COLUMNS),
@@ -180,36 +183,36 @@ const ENTITY: EntityRow[] = [
 
 /** Whether a list has a name, in any spelling: the settings for columns do not depend on the spelling. */
 const isIn = (names: readonly string[] = [], name: string) => names.map(folded).includes(folded(name));
-const namelessOf = (plan: EntitySettings) =>
-  Object.entries(labelsOf(plan)).flatMap(([text, name]) => (name === null ? [text] : []));
+const namelessOf = (plan: EntityPlan) =>
+  Object.entries(plan.columns.labels).flatMap(([text, name]) => (name === null ? [text] : []));
 
 /** The settings of an entity that name columns. */
 const NAMED = {
-  'columns.only': (plan) => onlyOf(plan) ?? [],
-  'columns.required': requiredOf,
+  'columns.only': (plan) => plan.columns.only ?? [],
+  'columns.required': ({ columns }) => columns.required,
   'columns.labels': namelessOf,
-  filters: (plan) => exceptedIn(plan.filters, exceptedOf(plan)),
-  sorts: (plan) => exceptedIn(plan.sorts, exceptedOf(plan)),
+  filters: (plan) => exceptedIn(plan.filters, plan.columns.except),
+  sorts: (plan) => exceptedIn(plan.sorts, plan.columns.except),
   'tables.columns': ({ tables }) => Object.keys(tables?.columns ?? {}),
   'tables.except': ({ tables }) => tables?.except ?? [],
   'tables.hash': ({ tables }) => tables?.hash ?? [],
   'changes.key': ({ changes }) => changes?.key ?? [],
   'changes.ignore': ({ changes }) => changes?.ignore ?? [],
-} satisfies Record<string, (plan: EntitySettings) => readonly string[]>;
+} satisfies Record<string, (plan: EntityPlan) => readonly string[]>;
 type Named = keyof typeof NAMED;
-type NameRow = [at: Named[], refused: (name: string, plan: EntitySettings) => boolean, why: string];
+type NameRow = [at: Named[], refused: (name: string, plan: EntityPlan) => boolean, why: string];
 
 const OF_TABLE: Named[] = ['tables.columns', 'tables.hash', 'changes.key', 'changes.ignore'];
 const LEFT_OUT = 'which `columns.except` leaves out';
 
 /** Settings that must not name a column, and why. */
 const NAMES: NameRow[] = [
-  [['columns.only', 'columns.required', ...OF_TABLE], (name, plan) => isIn(exceptedOf(plan), name), LEFT_OUT],
-  [['columns.labels'], (text, plan) => exceptedOf(plan).some((entry) => meansOrContains(text, entry)), LEFT_OUT],
+  [['columns.only', 'columns.required', ...OF_TABLE], (name, plan) => isIn(plan.columns.except, name), LEFT_OUT],
+  [['columns.labels'], (text, plan) => plan.columns.except.some((entry) => meansOrContains(text, entry)), LEFT_OUT],
   [['filters', 'sorts'], () => true, LEFT_OUT],
   [
     ['columns.required', 'tables.except', ...OF_TABLE],
-    (name, plan) => onlyOf(plan)?.includes(name) === false,
+    (name, plan) => plan.columns.only?.includes(name) === false,
     'which `columns` does not request',
   ],
   [OF_TABLE, (name, { tables }) => isIn(tables?.except, name), 'which `tables.except` leaves out'],
@@ -225,13 +228,13 @@ const NAMES: NameRow[] = [
   ],
   [
     ['tables.except', 'tables.hash'],
-    (_, plan) => isHeaderless(plan),
+    (_, plan) => plan.columns.header === 'none',
     'which files without a header (`columns.header`) do not have',
   ],
   [['changes.ignore'], (name, { changes }) => isIn(changes?.key, name), 'which is a part of `changes.key`'],
 ];
 
-function wrongNames(plan: EntitySettings, place: readonly string[]): Problem[] {
+function wrongNames(plan: EntityPlan, place: readonly string[]): Problem[] {
   return NAMES.flatMap(([settings, refused, why]) =>
     settings.flatMap((at) => {
       const names = NAMED[at](plan).filter((name) => refused(name, plan));

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { canonicalText, isRecord, jsonOrUndefined } from '../json.ts';
+import { chosenColumnsOf } from './chosen-columns.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import type { EntityPlan } from './entity-settings.ts';
@@ -61,7 +62,10 @@ export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | u
   const text = Buffer.from(String(metadata[METADATA_KEY] ?? ''), 'base64').toString();
   // The output of a synthesis is trusted, as functions trust their copy of it.
   const deployed = jsonOrUndefined(text) as Deployed | undefined;
-  return deployed && ENTITIES.every((entity) => entity in deployed.entities) ? deployed : undefined;
+  if (!deployed || !ENTITIES.every((entity) => entity in deployed.entities)) return undefined;
+  // Earlier releases have the short forms of `columns`.
+  for (const plan of Object.values(deployed.entities)) plan.columns = chosenColumnsOf(plan.columns);
+  return deployed;
 }
 
 /** A setting that would change if the file were deployed. */

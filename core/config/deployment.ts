@@ -14,14 +14,14 @@ import { type Settings, settingsSchema } from './settings.ts';
  */
 
 export const deploymentSchema = settingsSchema
-  .superRefine((settings, context) => {
-    for (const { path, message } of contradictions(settings)) context.addIssue({ code: 'custom', path, message });
-  })
   .transform((settings) => ({
     ...settings,
     crm: { ...settings.crm, scopes: withUpdateScope(settings), fileHosts: fileHostsOf(settings.crm) },
     entities: plansOf(settings),
-  }));
+  }))
+  .superRefine((filled, context) => {
+    for (const { path, message } of contradictions(filled)) context.addIssue({ code: 'custom', path, message });
+  });
 
 /**
  * The configuration with all defaults; each entity has a complete plan. The bundle of a function also has the offsets

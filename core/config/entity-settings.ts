@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isSchedule, START_UTC } from '../schedule/next-starts.ts';
 import { isSafeLabel } from '../suggestion.ts';
+import { type ChosenColumns, chosenColumnsOf } from './chosen-columns.ts';
 import { columnName, columnNames, listOf, once, share, whole } from './common-settings.ts';
 import { OPAQUE_KINDS } from './file-formats.ts';
 import { misplacedDates } from './relative-date.ts';
@@ -201,7 +202,6 @@ const configuredColumns = z
   .describe(
     '`"all"`: every column that the CRM lists; a list of names, in order; or an object (docs/configuration.md, "Columns that are left out, or must be there").',
   );
-export type ConfiguredColumns = z.infer<typeof configuredColumns>;
 
 /** The settings of one entity. */
 
@@ -245,9 +245,10 @@ export const entitySettingsSchema = z.strictObject({
 export type EntitySettings = z.infer<typeof entitySettingsSchema>;
 
 /** The complete settings of an entity, including those that it takes from the deployment. */
-export type EntityPlan = Omit<EntitySettings, 'polling'> & { polling: Polling };
+export type EntityPlan = Omit<EntitySettings, 'polling' | 'columns'> & { polling: Polling; columns: ChosenColumns };
 
 /** @param polling the deployment's polling, for each value that the entity does not set */
 export function planFrom(settings: EntitySettings, polling: Polling): EntityPlan {
-  return { ...settings, polling: { ...polling, ...settings.polling } };
+  const columns = chosenColumnsOf(settings.columns);
+  return { ...settings, columns, polling: { ...polling, ...settings.polling } };
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { canonicalText } from '../json.ts';
-import { exceptedOf } from './chosen-columns.ts';
 import type { EntityPlan } from './entity-settings.ts';
 
 /** The version of how settings are read. Raise it if a release reads them differently: tables are then rewritten. */
@@ -13,6 +12,6 @@ const RULES = 1;
 export function settingsDigest(plan: Pick<EntityPlan, 'columns' | 'tables'>): string {
   const sorted = (names: readonly string[] = []) => [...new Set(names)].sort();
   const { except, hash } = plan.tables ?? {};
-  const decides = { rules: RULES, except: sorted(exceptedOf(plan)), tables: sorted(except), hash: sorted(hash) };
+  const decides = { rules: RULES, except: sorted(plan.columns.except), tables: sorted(except), hash: sorted(hash) };
   return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
 }

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod/mini';
-import { exceptedOf, onlyOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { dependsOnDate } from '../config/relative-date.ts';
 import { canonicalText } from '../json.ts';
@@ -60,8 +59,8 @@ function partsOf(configured: Configured, input: Asked = {}): PlanParts {
 /** The columns of the plan. Labels, the kind of header and required columns do not belong to the plan. */
 function columnsOf(configured: Configured, asked: Asked['columns']): PlanParts['columns'] {
   if (Array.isArray(asked)) return asked;
-  const only = onlyOf(configured);
+  const only = configured.columns.only;
   if (only && asked === undefined) return only;
-  const except = exceptedOf(configured);
+  const except = configured.columns.except;
   return except.length > 0 ? { except: [...except].sort() } : 'all';
 }

@@ -1,5 +1,4 @@
 import { type ListedFields, listedFields } from '../columns/header.ts';
-import { isHeaderless, labelsOf, sheetsOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import type { Run } from '../step/states.ts';
@@ -27,6 +26,7 @@ export function expectedOf(
   const plan = deployment.entities[run.entity];
   const { formats } = deployment.files;
   const covered = [...(plan.tables?.hash ?? []), ...(plan.tables?.except ?? [])];
-  const listed = listedFields(run, labelsOf(plan));
-  return { ...listed, formats, opaque: plan.opaque, headerless: isHeaderless(plan), covered, ...sheetsOf(plan) };
+  const { labels, header, sheet, otherSheets } = plan.columns;
+  const listed = listedFields(run, labels);
+  return { ...listed, formats, opaque: plan.opaque, headerless: header === 'none', covered, sheet, otherSheets };
 }

@@ -1,4 +1,3 @@
-import { isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import { type Ending, type Facts, isEmptyFile } from './facts.ts';
 import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
@@ -155,7 +154,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'whose header lacks one of these columns; without a header: that is not as wide as requested',
     promised: true,
     measure: (subject) => {
-      const required = requiredOf(subject.settings);
+      const required = subject.settings.columns.required;
       if (required.length === 0 || isEmptyFile(subject.facts)) return undefined;
       const named = shownColumns(subject);
       return { measured: named && required.filter((name) => !named.includes(name)).length, atMost: 0 };
@@ -188,7 +187,7 @@ export const CHECKS: GateCheck[] = [
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
     kindOf: ({ content }) => content?.firstRecord ?? null,
     measure: ({ facts: { header, content }, settings, run: { excepted } }) =>
-      !content || isHeaderless(settings) || excepted.length > 0
+      !content || settings.columns.header === 'none' || excepted.length > 0
         ? undefined
         : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
     words: ({ measured }) =>
@@ -278,7 +277,7 @@ function endingKind({ format, content }: Pick<Facts, 'format' | 'content'>): str
 /** The columns of a file by its header or, without one, by its width; `null` if they are not known. */
 function shownColumns({ facts, settings, run: { request } }: Subject): readonly string[] | null {
   const { headed = null, width = null } = facts.content ?? {};
-  const isAsWide = isHeaderless(settings) && headed === false && width === request.columns.length;
+  const isAsWide = settings.columns.header === 'none' && headed === false && width === request.columns.length;
   return isAsWide ? request.columns : columnsOf(facts);
 }
 

@@ -1,5 +1,4 @@
 import { leftOutToday } from '../columns/left-out.ts';
-import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { exceptedPlaces } from '../gate/checks.ts';
@@ -17,7 +16,7 @@ export function withheldReason(
   plan: Pick<EntityPlan, 'columns'>,
   newest?: PublishedFile,
 ): string | undefined {
-  const except = exceptedOf(plan);
+  const except = plan.columns.except;
   if (except.length === 0) return undefined;
   const { leftOut, unexplained } = leftOutToday(except, { run, header: file.header }, newest?.run);
   if (unexplained !== undefined) return `may have the column of the entry "${unexplained}" in columns.except`;

@@ -1,5 +1,4 @@
 import { fieldsNamedInRuns, type RunColumns } from '../columns/left-out.ts';
-import { exceptedOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
@@ -53,14 +52,14 @@ export function coveredColumns(
   newest?: RunColumns,
 ): Required<Covered> {
   const { names, isNamed } = fileColumns(manifest);
-  if (!isNamed && (exceptedOf(plan).length > 0 || coversAny(plan.tables ?? {})))
+  if (!isNamed && (plan.columns.except.length > 0 || coversAny(plan.tables ?? {})))
     throw new TableError(
       'The file does not name its columns itself, so none of them can be left out or hashed: it becomes a table only without `except` and `hash`.',
     );
   const runs = newest ? [manifest.run, newest] : [manifest.run];
   const meaningOf = (entry: string) => fieldsNamedInRuns(entry, names, runs).map(({ name }) => name);
   const unrequested = new Set(
-    exceptedOf(plan).flatMap((entry) => {
+    plan.columns.except.flatMap((entry) => {
       const meant = meaningOf(entry);
       if (meant.length > 0) return meant;
       throw new TableError(

@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto';
-import { exceptedOf, isHeaderless, labelsOf } from '../config/chosen-columns.ts';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { canonicalText } from '../json.ts';
 import { type Query, quoted } from './engine.ts';
@@ -28,7 +27,11 @@ export function tableIdentity(
     rules: RULES,
     plan: madeOf.plan,
     tables: { ...tables, except: sorted(except), hash: sorted(hash) },
-    columns: { except: sorted(exceptedOf(configured)), labels: labelsOf(configured), none: isHeaderless(configured) },
+    columns: {
+      except: sorted(configured.columns.except),
+      labels: configured.columns.labels,
+      none: configured.columns.header === 'none',
+    },
     key: hash === undefined || madeOf.hashKey === null ? null : fingerprintOf(madeOf.hashKey),
   };
   return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);

@@ -1,6 +1,5 @@
 import * as z from 'zod/mini';
 import { leftOutToday } from '../../core/columns/left-out.ts';
-import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
@@ -69,7 +68,7 @@ export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'
 async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promise<Manifest['run'] & Judged> {
   const { execution, run, file } = manifest;
   const { entity } = run;
-  const entries = exceptedOf(deployment.entities[entity]);
+  const entries = deployment.entities[entity].columns.except;
   const last = entries.length > 0 ? (await readPointer(bucket, latestPointerKey(entity))).run : undefined;
   const newest =
     last && last.execution !== execution

@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunColumns } from '../../core/columns/left-out.ts';
-import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import { settingsDigest } from '../../core/config/settings-digest.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
@@ -134,7 +133,7 @@ async function newestRun(
   plan: EntityPlan,
   { bucket }: WriteTableDeps,
 ): Promise<RunColumns | undefined> {
-  if (exceptedOf(plan).length === 0 && !coversAny(plan.tables ?? {})) return undefined;
+  if (plan.columns.except.length === 0 && !coversAny(plan.tables ?? {})) return undefined;
   const { run } = await readPointer(bucket, latestPointerKey(entity));
   if (!run || run.execution === execution) return undefined;
   return (await readManifest(bucket, manifestKeyOf(entity, run.execution)))?.run;

@@ -4,7 +4,6 @@ import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { OWN_COLUMNS } from '../../core/changes/feed-columns.ts';
 import { feedsOf } from '../../core/changes/feed-keys.ts';
-import { onlyOf } from '../../core/config/chosen-columns.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -48,7 +47,7 @@ export class TableCatalog extends Construct {
   private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan): void {
     if (!plan.tables) return;
     const columns = columnsOf(entity, plan, plan.tables);
-    if (!onlyOf(plan)) {
+    if (!plan.columns.only) {
       const sees = columns.length === 0 ? 'no table' : `${columns.length} columns`;
       const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. peek ${entity} --columns shows all.`;
       Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
@@ -102,7 +101,7 @@ function projection(location: string): Record<string, string> {
 
 /** The columns that are known before the first file. @throws ConfigurationError if two columns would have one name */
 function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): TableColumn[] {
-  const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
+  const named = plan.columns.only ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
   try {
     return tableColumns(named, settings);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyPublished } from '../../cli/data/stored-file.ts';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
+import { chosenColumnsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { publishedValue } from '../../core/readers/reader-access.ts';
@@ -79,7 +80,7 @@ it('a bad file moves no pointer until a release publishes and tags it, records t
   expect(stdout).toContain(`contacts of ${TODAY}, release of ${run}, 10 rows`);
   const pointer = await bucketTools(system.target).pointer('contacts', 'latest');
   expect(pointer).toMatchObject({ execution: run, released: true, newNormal: true });
-  const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: 'all' }) }];
+  const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: chosenColumnsOf('all') }) }];
   expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([tags, tags]);
   expect(await tagsOf('_release.json')).toEqual([]);
   const { manifest } = await verifyPublished(system.target, pointer);

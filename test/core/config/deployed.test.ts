@@ -19,7 +19,11 @@ const deployed = deployedOf(deployment());
 test('deployedOf contains all settings with defaults, and hides email addresses, filters and extra keys', () => {
   expect(deployed.crm).toEqual(deployment().crm);
   expect(Object.keys(deployed.entities)).toEqual([...ENTITIES]);
-  expect(deployed.entities.meetings).toMatchObject({ columns: 'all', enabled: true, polling: deployment().polling });
+  expect(deployed.entities.meetings).toMatchObject({
+    columns: { except: [] },
+    enabled: true,
+    polling: deployment().polling,
+  });
   const digest = expect.stringMatching(/^[0-9a-f]{8}$/);
   expect(deployed.entities.leads).toMatchObject({ filters: [{ digest, dependsOnDate: false }], extra: { digest } });
   expect(deployed.entities.meetings).not.toHaveProperty('filters');
@@ -41,6 +45,16 @@ test('deployedBy returns what metadataOf wrote, even with Hebrew letters and a k
 
   expect(JSON.stringify(metadata)).toMatch(/^\{"\w+":"[\w+/=]+"\}$/);
   expect(deployedBy(metadata)).toEqual(told);
+});
+
+test.each([
+  ['all', undefined],
+  [['id'], ['id']],
+])('deployedBy reads columns in the form %j of an earlier release', (columns, only) => {
+  const told = JSON.parse(JSON.stringify(deployed));
+  told.entities.leads.columns = columns;
+
+  expect(deployedBy(metadataOf(told))?.entities.leads.columns).toMatchObject({ only, except: [] });
 });
 
 test('a start in local time keeps the zone offsets of its deployment, even if zone data change', () => {

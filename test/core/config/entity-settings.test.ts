@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { exceptedIn, labelsIn } from '../../../core/columns/left-out.ts';
-import { isHeaderless, labelsOf, onlyOf, requiredOf, sheetsOf } from '../../../core/config/chosen-columns.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
 
+const COLUMNS = { except: [], required: [], labels: {}, header: 'names', otherSheets: [] };
 const planOf = (leads: object) => deploymentSchema.parse({ crm: CRM, entities: { leads } }).entities.leads;
 
 test('an entity has a complete plan even if the configuration names only a part of it, or nothing', () => {
@@ -17,7 +17,7 @@ test('an entity has a complete plan even if the configuration names only a part 
   });
 
   const plan = {
-    columns: 'all',
+    columns: COLUMNS,
     extra: {},
     enabled: true,
     guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
@@ -30,23 +30,16 @@ test('an entity has a complete plan even if the configuration names only a part 
 });
 
 describe('columns as an object', () => {
-  test('are read by onlyOf, requiredOf, labelsOf, isHeaderless and sheetsOf', () => {
-    const chosen = { only: ['id'], required: ['id'], labels: { Key: 'id' }, header: 'names' };
-
-    expect(onlyOf(planOf({ columns: chosen }))).toEqual(['id']);
-    expect(onlyOf(planOf({ columns: ['id'] }))).toEqual(['id']);
-    expect(onlyOf(planOf({ columns: {} }))).toBeUndefined();
-    expect(onlyOf(planOf({}))).toBeUndefined();
-    expect(requiredOf(planOf({ columns: chosen }))).toEqual(['id']);
-    expect(labelsOf(planOf({ columns: chosen }))).toEqual({ Key: 'id' });
-    expect(labelsOf(planOf({}))).toEqual({});
-    expect(isHeaderless(planOf({ columns: chosen }))).toBe(false);
-    expect(isHeaderless(planOf({ columns: { header: 'none' } }))).toBe(true);
-    expect(sheetsOf(planOf({ columns: { sheet: 'Leads', otherSheets: ['Legend'] } }))).toEqual({
-      sheet: 'Leads',
-      otherSheets: ['Legend'],
-    });
-    expect(sheetsOf(planOf({}))).toEqual({ sheet: undefined, otherSheets: [] });
+  test.each<[unknown, object]>([
+    ['all', {}],
+    [['id'], { only: ['id'] }],
+    [{}, {}],
+    [
+      { labels: { Key: 'id' }, sheet: 'Leads' },
+      { labels: { Key: 'id' }, sheet: 'Leads' },
+    ],
+  ])('have defaults if they are given as %j', (columns, chosen) => {
+    expect(planOf({ columns }).columns).toEqual({ ...COLUMNS, ...chosen });
   });
 });
 

@@ -1,15 +1,21 @@
 import { expect, test } from 'vitest';
+import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
 import { planFor } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 
 const ALL = { columns: 'all' as const, extra: {} };
-const plan = (settings: object, input: Partial<ExportInput> = {}) => {
-  const configured: EntityPlan = { ...deployment().entities.leads, ...settings };
+const plan = (settings: { columns?: Parameters<typeof chosenColumnsOf>[0] }, input: Partial<ExportInput> = {}) => {
+  const { columns, ...more } = settings;
+  const configured: EntityPlan = {
+    ...deployment().entities.leads,
+    ...more,
+    columns: chosenColumnsOf(columns ?? 'all'),
+  };
   return planFor(configured, { entity: 'leads', ...input });
 };
-const digest = (settings: object) => plan(settings).digest;
+const digest = (settings: Parameters<typeof plan>[0]) => plan(settings).digest;
 
 test.each([
   ['the order of keys', { ...ALL, filters: [{ a: 1, b: 2 }] }, { ...ALL, filters: [{ b: 2, a: 1 }] }],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { listedOf } from '../../../core/columns/column-changes.ts';
 import type { RunColumns } from '../../../core/columns/left-out.ts';
+import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import { coveredColumns } from '../../../core/table/table-columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 import { manifestOf } from '../../support/manifests.ts';
@@ -10,7 +11,7 @@ const planOf = (
   except: string[],
   tables?: { except?: string[]; hash?: string[] },
 ): Parameters<typeof coveredColumns>[1] => ({
-  columns: except.length > 0 ? { except } : 'all',
+  columns: chosenColumnsOf({ except }),
   tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
 const runColumns = (

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { chosenColumnsOf } from '../../../core/config/chosen-columns.ts';
 import { inFolder } from '../../../core/table/engine.ts';
 import { coveredColumns } from '../../../core/table/table-columns.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
@@ -32,7 +33,10 @@ const at100 = (text: string) => FILE.replace('\n100,', `\n${text}100,`);
 async function tableOf(bytes: string | Uint8Array, { manifest }: EndOfNight, tables: object = {}) {
   if (!manifest) throw new Error('there is no manifest');
   const configured = { columns: {}, misfit: 'null' as const, version: 1, ...tables };
-  const settings = { ...configured, ...coveredColumns(manifest, { columns: 'all', tables: configured }) };
+  const settings = {
+    ...configured,
+    ...coveredColumns(manifest, { columns: chosenColumnsOf('all'), tables: configured }),
+  };
   const reading = { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 };
   const input = { manifest, source: bytesSource(bytes), settings, identity: 'i', reading, hashKey: 'k'.repeat(40) };
   return inFolder('table-', async (folder) => {
