@@ -9,11 +9,10 @@ import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { Run } from '../../cli/runs/run.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
-import { pythonWithMoto } from '../support/moto-environment.ts';
+import { pythonWith } from '../support/python-with.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /** Tests the recipes of docs/reading.md for the shell and Python on one deployment with two published runs. */
@@ -62,8 +61,7 @@ it.skipIf(!isInstalled())(
 describe('docs/recipes/read_file.py', () => {
   let python: string;
   beforeAll(async () => {
-    const record = await openRunRecord(resolve('.cache'));
-    python = await pythonWithMoto(record).finally(() => record.close());
+    python = await pythonWith('moto', '');
   });
 
   /** The records that the command prints. */

@@ -9,21 +9,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { workbookOf } from '../../cli/data/excel.ts';
 import { fileSource } from '../../core/file/byte-source.ts';
-import { ensureEnvironment } from '../../local/ministack/python.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
 import { aws } from '../cli/support/cloud/cloud.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { awkwardTexts } from '../support/awkward-texts.ts';
 import { tempDir } from '../support/project.ts';
+import { pythonWith } from '../support/python-with.ts';
 import { all, readSheet } from '../support/workbook.ts';
 
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, '..', '..');
-const ENVIRONMENT = {
-  name: 'workbooks',
-  requirements: join(import.meta.dirname, 'requirements.txt'),
-  what: 'what reads workbooks',
-};
 const WORKBOOKS = process.env.CI ? 20 : 100;
 /** A whole sheet without its header; CI uses fewer rows and the same limit. */
 const ROWS = process.env.CI ? 100_000 : 1_048_575;
@@ -37,28 +31,24 @@ async function* streamed<T>(values: Iterable<T>): AsyncGenerator<T> {
 }
 
 test('openpyxl reads every written cell as the same text', async () => {
-  const record = await openRunRecord(join(ROOT, '.cache'));
-  try {
-    const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-    const texts = fc.array(fc.tuple(awkwardTexts, awkwardTexts), { minLength: 50, maxLength: 50 });
-    const drafts = fc.sample(texts, WORKBOOKS);
-    const written = drafts.map((rows) => [['id', 'a', 'b'], ...rows.map(([a, b], row) => [String(row), a, b])]);
-    const paths: string[] = [];
-    for (const [place, rows] of written.entries()) {
-      const path = join(record.workDir, `${place}.xlsx`);
-      writeFileSync(path, await all(workbookOf('leads', streamed(rows))).then(Buffer.concat));
-      paths.push(path);
-    }
-    const script = join(import.meta.dirname, 'support', 'texts_of_workbooks.py');
-    const { stdout } = await run(python, ['-I', script, ...paths], { maxBuffer: 2 ** 30 });
-
-    const read = stdout.trimEnd().split('\n');
-    // The sheet omits trailing columns that are empty in all rows.
-    const filled = (line: string) => JSON.parse(line).map(([id = '', a = '', b = '']: string[]) => [id, a, b]);
-    expect(read.map(filled)).toEqual(written);
-  } finally {
-    await record.close();
+  const python = await pythonWith('workbooks', 'long');
+  const texts = fc.array(fc.tuple(awkwardTexts, awkwardTexts), { minLength: 50, maxLength: 50 });
+  const drafts = fc.sample(texts, WORKBOOKS);
+  const written = drafts.map((rows) => [['id', 'a', 'b'], ...rows.map(([a, b], row) => [String(row), a, b])]);
+  const directory = await tempDir();
+  const paths: string[] = [];
+  for (const [place, rows] of written.entries()) {
+    const path = join(directory, `${place}.xlsx`);
+    writeFileSync(path, await all(workbookOf('leads', streamed(rows))).then(Buffer.concat));
+    paths.push(path);
   }
+  const script = join(import.meta.dirname, 'support', 'texts_of_workbooks.py');
+  const { stdout } = await run(python, ['-I', script, ...paths], { maxBuffer: 2 ** 30 });
+
+  const read = stdout.trimEnd().split('\n');
+  // The sheet omits trailing columns that are empty in all rows.
+  const filled = (line: string) => JSON.parse(line).map(([id = '', a = '', b = '']: string[]) => [id, a, b]);
+  expect(read.map(filled)).toEqual(written);
 });
 
 function* lines(): Generator<string> {

@@ -9,9 +9,10 @@ import { openDuckDb } from '../core/table/support.ts';
 import { folderForAll } from '../lib/support/files.ts';
 import { feedNights } from '../support/feed-nights.ts';
 import { feedRecipe } from '../support/feed-recipes.ts';
+import { pythonWith } from '../support/python-with.ts';
 import { runs } from '../support/runs.ts';
 import { TEST_SEED } from '../support/seeds.ts';
-import { type Copies, openCopies, pythonForCopies } from './support/feeds/copies.ts';
+import { type Copies, openCopies } from './support/feeds/copies.ts';
 import { differencesOfCopy, differencesOfHistory } from './support/feeds/judge.ts';
 import { drawEvents, ThirtyNights } from './support/feeds/thirty-nights.ts';
 
@@ -28,7 +29,7 @@ const dir = folderForAll();
 let python: string;
 
 beforeAll(async () => {
-  python = await pythonForCopies();
+  python = await pythonWith('copies', 'long/support/feeds');
 });
 
 /** Sets up nights that readers read each morning. */

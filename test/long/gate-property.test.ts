@@ -1,7 +1,5 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ensureEnvironment } from '../../local/ministack/python.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
+import { pythonWith } from '../support/python-with.ts';
 import { TEST_SEED } from '../support/seeds.ts';
 import { type Case, runCase } from './support/gate/cases.ts';
 import { type Judged, judgeFiles } from './support/gate/oracle.ts';
@@ -11,11 +9,6 @@ import { type Judged, judgeFiles } from './support/gate/oracle.ts';
  * finds a broken promise, and it publishes every good file of an ordinary service.
  */
 
-const ENVIRONMENT = {
-  name: 'workbooks',
-  requirements: join(import.meta.dirname, 'requirements.txt'),
-  what: 'what reads workbooks',
-};
 const CASES = process.env.CI ? 400 : 3000;
 
 const printLines = (lines: readonly string[]) => process.stdout.write(`${lines.join('\n')}\n`);
@@ -27,7 +20,7 @@ test('publishes every good file, and no file that breaks a promise', async () =>
 
   const published = cases.filter(({ end }) => end.ended === 'PUBLISHED');
   const stopped = cases.filter(({ fault, end }) => fault !== null && end.ended !== 'PUBLISHED');
-  const interpreter = await python();
+  const interpreter = await pythonWith('workbooks', 'long');
   const judged = await judgeFiles(interpreter, published);
   const found = (await judgeFiles(interpreter, stopped)).filter((each) => each.broken.length > 0);
   const good = cases.filter(({ fault }) => fault === null);
@@ -46,16 +39,6 @@ test('publishes every good file, and no file that breaks a promise', async () =>
   expect(found.length).toBeGreaterThan(stopped.length * 0.7);
   expect(cases.filter(leaks).map(({ number }) => number)).toEqual([]);
 });
-
-/** An interpreter with openpyxl. */
-async function python(): Promise<string> {
-  const record = await openRunRecord(join(import.meta.dirname, '..', '..', '.cache'));
-  try {
-    return join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-  } finally {
-    await record.close();
-  }
-}
 
 const lineOf = ({ number, broken }: Judged, cases: Case[]) =>
   `${number} (${cases[number]?.fault}): ${broken.join('; ')}`;

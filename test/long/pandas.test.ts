@@ -3,19 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ensureEnvironment } from '../../local/ministack/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { folderForAll } from '../lib/support/files.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { pythonWith } from '../support/python-with.ts';
 
 /** Tests the line for pandas in docs/reading.md, and its column in the table of dialects. */
 
 const DOCUMENT = 'docs/reading.md';
-const ENVIRONMENT = {
-  name: 'pandas',
-  requirements: join(import.meta.dirname, 'support', 'pandas', 'requirements.txt'),
-  what: 'what reads files with pandas',
-};
 const LINE = fencedBlock(DOCUMENT, '### pandas', 'python');
 const PRINT = 'import json; print(json.dumps([list(leads.columns), leads.values.tolist()]))';
 const NAMES = ['id', 'phone', 'name'];
@@ -29,21 +24,19 @@ const csv = (separator: string) =>
     .join('');
 const CSV = csv(',');
 
-let record: RunRecord;
+const dir = folderForAll();
 let python: string;
 
 beforeAll(async () => {
-  record = await openRunRecord(join(import.meta.dirname, '..', '..', '.cache'));
-  python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+  python = await pythonWith('pandas', 'long/support/pandas');
 });
-afterAll(() => record?.close());
 
 /** Reads with the documented line and another argument of the table of dialects. */
 async function read(content: string | Buffer, argument = 'nothing'): Promise<[names: unknown[], rows: unknown[][]]> {
-  writeFileSync(join(record.workDir, 'leads.csv'), content);
+  writeFileSync(join(dir, 'leads.csv'), content);
   const [, option] = /^`(.*)`$/.exec(argument) ?? [];
   const line = option ? LINE.replace(/\)\n/, `, ${option})\n`) : LINE;
-  const { stdout } = await promisify(execFile)(python, ['-I', '-c', line + PRINT], { cwd: record.workDir });
+  const { stdout } = await promisify(execFile)(python, ['-I', '-c', line + PRINT], { cwd: dir });
   return JSON.parse(stdout);
 }
 

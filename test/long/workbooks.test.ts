@@ -6,17 +6,11 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { fileSource } from '../../core/file/byte-source.ts';
 import { fileRecords } from '../../core/file/file-records.ts';
-import { ensureEnvironment } from '../../local/ministack/python.ts';
-import { openRunRecord } from '../../local/processes/run-record.ts';
+import { tempDir } from '../support/project.ts';
+import { pythonWith } from '../support/python-with.ts';
 import { TEST_SEED } from '../support/seeds.ts';
 import { AMPLE, all, readSheet } from '../support/workbook.ts';
 
-const ROOT = join(import.meta.dirname, '..', '..');
-const ENVIRONMENT = {
-  name: 'workbooks',
-  requirements: join(import.meta.dirname, 'requirements.txt'),
-  what: 'what writes workbooks',
-};
 const COUNT = process.env.CI ? 300 : 1500;
 const LARGEST_BYTES = 512 * 1024 * 1024;
 
@@ -41,24 +35,19 @@ async function facts({ file, columns }: z.infer<typeof madeSchema>) {
 }
 
 test(`reads every cell of ${COUNT} workbooks of openpyxl and XlsxWriter as openpyxl reads it`, async () => {
-  const record = await openRunRecord(join(ROOT, '.cache'));
-  try {
-    const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-    const script = join(import.meta.dirname, 'support', 'workbooks.py');
-    const args = ['-I', script, record.workDir, String(COUNT), String(TEST_SEED)];
-    const { stdout } = await promisify(execFile)(python, args, { maxBuffer: LARGEST_BYTES });
-    const made = stdout
-      .trim()
-      .split('\n')
-      .map((line) => madeSchema.parse(JSON.parse(line)));
-    expect(made).toHaveLength(COUNT);
-    for (const workbook of made) {
-      const { columns, above, elsewhere, records } = workbook;
-      const rows = records.length - 1;
-      const wanted = { header: columns, rows, rowsAbove: above, hidden: elsewhere > 0, kinds: [], records };
-      expect(await facts(workbook)).toEqual(wanted);
-    }
-  } finally {
-    await record.close();
+  const python = await pythonWith('workbooks', 'long');
+  const script = join(import.meta.dirname, 'support', 'workbooks.py');
+  const args = ['-I', script, await tempDir(), String(COUNT), String(TEST_SEED)];
+  const { stdout } = await promisify(execFile)(python, args, { maxBuffer: LARGEST_BYTES });
+  const made = stdout
+    .trim()
+    .split('\n')
+    .map((line) => madeSchema.parse(JSON.parse(line)));
+  expect(made).toHaveLength(COUNT);
+  for (const workbook of made) {
+    const { columns, above, elsewhere, records } = workbook;
+    const rows = records.length - 1;
+    const wanted = { header: columns, rows, rowsAbove: above, hidden: elsewhere > 0, kinds: [], records };
+    expect(await facts(workbook)).toEqual(wanted);
   }
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { lastLines, startProcess } from '../../../local/processes/processes.ts';
 import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
-import { pythonWithMoto } from '../../support/moto-environment.ts';
+import { pythonWith } from '../../support/python-with.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const READY_WITHIN_MS = 60_000;
@@ -26,7 +26,7 @@ server.main()
 export async function startMoto() {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    return { endpoint: await serve(await pythonWithMoto(record), record), close: () => record.close() };
+    return { endpoint: await serve(await pythonWith('moto', ''), record), close: () => record.close() };
   } catch (error) {
     await record.close();
     throw error;

@@ -3,14 +3,6 @@ import { once } from 'node:events';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ensureEnvironment } from '../../../../local/ministack/python.ts';
-import { openRunRecord } from '../../../../local/processes/run-record.ts';
-
-const ENVIRONMENT = {
-  name: 'copies',
-  requirements: join(import.meta.dirname, 'requirements.txt'),
-  what: 'what keeps a copy',
-};
 
 /** The result of one run of the recipe. */
 export interface Ran {
@@ -20,16 +12,6 @@ export interface Ran {
   said: string;
   /** The number of executed lines. */
   lines: number;
-}
-
-/** A Python interpreter with the packages of the recipe. */
-export async function pythonForCopies(): Promise<string> {
-  const record = await openRunRecord(join(import.meta.dirname, '..', '..', '..', '..', '.cache'));
-  try {
-    return join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
-  } finally {
-    await record.close();
-  }
 }
 
 /**
