@@ -244,6 +244,8 @@ test('an export id of another date stops the file; one of its own date is a warn
     stoppedBy: ['exportId'],
     releasable: true,
   });
+  const again = { ...ofDate, comparedWith: [night(factsOf(10), 0, { exportId: 'export-0' })] };
+  expect(stoppedBy(factsOf(10), { history: again })).toEqual([]);
   expect(judged(factsOf(10), { history: ofDate }).warnings).toEqual([expect.stringContaining('has the same id')]);
   expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).warnings).toEqual([]);
 });
