@@ -73,13 +73,20 @@ const FUNCTIONS = {
   if_not_exists: (value: unknown, otherwise: unknown) => value ?? otherwise,
 };
 
-/** The value of an expression: names and values become literals, operators those of JavaScript. */
+type Compiled = (of: (word: string) => unknown, ...functions: unknown[]) => unknown;
+const compiled = new Map<string, Compiled>();
+
+/** The value of an expression: its names and values are looked up, its operators are those of JavaScript. */
 function evaluated(expression: string, input: Update, item: Item = {}): unknown {
   const { ExpressionAttributeNames: names, ExpressionAttributeValues: values } = input;
-  const inJavaScript = expression.replaceAll(/[#:]?\w+|=/g, (word) => {
-    if (word in FUNCTIONS) return word;
+  const of = (word: string) => {
     const { N, S } = (word.startsWith(':') ? values?.[word] : item[names?.[word] ?? word]) ?? {};
-    return OPERATORS[word] ?? N ?? `${JSON.stringify(S)}`;
-  });
-  return new Function(...Object.keys(FUNCTIONS), `return ${inJavaScript}`)(...Object.values(FUNCTIONS));
+    return N === undefined ? S : Number(N);
+  };
+  const inJavaScript = () =>
+    expression.replaceAll(/[#:]?\w+|=/g, (word) => OPERATORS[word] ?? (word in FUNCTIONS ? word : `of('${word}')`));
+  const run =
+    compiled.get(expression) ?? (new Function('of', ...Object.keys(FUNCTIONS), `return ${inJavaScript()}`) as Compiled);
+  compiled.set(expression, run);
+  return run(of, ...Object.values(FUNCTIONS));
 }
