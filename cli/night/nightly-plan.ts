@@ -3,6 +3,7 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
 import { timingOf } from '../../core/config/timing.ts';
+import { planFor } from '../../core/export/plan.ts';
 import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
@@ -56,8 +57,8 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: 
   return {
     entity,
     date,
-    /** The body of the request, with the columns as configured. */
-    request: { ...request, columns: configured.columns },
+    /** The body of the request, with the columns of its plan: `"all"`, a list, or those that are left out. */
+    request: { ...request, columns: planFor(configured, { entity }).columns },
     /** Empty if the rule is off, `null` if the schedule does not say when. */
     nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
     rule,

@@ -41,7 +41,7 @@ test('shows the request of a date as it would be sent, with the configured colum
 
   expect(line).toMatchObject({ entity: 'leads', date: '2026-03-05' });
   expect(line.request).toEqual({
-    columns: { ...columns, labels: {}, header: 'names', otherSheets: [] },
+    columns: { except: ['nationalId'] },
     sorts: [{ field: 'id' }],
     filters: [{ field: 'createdAt', value: ['2026-03-03T22:00:00.000Z', '2026-03-02'] }],
     combine: 'and',
