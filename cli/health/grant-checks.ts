@@ -9,7 +9,7 @@ import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
 import { clientOf, type OAuthClient, type Tokens, withoutValue } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { asciiText, durationText } from '../support/text.ts';
+import { asciiText, durationText, manyText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
 
 /** Findings about the stored client and grant, and what a command needs to use them. */
@@ -55,7 +55,7 @@ export function clientFinding(
   }
   const { clientId, clientSecret } = client;
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
-    return holds(`The OAuth client is stored (id of ${clientId.length} characters).`);
+    return holds(`The OAuth client is stored (id of ${manyText(clientId.length, 'character')}).`);
   }
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
   return broken(text, `Set CRM_CLIENT_SECRET, then: ${AUTHORIZE} --new-secret.`, USAGE);

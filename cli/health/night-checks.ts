@@ -115,7 +115,7 @@ export async function settingsFindings(
     ];
     const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
     const counts = countsText([...files.map(() => ({ kind: 'file' as const })), ...objects]);
-    const found = `Of ${entity}, ${counts} were written under earlier column settings, and the last of them expires on ${until}.`;
+    const found = `Written under earlier column settings, of ${entity}: ${counts}. The last of them expires on ${until}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${CRM_EXPORT} table ${entity} --outdated.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';

@@ -64,7 +64,7 @@ export function isGone(error: unknown): boolean {
 function deniedText(name: string, message: string, error: Error): string {
   const right = deniedRight(error);
   const needs = right === undefined || message.includes(right) ? '' : `the call needs ${right}`;
-  const what = [message, needs].filter(Boolean).join('; ') || 'it does not name the action';
+  const what = [message.replace(/\.$/, ''), needs].filter(Boolean).join('; ') || 'it does not name the action';
   return `AWS denies access (${name}): ${sentence(what)} Use other credentials (--profile), or ask for this permission.`;
 }
 
