@@ -126,7 +126,7 @@ describe('the bundled code', () => {
       return readFileSync(join(app.outdir, code?.assetPath ?? '', 'deployment.json'), 'utf8');
     });
 
-    expect(codes.map((text) => JSON.parse(text))).toMatchObject(deployments);
+    expect(codes.map((text) => JSON.parse(text))).toMatchObject(JSON.parse(JSON.stringify(deployments)));
   });
 
   test('logs a crash with positions in the sources', () => {

@@ -22,7 +22,12 @@ describe('a synthesis under umask 077', () => {
 
   beforeAll(async () => {
     const configuration = join(folder, 'configuration.json');
-    writeFileSync(configuration, JSON.stringify(fullDeployment()));
+    const { entities, ...settings } = fullDeployment();
+    const written = Object.entries(entities).map(([entity, { columns, ...plan }]) => [
+      entity,
+      { ...plan, columns: columns.only ?? 'all' },
+    ]);
+    writeFileSync(configuration, JSON.stringify({ ...settings, entities: Object.fromEntries(written) }));
     said = await synthesiseUnder('077', { deployment: 'example', configuration }, outdir);
     assets = readdirSync(outdir).filter((name) => name.startsWith('asset.'));
   });
