@@ -26,6 +26,8 @@ type Level = [key: string, value: unknown][];
 type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
+/** A UUID as a URN. */
+const LONGEST_UUID = 45;
 /** Keys that services wrap a record in. */
 const WRAPPERS = new Set(
   `attributes body content customer customers d data document entity export fields item items model node object output
@@ -36,7 +38,6 @@ const WRAPPERS = new Set(
  * and in a record another thing of the customer, `{ "city": …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
-const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
 /** Keys of objects next to a record that describe the answer, the caller or the record before the change. */
 const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|before|old|original|prev)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */
@@ -47,7 +48,8 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   for (const name of NEVER_COMPARED) sent.delete(name);
   const all = levelsOf(body, sent);
-  const isOurs = (level: Level) => idIn(level)?.toLowerCase() === id?.toLowerCase();
+  const ours = hexOf(id);
+  const isOurs = (level: Level) => idIn(level) === ours;
   const foreign = id === undefined ? [] : all.filter((level) => idIn(level) !== undefined && !isOurs(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
   // A wrapper may have its own id, and so may related records.
@@ -56,9 +58,8 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   const isCustomer = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
   const other = otherValue(levels, sent);
   const reasons = [
-    levels.some((level) => level.some(([key, value]) => key === 'success' && isFalse(value))) &&
-      'it says "success": false',
     hasError && 'it holds an error',
+    (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'it says that the call failed',
     foreign.length > 0 && !hasOurs && 'it holds the id of another record',
     other !== undefined && `it holds another value of ${other} than was sent`,
   ];
@@ -78,8 +79,24 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
   return levels;
 }
 
+function hasNoSuccess(level: Level): boolean {
+  return level.some(([key, value]) => key === 'success' && isFalse(value));
+}
+
 function hasErrorIn(level: Level): boolean {
   return level.some(([key, value]) => /^errors?$/.test(key) && !isNoError(value));
+}
+
+/** Whether an answer that is not a record says in other words that the call failed: `{ "status": "error" }`. */
+function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
+  const [level = []] = isRecord(body) ? objectsIn(body) : [];
+  if (level.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+  return level.some(
+    ([key, value]) =>
+      (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
+      (/^(?:has|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
+      (/^(?:code|status|statuscode)$/.test(key) && /^(?:err|fail|[45]\d\d$)/i.test(String(value))),
+  );
 }
 
 /** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
@@ -129,8 +146,14 @@ function folded(key: string): string {
 }
 
 function idIn(level: Level): string | undefined {
-  const id = level.find(([key]) => key === 'id')?.[1];
-  return typeof id === 'string' && UUID.test(id.trim()) ? id.trim() : undefined;
+  return hexOf(level.find(([key]) => key === 'id')?.[1]);
+}
+
+/** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
+function hexOf(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  const hex = text.length <= LONGEST_UUID ? text.replace(/^urn:uuid:|[{}-]/g, '') : '';
+  return /^[\da-f]{32}$/.test(hex) ? hex : undefined;
 }
 
 function isFalse(value: unknown): boolean {
@@ -138,11 +161,12 @@ function isFalse(value: unknown): boolean {
 }
 
 /** Texts in `error` by which services say that there is none. */
-const NO_ERROR = /^(?:0+|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|success(?:ful)?|undefined|\[\]|\{\})?$/i;
+const NO_ERROR =
+  /^(?:0+|200|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|(?:completed )?success(?:ful(?:ly)?)?|undefined|\[\]|\{\})?\.?$/i;
 
 /** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
 export function isNoError(value: unknown): boolean {
-  return everyValue(value, (one) => (typeof one === 'string' ? NO_ERROR.test(one.trim()) : !one));
+  return everyValue(value, (one) => !one || NO_ERROR.test(String(one).trim()));
 }
 
 /** Whether a value has no content. In a record, the text `none`, the number 0 and `false` are content. */
@@ -181,6 +205,10 @@ const MASK =
   /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
+/** A short number of a company: `*6789`. */
+const STAR_NUMBER = /^\*\d{4,5}$/;
+/** An extension after a whole number: ` ext. 5`, `#5`, `;ext=5`. */
+const EXTENSION = /(?<=(?:\d\D{0,3}){7})[\s,;]*[#\p{L}].*$/u;
 /** Fields whose values are words, which services return as labels or in another language. */
 const WORDS = ['bankAccountType', 'country'];
 
@@ -188,10 +216,12 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   const [ours, theirs] = [comparableText(sent), comparableText(echoed)];
   if (ours === theirs) return false;
   if (ours === '' || theirs === '') return true;
-  if (MASK.test(echoed)) return false;
-  if (PHONE.test(name)) return isOtherPhone(sent, echoed) && !isAddedTo(sent, echoed);
+  const isPhone = PHONE.test(name);
+  if (MASK.test(echoed) && !(isPhone && STAR_NUMBER.test(echoed))) return false;
+  if (isPhone) return isOtherPhone(sent, echoed) && !isAddedTo(sent, echoed);
   if (DATE.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDate(sent, echoed);
-  if (UUID.test(sent)) return UUID.test(echoed);
+  const hex = hexOf(sent);
+  if (hex !== undefined) return ![undefined, hex].includes(hexOf(echoed));
   if (WORDS.includes(name) && kindOfWord(sent) !== kindOfWord(echoed)) return false;
   return !isCut(ours, theirs) && !isAddedTo(sent, echoed) && !isNumberFor(ours, theirs);
 }
@@ -238,13 +268,18 @@ function isNumberFor(one: string, other: string): boolean {
   return (isNumber(one) && !/\d/.test(other)) || (isNumber(other) && !/\d/.test(one));
 }
 
-function kindOfWord(text: string): 'code' | 'latin' | 'other' {
+function kindOfWord(text: string): string {
+  // A country has a code of two letters and one of three.
+  if (/^[A-Z]{2,3}$/.test(text)) return `code of ${text.length}`;
   if (/^[A-Z][A-Z\d_]*$/.test(text)) return 'code';
   return /^[\p{Script=Latin}\s\p{P}]+$/u.test(text) ? 'latin' : 'other';
 }
 
 function isOtherPhone(sent: string, echoed: string): boolean {
-  const digits = [sent, echoed].map((text) => text.replace(/\D/g, ''));
+  const hasOneExtension = EXTENSION.test(sent) !== EXTENSION.test(echoed);
+  const digits = [sent, echoed].map((text) =>
+    (hasOneExtension ? text.replace(EXTENSION, '') : text).replace(/\D/g, ''),
+  );
   const length = Math.min(PHONE_DIGITS, ...digits.map((text) => text.length));
   const [ours, theirs] = digits.map((text) => text.slice(text.length - length));
   return length > 0 && ours !== theirs;
@@ -287,6 +322,7 @@ function daysIn(text: string): number[] {
   const date = text
     .replace(/\p{Cf}/gu, '')
     .replace(CLOCK, '')
+    .replace(/(?<=^\d{4}-\d\d-\d\d)(?:Z|[+-]\d\d:?\d\d)$/, '')
     .trim();
   const digits = date.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
   const numbers = (digits.match(/\d+/g) ?? []).map(Number);

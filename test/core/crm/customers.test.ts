@@ -187,7 +187,7 @@ test('throws CrmUnavailable if there is no connection, because nothing was sent'
 });
 
 test.each<[string, unknown, string]>([
-  ['a failure', { success: false }, 'it says "success": false'],
+  ['a failure', { success: false }, 'it says that the call failed'],
   ['an error and a customer of one text', { error: 'partial', data: { drugs: 'none' } }, 'it holds an error'],
   ['a customer and an error', { id: ID, error: { code: 7 } }, 'it holds an error'],
   ['a customer and errors three wrappers deep', { a: { b: { c: { id: ID, errors: ['x'] } } } }, 'it holds an error'],
