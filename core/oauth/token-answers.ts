@@ -1,7 +1,7 @@
-import { isNoError, judgeBody } from '../crm/answer-contradictions.ts';
+import { judgeBody } from '../crm/answer-contradictions.ts';
 import { busyReason, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
 import type { RunErrorName } from '../errors.ts';
-import { isRecord, ownValue } from '../json.ts';
+import { ownValue } from '../json.ts';
 
 /**
  * Decides what an answer of the token endpoint means for the refresh token or code that was presented. The tables for
@@ -54,7 +54,7 @@ interface Answer {
   isGood: boolean;
   /** The token endpoint refuses in JSON: 403, 404, 5xx and web pages come from a proxy or another service. */
   isRefusal: boolean;
-  /** The texts that may be an error code, in lower case, and the one of them that RFC 6749 lists. */
+  /** The texts that may be an error code, and the one of them that RFC 6749 lists. */
   codes: string[];
   code: string | undefined;
 }
@@ -76,7 +76,7 @@ const ROWS: Row[] = [
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ code = '' }) => FINAL.includes(code)],
-  ['unclear', ({ isGood, body }) => isGood && hasError(body)],
+  ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined],
   // The words of a 400 or 401 do not show whether it is temporary, so their repetitions have a limit.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   [
@@ -105,8 +105,8 @@ export function meaningOfToken(
 ): { means: TokenMeaning; message: string; code: string | undefined } {
   const isGood = status >= 200 && status < 300;
   const isRefusal = body !== undefined && status >= 400 && status < 500 && status !== 403 && status !== 404;
-  const codes = possibleCodes(body).map((text) => text.trim().toLowerCase());
-  const code = codes.find((each) => RFC_6749_WORDS.includes(each));
+  const codes = possibleCodes(body);
+  const code = codes.map((each) => RFC_6749_WORDS.find((word) => lettersOf(word) === lettersOf(each))).find(Boolean);
   const words = isGood || isRefusal ? { codes, code } : { codes: [], code: undefined };
   const [means, , says] = ROWS.find(([, when]) => when({ status, body, isGood, isRefusal, ...words })) ?? ELSEWHERE;
   const word = code ?? (isText(ownValue(body, 'error')) ? errorWord(ownValue(body, 'error')) : undefined);
@@ -121,18 +121,9 @@ export function errorWord(error: unknown): string {
     : 'an error code that RFC 6749 does not list';
 }
 
-/** Whether a good answer without a token says in any usual way that the request failed. */
-function hasError(body: unknown): boolean {
-  const entries = isRecord(body) ? Object.entries(body) : [];
-  const isFailure = ([key, value]: [string, unknown]) =>
-    (/^(?:err|fault)/i.test(key) && !isNoError(value)) ||
-    (key === 'ok' && value === false) ||
-    (key === 'status' && isText(value) && /^(?:error|fail)/i.test(value));
-  return entries.some(isFailure) || judgeBody(body).contradiction !== undefined;
-}
-
 const WORTHLESS = [
-  '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
+  '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?:not|nolonger)valid',
+  '(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
   '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reused?',
 ].join('|');
 const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
@@ -147,7 +138,12 @@ const WORTHLESS_TOKEN = new RegExp(
 
 /** Matches `refresh_token_not_found`, `RefreshTokenExpired`, `invalid or expired refresh token`. */
 function callsTokenWorthless(code: string): boolean {
-  return code.length <= 100 && WORTHLESS_TOKEN.test(code.replace(/[^a-z]/g, ''));
+  return code.length <= 100 && WORTHLESS_TOKEN.test(lettersOf(code));
+}
+
+/** Services write the same code with `_`, `-`, blanks or capitals. */
+function lettersOf(code: string): string {
+  return code.toLowerCase().replace(/[^a-z]/g, '');
 }
 
 function isText(value: unknown): value is string {

@@ -92,6 +92,11 @@ test.each([[''], [null], [undefined], [7]])('a scope or refresh token of %j is i
 
 const WORTHLESS = [
   'refresh_token_cannot_be_reused',
+  'refresh_token_no_longer_valid',
+  'RefreshTokenNotValid',
+  'INVALID_GRANT',
+  'invalid-grant',
+  'invalidGrant',
   'refresh_token_must_not_be_reused',
   'expired_oauth_refresh_token',
   'refresh_token_id_not_found',
