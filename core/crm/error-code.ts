@@ -104,9 +104,15 @@ const BUSY_REASONS: [RunErrorName, RegExp][] = [
   ['CrmUnavailable', /^(?:(?:service|server)?(?:is)?(?:temporarily)?unavailable|(?:server|system)?overloaded)$/],
   ['CrmBusy', /^(?:(?:crm|server|service|system|resource)?(?:is)?busy|tryagain)$/],
   // Another request of the client is under way.
-  ['CrmBusy', /^(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already)?(?:running|inprogress)$/],
+  [
+    'CrmBusy',
+    /^(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already|currently|still)?(?:active|running|inprogress|underway)$/,
+  ],
   ['CrmBusy', /^toomany(?:concurrent|active|running|parallel)?(?:export|request|job)s$/],
-  ['CrmBusy', /^concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?$/],
+  [
+    'CrmBusy',
+    /^concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?$|^concurrent(?:export|request|job)s?$/,
+  ],
   ['CrmBusy', /^(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)$/],
 ];
 /** A request to repeat the call, also at the end of another reason. */

@@ -80,14 +80,14 @@ export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 /** Keys that services use for the address of a file. */
 const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
 
-/** Texts in place of an address that is still to come. */
-const NO_ADDRESS = ['', '-', 'n/a', 'none', 'not ready', 'null', 'pending', 'processing', 'undefined'];
+/** A text in place of an address that is still to come: words and signs in any language, such as `pending`. */
+const NO_ADDRESS = /^(?:n\/a|(?:(?!\.\p{L})[^\p{N}/\\:])*)$/iu;
 
 /** Stage 3: whether a body has no address: its `url` is empty, or it has none and nothing else that may be one. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
   const url = typeof inner === 'string' ? inner : ownValue(inner, 'url');
-  if (typeof url === 'string') return NO_ADDRESS.includes(url.trim().toLowerCase());
+  if (typeof url === 'string') return NO_ADDRESS.test(url.trim());
   if (url !== undefined) return !url || isEmptyValue(url);
   if (typeof inner !== 'object' || inner === null) return inner === null;
   return isEmptyValue(inner) || (!Array.isArray(inner) && !mayHoldAddress(inner));
@@ -96,14 +96,16 @@ export function isWithoutAddress(body: unknown): boolean {
 /** An object that is nested more deeply than this may hold anything. */
 const DEEPEST = 100;
 
-/** Whether an object has a list, an address, or a text under a key for addresses. */
+/** Whether an object has an address, a text under a key for addresses, or a list of anything but texts. */
 function mayHoldAddress(value: object, depth = 0): boolean {
   if (depth > DEEPEST) return true;
   return Object.entries(value).some(([key, inner]) => {
-    if (typeof inner === 'string')
-      return /^\s*[a-z][a-z\d+.-]*:\/\//i.test(inner) || (ADDRESS_KEY.test(key) && inner !== '');
-    const isInside = () => typeof inner === 'object' && inner !== null && mayHoldAddress(inner, depth + 1);
-    return !isEmptyValue(inner) && (Array.isArray(inner) || isInside());
+    const isList = Array.isArray(inner);
+    const texts = (isList ? inner : [inner]).filter((one) => typeof one === 'string');
+    if (texts.some((text) => /^\s*[a-z][a-z\d+.-]*:\/\//i.test(text) || (ADDRESS_KEY.test(key) && text !== '')))
+      return true;
+    if (isList) return inner.length > texts.length;
+    return typeof inner === 'object' && inner !== null && mayHoldAddress(inner, depth + 1);
   });
 }
 

@@ -111,6 +111,8 @@ const BUSY_BODIES: [RunErrorName, unknown][] = [
   ['CrmBusy', { status: 'error', error: 'SERVER_BUSY' }],
   ['CrmBusy', { error: 'Another export is already running. Please try again later.' }],
   ['CrmBusy', { errors: [{ code: 'TOO_MANY_CONCURRENT_EXPORTS', detail: CANARY }] }],
+  ['CrmBusy', { error: { message: 'Another export is currently running.' } }],
+  ['CrmBusy', { error: { code: 'CONCURRENT_EXPORT' } }],
   ['CrmBusy', { error: { reason: 'concurrentRequestLimitExceeded' } }],
   ['CrmBusy', { error: 'export_not_ready' }],
   ['RateLimited', { error: 'Too many requests, please try again later.' }],
