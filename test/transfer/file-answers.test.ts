@@ -19,6 +19,7 @@ describe('an empty file', () => {
   const EMPTY_206 = { status: 206, headers: { 'Content-Range': 'bytes 0--1/0' } };
   const answers: [string, Behaviour][] = [
     ['416 without Content-Range', { status: 416 }],
+    ['416 with `bytes */0`', { status: 416, headers: { 'Content-Range': 'bytes */0' } }],
     ['416 with an invalid Content-Range', { status: 416, headers: { 'Content-Range': 'bytes 0-0/0' } }],
     ['206 with `bytes 0--1/0`', EMPTY_206],
     ['206 with `bytes 0-0/0`', { status: 206, headers: { 'Content-Range': 'bytes 0-0/0' } }],
@@ -37,6 +38,7 @@ describe('an empty file', () => {
   test.each<[string, Behaviour]>([
     ['204', { status: 204 }],
     ['206 with `bytes 0--1/0`', EMPTY_206],
+    ['416 with `bytes */0`', { status: 416, headers: { 'Content-Range': 'bytes */0' } }],
   ])('is stored if every GET is answered %s', async (_name, answer) => {
     const ran = await transfers.transferOf({ size: 0, script: always(answer) });
 

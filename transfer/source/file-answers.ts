@@ -37,7 +37,8 @@ interface Row {
 /** Servers answer a range of an empty file in many ways: 416 with or without a size, 204, 206 with `bytes 0--1/0`. */
 const isWithoutBytes = ({ status, headers }: Exchange) =>
   status === 204 ||
-  (status === 206 && (headers['content-length'] === '0' || /\/0$/.test(headers['content-range'] ?? '')));
+  (status === 206 && headers['content-length'] === '0') ||
+  ([206, 416].includes(status) && /\/0$/.test(headers['content-range'] ?? ''));
 const isUnreadableRange = ({ status, headers, range }: Exchange) =>
   status === 206 && receivedRange(headers, range) === undefined;
 const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag === null;
