@@ -165,7 +165,7 @@ const NO_ERROR =
   /^(?:0+|200|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|(?:completed )?success(?:ful(?:ly)?)?|undefined|\[\]|\{\})?\.?$/i;
 
 /** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
-export function isNoError(value: unknown): boolean {
+function isNoError(value: unknown): boolean {
   return everyValue(value, (one) => !one || NO_ERROR.test(String(one).trim()));
 }
 
