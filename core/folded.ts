@@ -13,6 +13,11 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, '').trim();
 }
 
+/** Whether a cell has a text. A cell of blanks or invisible characters has none. */
+export function isFilled(cell: string): boolean {
+  return visible(cell) !== '';
+}
+
 /** A text in a single width and letter case. */
 export function cased(text: string): string {
   // Upper case first: some letters have the same capital, but different small letters.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
+import { isFilled } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
@@ -123,7 +124,6 @@ interface Candidate {
 const headOf = (candidate: Candidate | undefined) => candidate?.records[candidate.rowsAbove] ?? [];
 const widest = (some: Candidate[]): Candidate | undefined =>
   some.toSorted((one, other) => headOf(other).length - headOf(one).length)[0];
-const isFilled = (cell: string) => cell.trim() !== '';
 
 /**
  * Finds a header below titles: it names enough listed columns, and each title record has fewer filled cells than it.

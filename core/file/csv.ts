@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
@@ -172,7 +173,7 @@ class CsvCount {
     this.#csv = csv;
     this.#width = first.length;
     this.#unnamed = csv.header.unnamed;
-    this.#named = headed === false ? first.length : first.findLastIndex((cell) => cell.trim() !== '') + 1;
+    this.#named = headed === false ? first.length : first.findLastIndex(isFilled) + 1;
     this.#unnamedInside = this.#unnamed.some((place) => place < this.#named);
     this.#wide = isWide(encoding) ? new Utf16Reader(encoding) : null;
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
@@ -205,9 +206,7 @@ class CsvCount {
   /** Whether the last row looks like an error message. */
   get endsWithError(): boolean {
     if (this.records < 2) return false;
-    const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(
-      (cell) => cell.trim() !== '',
-    );
+    const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(isFilled);
     return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
   }
 
@@ -290,12 +289,8 @@ class CsvCount {
     const { separator, decoder } = this.#csv;
     // Without this, a text of Hebrew labels takes twice as long.
     if (isUtf8(block.subarray(from, to))) return cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
-    return this.#bytesOf(record).map((cell) => decodedBelow(cell, decoder));
-  }
-
-  /** The cells of a record, with a character for each byte. */
-  #bytesOf({ block, from, to, quoted }: Scanner): string[] {
-    return cellsOf(block.toString('latin1', from, to), this.#csv.separator, quoted > 0);
+    const bytes = cellsOf(block.toString('latin1', from, to), separator, quoted > 0);
+    return bytes.map((cell) => decodedBelow(cell, decoder));
   }
 
   /** @returns the width that the record is counted with */
@@ -313,15 +308,18 @@ class CsvCount {
 
   #lookForUnnamed(record: Scanner): void {
     if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
-    const cells = this.#bytesOf(record);
-    for (const place of this.#unnamed) {
-      if (place >= cells.length) return;
-      if (cells[place]) this.#valued.add(place);
-    }
+    const cells = this.#textsOf(record);
+    for (const place of this.#unnamed) if (isFilled(cells[place] ?? '')) this.#valued.add(place);
+  }
+
+  /** Number of cells up to the last one with a text, or at most the width of the file. */
+  #filledCells(record: Scanner): number {
+    const withBytes = this.#cellsWithBytes(record);
+    return withBytes <= this.#width ? withBytes : this.#textsOf(record).findLastIndex(isFilled) + 1;
   }
 
   /** Number of cells up to the last one with a byte besides its quotation marks. */
-  #filledCells({ block, from, to, cells }: Scanner): number {
+  #cellsWithBytes({ block, from, to, cells }: Scanner): number {
     const separator = this.#csv.separator.charCodeAt(0);
     let at = to;
     for (let filled = cells; filled > 0; filled -= 1) {

@@ -1,5 +1,5 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
-import { folded, INVISIBLE, letterPattern, letters, mentions, visible } from '../folded.ts';
+import { folded, INVISIBLE, isFilled, letterPattern, letters, mentions } from '../folded.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
@@ -335,8 +335,6 @@ function partsOf(line: string): string[][] {
   const splits = signs.map((sign) => cellsOf(line, sign, true));
   return splits.filter(({ length }, at) => length > EXACT_NAMES || USUAL_SEPARATORS.test(signs[at] ?? ''));
 }
-
-const isFilled = (cell: string) => visible(cell) !== '';
 
 function withoutEmptyEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);

@@ -3,6 +3,7 @@ import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
+import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Facts, rowsIn } from '../gate/facts.ts';
 import { AllowedText } from './allowed-text.ts';
 import { cellsOf, LAST_ROW, type SheetFindings, type SheetRow } from './sheet-rows.ts';
@@ -174,7 +175,7 @@ type Extent = Omit<SheetHeader, 'known' | 'header'>;
 
 /** `undefined` for a row with too few texts for a header: a single text is a title. */
 function extentOf(row: SheetRow, { width }: FieldIndex): Extent | undefined {
-  const filled = row.columns.filter((_, place) => row.texts[place]?.trim() !== '');
+  const filled = row.columns.filter((_, place) => isFilled(row.texts[place] ?? ''));
   const [first] = filled;
   if (first === undefined || filled.length < Math.min(2, width)) return undefined;
   return { number: row.number, first, cells: cellsOf(row, first, (filled.at(-1) ?? first) - first + 1) };
@@ -228,8 +229,16 @@ class RowCounter {
   add(row: SheetRow): void {
     if (row.number < this.header.number) this.addAbove(row);
     else if (row.number === this.header.number && this.header.header.counts.headed !== false) this.records += 1;
-    else this.addBelow(row);
+    else this.addBelow(this.valuesOf(row));
     this.lastNumber = row.number;
+  }
+
+  /** The row without blank cells outside of the named columns: they are no values. */
+  private valuesOf(row: SheetRow): SheetRow {
+    const { columns, texts } = row;
+    const isValue = (column: number, at: number) => this.isUnderHeader(column) || isFilled(texts[at] ?? '');
+    if (columns.every(isValue)) return row;
+    return { ...row, columns: columns.filter(isValue), texts: texts.filter((_, at) => isValue(columns[at] ?? 0, at)) };
   }
 
   private addBelow(row: SheetRow): void {

@@ -4,6 +4,7 @@ import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../file/byte-source.ts';
 import { type Proof, provenBatches, type StoredRecord, unreadableReason } from '../file/file-records.ts';
 import type { ReadingLimits } from '../file/reading-limits.ts';
+import { isFilled } from '../folded.ts';
 import { hashedText, typedValue } from './column-types.ts';
 import { copyTo, type EngineLimits, named, type Query, quoted, stage, withEngine } from './engine.ts';
 import {
@@ -134,7 +135,7 @@ async function* rowsOf(
     const { length } = record;
     if (row === 0 && length === width) return [];
     if (row === 0) throw new TableError(`The header has ${length} fields, not ${width} as in the manifest.`);
-    if (length < fewest || record.slice(width).some((field) => field !== ''))
+    if (length < fewest || record.slice(width).some(isFilled))
       throw new TableError(`Row ${row} has ${length} fields, the header has ${width}.`);
     if (length <= last) {
       shortRows.count += 1;

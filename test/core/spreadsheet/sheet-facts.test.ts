@@ -119,6 +119,16 @@ test.each<[what: string, rows: Rows, content: object, found?: Found]>([
     { records: ['id,name,phone', '1,,,,x', '2,,'] },
   ],
   [
+    'blank cells outside of the named columns',
+    [
+      [null, 'id', null, 'name'],
+      [' ', '1', '\u200b', 'Dan', null, ' '],
+      [null, '2', null, 'Ron', '\u00a0'],
+    ],
+    { unnamed: 0, longer: 0, irregular: 0, rows: 2, ending: { cells: 3, lineBreak: true } },
+    { header: ['id', '', 'name'] },
+  ],
+  [
     'values below empty cells of the header',
     [
       [null, 'id', null, 'name', null, 'phone'],
