@@ -40,16 +40,16 @@ interface OtherText {
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** The header is one of the first `FIRST_RECORDS` records and names `NAMED_BELOW_TITLES` columns, or all requested. */
+/** The header is one of the first `FIRST_RECORDS` records. If not all of its texts are listed, it names `FEWEST_NAMED`. */
 const FIRST_RECORDS = 20;
-const NAMED_BELOW_TITLES = 3;
+const FEWEST_NAMED = 3;
 /** Markup or JSON, also after invisible characters, and inside a JavaScript call or the prefix `)]}`. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
- * Recognises the requested CSV file. One of three proofs is enough: all texts of the first record name fields; a record
- * below a few titles is a header; or the first two records have the requested width, which must be at least three. If
- * files have no header by configuration, only the width counts.
+ * Recognises the requested CSV file. One of three proofs is enough: all texts of the first record name fields; most texts
+ * of the first record, or of one below a few titles, name fields; or the first two records have the requested width, which
+ * must be at least three. If files have no header by configuration, only the width counts.
  * @param complete whether `start` is the whole file
  */
 export function csvStart(start: TextStart, complete: boolean, expected: Expected): Csv | OtherText {
@@ -100,7 +100,10 @@ export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparato
 /** The candidate with the widest header of known columns: in its first record, otherwise below titles. */
 function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Candidate | undefined {
   const named = widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
-  return named ?? (markup ? undefined : widest(found.flatMap((each) => belowTitles(each, index) ?? [])));
+  // A single text may be a title that is also a label.
+  const isCertain = headOf(named).filter(isFilled).length >= Math.min(2, index.width);
+  if (markup || (named && isCertain)) return named;
+  return widest(found.flatMap((each) => belowTitles(each, index) ?? [])) ?? named;
 }
 
 function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): string {
@@ -125,19 +128,24 @@ const headOf = (candidate: Candidate | undefined) => candidate?.records[candidat
 const widest = (some: Candidate[]): Candidate | undefined =>
   some.toSorted((one, other) => headOf(other).length - headOf(one).length)[0];
 
+/** Whether at least half of the texts of a record, at least three or as many as were requested, name fields. */
+export function namesMost(cells: readonly string[], index: FieldIndex): boolean {
+  const least = Math.min(FEWEST_NAMED, index.width);
+  const filled = cells.filter(isFilled);
+  if (filled.length < least) return false;
+  const { names, listed, excepted } = index.readHeader(cells);
+  const several = new Set(names ?? filled).size === (names ?? filled).length;
+  return several && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
+}
+
 /**
- * Finds a header below titles: it names enough listed columns, and each title record has fewer filled cells than it.
+ * Finds a header in the first record or below titles: it names most of its columns, and each title record has fewer filled
+ * cells than it.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
-  const least = Math.min(NAMED_BELOW_TITLES, index.width);
-  const rowsAbove = candidate.records.findIndex((cells) => {
-    const filled = cells.filter(isFilled);
-    if (filled.length < least) return false;
-    const { names, listed, excepted } = index.readHeader(cells);
-    const several = new Set(names ?? filled).size === (names ?? filled).length;
-    return several && listed + excepted >= least && (listed + excepted) * 2 >= filled.length;
-  });
-  if (rowsAbove < 1) return undefined;
+  const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));
+  // A first record with few names may be a sentence.
+  if (rowsAbove < (index.width < FEWEST_NAMED ? 1 : 0)) return undefined;
   const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
   const isTitle = (cells: string[]) =>
     !cells.some(hasControls) && cells.filter(isFilled).length < Math.max(width, NARROWEST_WITHOUT_NAMES);

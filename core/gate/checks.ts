@@ -1,4 +1,4 @@
-import { type Ending, type Facts, isEmptyFile } from './facts.ts';
+import { type Content, type Ending, type Facts, isEmptyFile } from './facts.ts';
 import { countText, type GateCheckResult, type GateReport, numberText, usualText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
 
@@ -186,14 +186,20 @@ export const CHECKS: GateCheck[] = [
     setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record is as wide as requested, but names no columns that the CRM lists',
     kindOf: ({ content }) => content?.firstRecord ?? null,
-    measure: ({ facts: { header, content }, settings, run: { excepted } }) =>
-      !content || settings.columns.header === 'none' || excepted.length > 0
-        ? undefined
-        : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
-    words: ({ measured }) =>
-      measured === 2
-        ? 'seems to have no header (if that is so every night: "header": "none" in its columns)'
-        : 'has a first line without a column that the CRM lists. If the line is the header, release the file once',
+    measure: ({ facts: { header, content }, settings, run: { excepted, request } }) => {
+      if (!content || settings.columns.header === 'none' || excepted.length > 0) return undefined;
+      if (header) return { measured: 0, atMost: 0 };
+      if (content.headed === false) return { measured: 2, atMost: 0 };
+      // A release cannot tell which columns a header of another width names.
+      const isAsWide = content.width === request.columns.length;
+      return { measured: 1, atMost: 0, detail: isAsWide ? null : unlistedColumns(content) };
+    },
+    words: ({ measured, detail }) => {
+      if (measured === 2) return 'seems to have no header (if that is so every night: "header": "none" in its columns)';
+      return detail
+        ? `has a header with a text that the CRM does not list (${detail}): name the text in columns.labels`
+        : 'has a first line without a column that the CRM lists. If the line is the header, release the file once';
+    },
   },
   {
     id: 'repeatedHeader',
@@ -294,9 +300,9 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   if (!content || excepted === null || unlisted === null || headed !== true) {
     return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };
   }
-  const { unnamed, longer, elsewhere, elsewhereKinds, unlistedPlaces, leftOutHeaders } = content;
-  const places = unlistedPlaces.slice(0, MOST_NAMED).join(', ');
-  const add = places && ` (column ${places} of the header; if it is another column, name its text in columns.labels)`;
+  const { unnamed, longer, elsewhere, elsewhereKinds, leftOutHeaders } = content;
+  const columns = unlistedColumns(content);
+  const add = columns && ` (${columns}; if it is another column, name its text in columns.labels)`;
   const kinds = elsewhereKinds.length > 0 ? ` (${elsewhereKinds.join(', ')})` : '';
   const besides =
     format === 'xlsx'
@@ -317,6 +323,12 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   if (measured === 0 && header === null)
     return { measured: null, detail: 'may have columns that must not be there: a text of its header means several' };
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
+}
+
+/** The first columns of a header that have an unlisted text, in words; '' without one. */
+function unlistedColumns({ unlistedPlaces }: Pick<Content, 'unlistedPlaces'>): string {
+  const places = unlistedPlaces.slice(0, MOST_NAMED).join(', ');
+  return places && `column ${places} of the header`;
 }
 
 /** Counts columns whose name is repeated: with two columns of one name, either may be any column. */

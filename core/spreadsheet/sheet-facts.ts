@@ -1,5 +1,5 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
-import { type Header, headedByShape, headerOf } from '../file/csv-start.ts';
+import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
@@ -145,7 +145,7 @@ const FIRST_ROWS = 20;
 
 /**
  * Finds the header of a sheet: the first row whose filled cells are all listed, at least two (one if one column was
- * requested). If there is none, the first row with the requested width is used.
+ * requested). If there is none, the first row is used of which most cells are listed, or else that has the requested width.
  */
 async function findHeader(
   rows: AsyncIterable<SheetRow>,
@@ -161,7 +161,8 @@ async function findHeader(
   const extents = first.flatMap((row) => extentOf(row, index) ?? []);
   const known = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
   if (known) return { filled: true, header: { ...known, known: true, header: headerOf(known.cells, true, index) } };
-  const wide = extents.find(({ cells }) => cells.length === index.width);
+  const named = headerless ? undefined : extents.find(({ cells }) => namesMost(cells, index));
+  const wide = named ?? extents.find(({ cells }) => cells.length === index.width);
   if (!wide) return { filled: first.length > 0, header: null };
   const below = first.find(({ number }) => number > wide.number);
   const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];

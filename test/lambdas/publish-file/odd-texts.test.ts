@@ -180,6 +180,7 @@ test.each<[what: string, bytes: string, rowsAbove: number, setting?: Setting]>([
   ['several titles and an empty line', `Leads\nMade on 2026-11-20, by Dana\n\nPage 1\n${FILE}`, 3],
   ['a title, with left-out columns', `Leads\n\n${FILE}`, 1, LEFT_OUT],
   ['a title as wide as two requested columns', `Report;x\nid;name\n${'1;a\n'.repeat(240)}`, 1, TWO_COLUMNS],
+  ['a title that is a label', `שם\n\n${FILE}`, 1, LEFT_OUT],
   ['a title above labels', `רשימת לידים\nמזהה,שם,טלפון\n${rows(240)}`, 1],
 ])('ignores empty cells beyond the header, and titles above it: %s', async (_, bytes, rowsAbove, setting) => {
   const end = await night(bytes, { ...setting, before: [bytes] });
@@ -189,6 +190,21 @@ test.each<[what: string, bytes: string, rowsAbove: number, setting?: Setting]>([
   expect(end.manifest?.file).toMatchObject({ rows: 240, content });
   expect(end.warnings).toHaveLength(rowsAbove > 0 ? 1 : 0);
   expect(await tableOf(bytes, end)).toMatchObject({ rows: 240 });
+});
+
+const ONE_MORE = ['id', 'Row ID', 'name', 'phone'];
+
+test.each<[string, string | Uint8Array]>([
+  ['of CSV', `${ONE_MORE}\n${'1,7,a,05\n'.repeat(240)}`],
+  ['below a title', `Leads\n${ONE_MORE}\n${'1,7,a,05\n'.repeat(240)}`],
+  ['of a sheet', smallWorkbook([ONE_MORE, ...Array.from({ length: 240 }, () => ['1', '7', 'a', '05'])])],
+])('says where a header %s has one column more, and publishes once a setting names it', async (_, bytes) => {
+  const named: Setting = { leads: { columns: { labels: { 'Row ID': null } } } };
+
+  const end = await night(bytes);
+  expect(outcomeOf(end)).toBe('unknownHeader');
+  expect(end.cause).toContain('column 2 of the header): name the text in columns.labels');
+  expect(await night(bytes, named)).toMatchObject({ ended: 'PUBLISHED', manifest: { file: { rows: 240 } } });
 });
 
 test('rejects a sentence followed by a list of column names', async () => {
