@@ -122,8 +122,8 @@ function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
 function hintFor(unknown: string, path: PropertyKey[]): string {
   const places = new Map<string, string[]>();
   addKeys(z.toJSONSchema(deploymentSchema, { io: 'input' }), '', places);
-  const here = pathText(path.map((part, index) => (path[0] === 'entities' && index === 1 ? 'ENTITY' : part)));
-  const known = places.get(path.length > 0 ? here : '') ?? [];
+  const here = path.map((part, index) => (path[0] === 'entities' && index === 1 ? 'ENTITY' : part));
+  const known = places.get(path.length > 0 ? pathText(here).replace(/\[\d+\]/g, '[]') : '') ?? [];
   const near = suggestion(unknown, known);
   if (near !== '') return near;
   const others = [...places].filter(([, keys]) => keys.some((key) => key.toLowerCase() === unknown.toLowerCase()));
@@ -134,10 +134,11 @@ function hintFor(unknown: string, path: PropertyKey[]): string {
 /** Adds the keys of every object in a configuration, by the place of the object. */
 function addKeys(schema: z.core.JSONSchema._JSONSchema, place: string, places: Map<string, string[]>): void {
   if (typeof schema !== 'object') return;
-  const { properties = {}, propertyNames, additionalProperties, anyOf = [] } = schema;
+  const { properties = {}, propertyNames, additionalProperties, items, anyOf = [] } = schema;
   const names = (typeof propertyNames === 'object' ? propertyNames.enum : undefined) ?? Object.keys(properties);
   if (names.length > 0) places.set(place, [...(places.get(place) ?? []), ...names.map(String)]);
   for (const form of anyOf) addKeys(form, place, places);
+  if (items && !Array.isArray(items)) addKeys(items, `${place}[]`, places);
   if (names.length > 0 && additionalProperties) addKeys(additionalProperties, `${place}.ENTITY`, places);
   for (const [key, inner] of Object.entries(properties)) addKeys(inner, `${place}.${key}`.replace(/^\./, ''), places);
 }
