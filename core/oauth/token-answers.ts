@@ -85,12 +85,7 @@ const ROWS: Row[] = [
     ': its body says that the CRM is busy.',
   ],
   ['unclear', ({ isRefusal, status }) => isRefusal && [409, 422, 423].includes(status)],
-  [
-    'lost',
-    ({ isGood, body }) => isGood && body === undefined,
-    ' without a token, in a body that is not JSON: if that is not the token endpoint, check crm.authUrl.',
-  ],
-  ['lost', ({ isGood }) => isGood, ' without a token.'],
+  ['lost', ({ isGood }) => isGood, ' without a token: if that is not the token endpoint, check crm.authUrl.'],
 ];
 const ELSEWHERE: Row = [
   'elsewhere',

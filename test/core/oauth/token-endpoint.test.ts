@@ -318,6 +318,14 @@ test.each<[string, Reply]>([
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
+test.each<[string, Reply]>([
+  ['a web page', { text: `<html>${CANARY}` }],
+  ['nothing', { status: 204 }],
+  ['the answer of another service in JSON', { json: { message: 'Welcome', version: 1 } }],
+])('%s with a good status names crm.authUrl, because another service may have answered', async (_, reply) => {
+  expect((await answerTo(reply)).answer).toMatchObject({ message: expect.stringContaining('check crm.authUrl') });
+});
+
 test.each<[number, string]>([
   [400, '<!doctype html><h1>Bad request</h1>'],
   [401, 'Unauthorized'],
