@@ -230,7 +230,10 @@ describe('readers in other accounts', () => {
     [{ entities: [] }, 'readers[0].entities: names no entity'],
     [{ of: [] }, 'readers[0].of: names neither "tables" nor "files"'],
     [{ principal: { organization: 'ou-a1b2' } }, 'readers[0].principal.organization: must be the id of an organiz'],
-    [{ principal: { organization: 'o-a1b2c3d4e5', account: '1' } }, 'readers[0].principal.account: is not known (known here: organization)'],
+    [
+      { principal: { organization: 'o-a1b2c3d4e5', account: '1' } },
+      'readers[0].principal.account: is not known (known here: organization)',
+    ],
     [{ of: ['manifests'] }, 'readers[0].of[0]: '],
     [{ entities: ['leads', 'contacts'] }, 'readers[0].entities: names contacts, which has no `tables`'],
     [{ until: 'today' }, 'readers[0].until: is not known (known here: principal, entities, of)'],
