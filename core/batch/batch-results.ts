@@ -168,7 +168,7 @@ export function partText(results: ResultLine[], doubt: Doubt | undefined): strin
 export function parsePart(text: string): { results: ResultLine[]; doubt: Doubt | undefined } {
   const lines = text.split('\n').filter(Boolean);
   const last = lines.at(-1) ?? '';
-  const doubt = parseJson(z.object({ doubt: doubtSchema }), last)?.doubt ?? parseJson(doubtSchema, last);
+  const doubt = parseJson(z.object({ doubt: doubtSchema }), last)?.doubt;
   const results = (doubt ? lines.slice(0, -1) : lines).map((line) => parseJson(resultLineSchema, line));
   if (results.every((result) => result !== undefined)) return { results, doubt };
   throw new RunError('StorageConflict', 'An object of a chunk has something other than results and doubts.');

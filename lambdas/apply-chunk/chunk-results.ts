@@ -96,7 +96,7 @@ export class ChunkResults {
 
   /** Claims the next part. An existing claim is closed first, so that each part has one writer. */
   async #claim(line: number): Promise<void> {
-    const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
+    const text = JSON.stringify({ doubt: { firstLine: line, records: RESULTS_PER_PART }, by: this.#by });
     while (line > this.lastLine) {
       const key = this.#keys.claim(this.#chunk, this.part);
       if (await this.#store.putOnce(key, text)) return;

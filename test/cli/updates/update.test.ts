@@ -324,7 +324,7 @@ test('resume of a stopped batch waits for results of its functions, and does not
   const endedAt = Date.now() / 1000;
   const { place, objects, asked, first, idsSent } = await withBatch({ crash, endedAt });
   const folder = `updates/${first}/results`;
-  objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
+  objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"doubt":{"firstLine":6,"records":100}}'));
 
   const { soFar, ended } = startCli('update', '--resume', first, '--yes', ...place);
   const waiting = /waiting for the results of one part, until \S+Z at most/;

@@ -368,7 +368,7 @@ describe('trouble in the middle of a chunk', () => {
 
   test('of a function that died: sends its lines again', async () => {
     const { store, sent, invoke } = world(2);
-    store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
+    store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
 
     await invoke();
 
@@ -378,7 +378,7 @@ describe('trouble in the middle of a chunk', () => {
 
   test('of a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
     const { store, sent, invoke } = world(102);
-    store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
+    store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
     store.put(KEYS.stop, '{}');
 
     await invoke();

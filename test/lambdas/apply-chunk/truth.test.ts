@@ -107,7 +107,7 @@ test('a line is UNKNOWN if a bug ends its function while it is sent', async () =
 });
 
 describe('lines that a dead function may have sent', () => {
-  const dead = (records: number) => JSON.stringify({ firstLine: 1, records, by: 'the dead' });
+  const dead = (records: number) => JSON.stringify({ doubt: { firstLine: 1, records }, by: 'the dead' });
 
   test('stay UNKNOWN except for those that the next invocation sent', async () => {
     const met = world(6, (line) => (line < 3 ? 200 : NO_CONNECTION));

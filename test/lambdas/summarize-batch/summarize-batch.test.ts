@@ -63,7 +63,7 @@ const ALL = {
   [KEYS.part(2, 1)]: applied(4) + applied(5) + applied(6),
   [KEYS.part(1, 2)]: applied(3),
   [KEYS.part(1, 1)]: applied(1) + applied(2),
-  [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
+  [KEYS.claim(1, 1)]: '{"doubt":{"firstLine":1,"records":100}}',
 };
 
 test('SUMMARIZED with result and manifest if every line was applied', async () => {
@@ -97,9 +97,9 @@ test('writes the same bytes and answers the same when it is repeated', async () 
 test('reports lines without a result as NOT_SENT, or UNKNOWN if a function died in them', async () => {
   const { results, manifest, summarize } = world({
     [KEYS.part(1, 1)]: applied(1, { outcome: 'REJECTED', error: 'CrmRejectedRequest', status: 404 }),
-    [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
+    [KEYS.claim(1, 1)]: '{"doubt":{"firstLine":1,"records":100}}',
     // Line 2 was never started: line 3 of the index has no claim. A dead function held two lines of chunk 2.
-    [KEYS.claim(2, 1)]: '{"firstLine":4,"records":2}',
+    [KEYS.claim(2, 1)]: '{"doubt":{"firstLine":4,"records":2}}',
   });
 
   const error = await failureOf(summarize({ awaited: true }), 'UpdatesIncomplete');
@@ -191,7 +191,7 @@ test('stops the running functions and waits for them before it reports, if the m
 });
 
 describe('a chunk whose function may still be running', () => {
-  const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"firstLine":2,"records":100}' };
+  const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"doubt":{"firstLine":2,"records":100}}' };
   const AT_WORK = { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 };
 
   test.each<[what: string, parts: Record<string, string>]>([
@@ -211,7 +211,7 @@ describe('a chunk whose function may still be running', () => {
   });
 
   test('reports no stop if all lines were applied in the meantime', async () => {
-    const { store, manifest, summarize } = world({ ...ALL, [KEYS.claim(1, 3)]: '{"firstLine":4,"records":100}' });
+    const { store, manifest, summarize } = world({ ...ALL, [KEYS.claim(1, 3)]: '{"doubt":{"firstLine":4,"records":100}}' });
 
     expect(await summarize()).toEqual(AT_WORK);
 
@@ -226,7 +226,7 @@ describe('a chunk whose function may still be running', () => {
       objects: {
         [KEYS.input]: input,
         [KEYS.chunks]: chunksText([wholeChunk(input)]),
-        [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100,"by":"dead"}',
+        [KEYS.claim(1, 1)]: '{"doubt":{"firstLine":1,"records":100},"by":"dead"}',
       },
     });
     const { list } = store;
