@@ -70,7 +70,7 @@ interface Facts {
 
 /** The operations, the condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
 type Row = [
-  operations: string,
+  operations: readonly Operation[],
   when: (facts: Facts) => boolean,
   outcome: Outcome,
   name: RunErrorName | ((facts: Facts) => RunErrorName),
@@ -98,7 +98,7 @@ const LOCKED = [
   'CrmBusy',
   text(': the CRM is busy with another export, or has locked the record.'),
 ] as const;
-const EVERY = 'fields create status address update';
+const EVERY: Operation[] = ['fields', 'create', 'status', 'address', 'update'];
 
 const NOT_READY = [
   'notTaken',
@@ -113,93 +113,93 @@ const ROWS: Row[] = [
   [EVERY, ({ status, busy }) => status === 403 && busy !== undefined, ...BUSY],
   [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', text(REDIRECT)],
   // The first call of a run. An answer from another service is a wrong configuration.
-  ['fields', (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
+  [['fields'], (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
   // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
-  ['update', (facts) => facts.isPage && isUnknownAddress(facts), 'refused', 'ConfigInvalid', elsewhereText],
+  [['update'], (facts) => facts.isPage && isUnknownAddress(facts), 'refused', 'ConfigInvalid', elsewhereText],
   [EVERY, is(401), 'refused', 'AuthRefused', text(' twice, the second time with a fresh token.')],
   [EVERY, is(403), 'refused', 'AuthRefused', (facts) => `${described(facts)}. ${scopesOf(facts)}`],
   [EVERY, is(429), 'notTaken', 'RateLimited', text(': too many requests.')],
   // The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's).
-  ['fields create status address', is(503, 521, 523, 525, 526), 'notTaken', 'CrmUnavailable'],
-  ['fields create status', is(409, 423), ...LOCKED],
+  [['fields', 'create', 'status', 'address'], is(503, 521, 523, 525, 526), 'notTaken', 'CrmUnavailable'],
+  [['fields', 'create', 'status'], is(409, 423), ...LOCKED],
   // A conflict (409) is about the values of the line.
-  ['update', is(423), ...LOCKED],
-  ['status address', is(404, 410), 'refused', 'ExportNotFound'],
-  ['create', isUnclear, 'unknown', 'CreateUnanswered'],
+  [['update'], is(423), ...LOCKED],
+  [['status', 'address'], is(404, 410), 'refused', 'ExportNotFound'],
+  [['create'], isUnclear, 'unknown', 'CreateUnanswered'],
   [EVERY, isUnclear, 'unknown', 'CrmUnavailable'],
   [
-    'address',
+    ['address'],
     isRefusal,
     'notTaken',
     'ExportNotReady',
     (facts) => `${described(facts)}: the CRM does not provide the file of export ${facts.call.id} yet.`,
   ],
-  ['update', is(404), 'refused', 'CrmRejectedRequest', text('. There is no such customer.')],
+  [['update'], is(404), 'refused', 'CrmRejectedRequest', text('. There is no such customer.')],
   [EVERY, (facts) => isRefusal(facts) && facts.busy !== undefined, ...BUSY],
   [EVERY, isRefusal, 'refused', 'CrmRejectedRequest'],
 
   [
-    'update',
+    ['update'],
     ({ status, answer }) => status !== 200 || !isRecord(answer.body),
     'unknown',
     'CrmContractError',
     ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
   ],
   [
-    'update',
+    ['update'],
     ({ judged }) => judged.isRefusal,
     'refused',
     'CrmRejectedRequest',
     (facts) => `${errorText(facts)} and without a customer.`,
   ],
   [
-    'update',
+    ['update'],
     hasError,
     'contradiction',
     'CrmContractError',
     ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
   ],
-  ['fields', ({ answer }) => answer.unread?.reason === 'cut off', 'unknown', 'CrmUnavailable', unreadText],
-  ['fields', isNoJson, 'contradiction', 'CrmContractError', unreadText],
-  ['create', isNoJson, 'unknown', 'CreateUnanswered', unreadText],
-  ['address', ({ answer }) => answer.unread === undefined && answer.characters === 0, ...NOT_READY],
+  [['fields'], ({ answer }) => answer.unread?.reason === 'cut off', 'unknown', 'CrmUnavailable', unreadText],
+  [['fields'], isNoJson, 'contradiction', 'CrmContractError', unreadText],
+  [['create'], isNoJson, 'unknown', 'CreateUnanswered', unreadText],
+  [['address'], ({ answer }) => answer.unread === undefined && answer.characters === 0, ...NOT_READY],
   // Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before.
   [
-    'status address',
+    ['status', 'address'],
     ({ answer }) => answer.unread?.reason === 'too large',
     'contradiction',
     'CrmContractError',
     unreadText,
   ],
-  ['status address', isNoJson, 'notTaken', 'CrmContractError', unreadText],
+  [['status', 'address'], isNoJson, 'notTaken', 'CrmContractError', unreadText],
   // Perhaps a part of the fields: a run with them would leave out columns.
-  ['fields', (facts) => facts.busy !== undefined && (hasError(facts) || !facts.hasResult), ...BUSY],
-  ['fields', hasError, 'notTaken', 'CrmContractError', (facts) => `${errorText(facts)}.`],
+  [['fields'], (facts) => facts.busy !== undefined && (hasError(facts) || !facts.hasResult), ...BUSY],
+  [['fields'], hasError, 'notTaken', 'CrmContractError', (facts) => `${errorText(facts)}.`],
   // With a 2xx, the CRM may have made an export all the same.
-  ['create', ({ busy, hasResult }) => busy !== undefined && !hasResult, 'unknown', 'CreateUnanswered', text(IS_BUSY)],
+  [['create'], ({ busy, hasResult }) => busy !== undefined && !hasResult, 'unknown', 'CreateUnanswered', text(IS_BUSY)],
   [
-    'create',
+    ['create'],
     (facts) => hasError(facts) && !facts.hasResult,
     'refused',
     'CrmRejectedRequest',
     (facts) => `${errorText(facts)} and without the id of an export.`,
   ],
   [
-    'create',
+    ['create'],
     hasError,
     'contradiction',
     'CrmContractError',
     (facts) => `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
   ],
-  ['status', ({ busy, hasResult }) => busy !== undefined && !hasResult, ...BUSY],
+  [['status'], ({ busy, hasResult }) => busy !== undefined && !hasResult, ...BUSY],
   [
-    'status',
+    ['status'],
     (facts) => (hasError(facts) && !hasStatus(facts.answer.body)) || hasNoStatusYet(facts.answer.body),
     'notTaken',
     'CrmContractError',
     (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
   ],
-  ['address', (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NOT_READY],
+  [['address'], (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NOT_READY],
 ];
 
 /** Whether a good body has what the call asks for. An update asks for nothing that its body must have. */
