@@ -35,7 +35,7 @@ export type LedgerItem = z.infer<typeof itemSchema>;
 /** The ledger entry of a token set, with the right to spend it until the deadline if the owner is us. */
 export type Claim = LedgerItem & { versionId: string };
 
-/** How long a claim lasts: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
+/** How long a claim lasts: 20 s for a request, 10 to 15 s for its repetition, 10 s for storing. */
 export const LEASE_MS = 45_000;
 
 /** Ends a claim under which the token was not spent. */

@@ -7,9 +7,9 @@ import { MEANINGS, outweighs } from './token-answers.ts';
 import type { Refusal, TokenAnswer } from './token-endpoint.ts';
 
 /** Long, because a rotated token in a late answer would be lost. */
-const FIRST_TIMEOUT_MS = 20_000;
-/** The timeout of the one retry after a lost answer: some servers accept a spent token for a grace period. */
-const SECOND_TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 20_000;
+/** The least time for the one retry after a lost answer: some servers accept a spent token for a grace period. */
+const LEAST_FOR_RETRY_MS = 10_000;
 /** Time for a whole refresh (claim: 45 seconds) before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
 /** Attempts to store the grant stop this long before the claim ends. */
@@ -40,7 +40,7 @@ export async function refreshTokenSet(
       return successor;
     }
     client = await clientFor(tokens, deps);
-    if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
+    if (requestTime(claim, deps) < TIMEOUT_MS) {
       throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
     }
   } catch (error) {
@@ -96,12 +96,14 @@ function requestTime({ deadline }: Claim, { now }: AccessTokenDeps): number {
  * first refusal with an unrecognised error code may be temporary, and is repeated once as well.
  */
 async function present(tokens: Tokens, client: OAuthClient, claim: Claim, deps: AccessTokenDeps): Promise<TokenAnswer> {
-  const answer = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
+  const answer = await deps.callTokenEndpoint(client, tokens, TIMEOUT_MS);
   const isLost = claim.unanswered > 0 && MEANINGS[answer.kind].provesNothing;
   const first = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' as const } : answer;
   const isRepeated = first.kind === 'lost' || (first.kind === 'unclear' && claim.refusals === 0);
-  if (!isRepeated || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
-  const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
+  const timeoutMs = Math.min(TIMEOUT_MS, requestTime(claim, deps));
+  // A refusal did not spend the token: without the whole time for an answer, the repetition waits for the next claim.
+  if (!isRepeated || timeoutMs < (answer.kind === 'lost' ? LEAST_FOR_RETRY_MS : TIMEOUT_MS)) return first;
+  const second = await deps.callTokenEndpoint(client, tokens, timeoutMs);
   return outweighs(second.kind, first.kind) ? second : first;
 }
 

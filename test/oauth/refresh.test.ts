@@ -206,7 +206,7 @@ describe('a slow token endpoint', () => {
     const start = world.clock.time;
 
     expect(await world.one()).toMatchObject({ name: 'CrmUnavailable' });
-    expect(world.clock.time - start).toBeLessThan(35_000);
+    expect(world.clock.time - start).toBeLessThan(36_000);
     expect(world.endpoint.calls).toBe(2);
     expect(world.ledger.rows()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
 
@@ -214,6 +214,25 @@ describe('a slow token endpoint', () => {
     const [, second = 0, third = 0] = world.endpoint.callTimes;
     expect(second - start).toBeLessThan(21_000);
     expect(third - start).toBeGreaterThanOrEqual(45_000);
+  });
+
+  test.each([12, 19])('that takes %i seconds has the whole time for its answer after a lost one', async (seconds) => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.delayMs = seconds * 1000;
+    world.endpoint.faults = ['lostBefore'];
+
+    await world.serves(5, 2);
+  });
+
+  test('that takes 19 seconds to refuse is asked again only under the next claim', async () => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.delayMs = 19_000;
+    world.endpoint.faults = [{ kind: 'unclear', message: 'The token endpoint answered 400.', status: 400 }];
+
+    expect(await world.one()).toMatchObject({ name: 'CrmUnavailable' });
+    expect(world.endpoint.calls).toBe(1);
+    await world.pass(11 * 60_000);
+    await world.serves(5, 2);
   });
 });
 
