@@ -157,7 +157,7 @@ function hexOf(value: unknown): string | undefined {
 }
 
 function isFalse(value: unknown): boolean {
-  return value === false || value === 0 || (typeof value === 'string' && value.trim().toLowerCase() === 'false');
+  return /^\s*(?:0|false|no)\s*$/i.test(String(value));
 }
 
 /** Texts in `error` by which services say that there is none. */

@@ -13,6 +13,7 @@ const isOther = (field: string, sent: unknown, echoed: unknown) => contradicts({
 test.each<[string, unknown]>([
   ['success false', { success: false }],
   ['"False" as a text', { Success: 'False' }],
+  ['0 as a text', { data: { success: '0' } }],
   ['an error text', { error: 'x' }],
   ['an error object', { error: { code: 17 } }],
   ['errors by field', { errors: { city: ['unknown'] } }],
