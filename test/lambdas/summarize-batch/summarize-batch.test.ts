@@ -211,7 +211,10 @@ describe('a chunk whose function may still be running', () => {
   });
 
   test('reports no stop if all lines were applied in the meantime', async () => {
-    const { store, manifest, summarize } = world({ ...ALL, [KEYS.claim(1, 3)]: '{"doubt":{"firstLine":4,"records":100}}' });
+    const { store, manifest, summarize } = world({
+      ...ALL,
+      [KEYS.claim(1, 3)]: '{"doubt":{"firstLine":4,"records":100}}',
+    });
 
     expect(await summarize()).toEqual(AT_WORK);
 
