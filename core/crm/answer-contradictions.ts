@@ -38,8 +38,10 @@ const WRAPPERS = new Set(
  * and in a record another thing of the customer, `{ "city": …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
-/** Keys of objects next to a record that describe the answer, the caller or the record before the change. */
-const BESIDE = /^(?:meta|request|trace|debug|links?$|pag|context|user|session|before|old|original|prev)/;
+/** Keys of objects that describe the answer, its author or the record before the change. */
+const NO_RECORD = /^(?:meta|request|trace|debug|links?$|pag|context|audit|history|before|old|original|prev)|by$/;
+/** Keys of objects that describe the caller if they are next to another object. */
+const BESIDE = /^(?:user|session)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -94,7 +96,7 @@ function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
   return level.some(
     ([key, value]) =>
       (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
-      (/^(?:has|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
+      (/^(?:has|is|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
       (/^(?:code|status|statuscode)$/.test(key) && /^(?:err|fail|[45]\d\d$)/i.test(String(value))),
   );
 }
@@ -112,7 +114,7 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
     .filter(([key]) => (isWhole ? isWrapper(key) : WRAPPERS.has(key)))
     .flatMap(([, objects]) => objects);
   if (known.length > 0) return known;
-  const all = inner.filter(([, objects]) => objects.length > 0);
+  const all = inner.filter(([key, objects]) => objects.length > 0 && !NO_RECORD.test(key));
   const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
   const isCustomer = level.some(([key]) => key === 'id' || sent.has(key));
   return holding.length === 1 && !isCustomer ? holding.flatMap(([, objects]) => objects) : [];
@@ -146,7 +148,8 @@ function folded(key: string): string {
 }
 
 function idIn(level: Level): string | undefined {
-  return hexOf(level.find(([key]) => key === 'id')?.[1]);
+  const [, id] = level.find(([key]) => key === 'id') ?? level.find(([key]) => key === 'customerid') ?? [];
+  return hexOf(id);
 }
 
 /** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
@@ -200,9 +203,9 @@ function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-/** Marks of a text that is masked, absent, shortened with an ellipsis, or HTML-encoded. */
+/** Marks of a text that is masked (also by a word in brackets), absent, shortened with an ellipsis, or HTML-encoded. */
 const MASK =
-  /[*\u2022\u25cf\u2217\u2588\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$/iu;
+  /[*\uff0a\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
 /** A short number of a company: `*6789`. */

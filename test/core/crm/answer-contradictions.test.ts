@@ -34,6 +34,8 @@ test.each<[string, unknown]>([
   ['a failure status as a text', { statusCode: '400', message: 'x' }],
   ['an error message without an error', { errorMessage: 'x' }],
   ['validation errors', { validationErrors: ['x'], hasErrors: true }],
+  ['isError true', { isError: true }],
+  ['the id of another record as customerId', { success: true, customerId: OTHER }],
   ['a fault', { fault: { faultstring: 'x' } }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
 ])('%s contradicts a change', (_, body) => {
@@ -55,6 +57,10 @@ test.each<[string, unknown]>([
   ['an empty array', { data: [] }],
   ['errors that say in other words that there is none', { error: { code: 200, message: 'Completed successfully.' } }],
   ['an error code that says there is none', { errorCode: 0, errorMessage: 'No errors', ok: true, status: 200 }],
+  ['the record before the change alone', { success: true, previous: { id: OTHER, city: 'x' } }],
+  ['the author of the change alone', { success: true, updatedBy: { id: OTHER } }],
+  ['the request alone', { ok: true, trace: { id: OTHER } }],
+  ['another customer beside the record', { id: ID, customerId: OTHER }],
   ['the id of the record in braces', { id: `{${ID}}` }],
   ['a customer whose own fields are words of a failure', { id: ID, status: 'failed', code: 404, ok: false }],
   ['the id of the request', { request: { id: OTHER }, person: { name: 'Dana' } }],
@@ -134,6 +140,9 @@ test.each<[string, unknown, unknown]>([
   ['city', 'Tel-Aviv', 'Tel\u2013Aviv'],
   ['city', 'Haifa', '\uff28\uff41\uff49\uff46\uff41'],
   ['email', 'dana@example.com', '<hidden>'],
+  ['email', 'dana@example.com', '[מוסתר]'],
+  ['lastName', 'Cohen', '\uff0a\uff0a\uff0a'],
+  ['lastName', 'Cohen', 'C\u25a0\u25a0\u25a0'],
   ['email', 'dana@example.com', 'mailto:dana@example.com'],
   ['email', 'dana@example.com', 'Dana <dana@example.com>'],
   ['idNumber', '012345678', '01234567-8'],
@@ -228,9 +237,12 @@ test.each([
   expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
-test('the record before the change may have another value than was sent', () => {
-  const body = { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } };
-
+test.each([
+  { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } },
+  { success: true, oldValues: { city: 'Tel Aviv' } },
+  { data: { before: { city: 'Tel Aviv' } } },
+  { history: [{ city: 'Tel Aviv' }] },
+])('the record before the change may have another value than was sent: %j', (body) => {
   expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
