@@ -108,7 +108,7 @@ function openBrowser(page: string): void {
     .unref();
 }
 
-/** Starts a run right away, so that a problem with the new grant does not show first at night. */
+/** Starts a run right away, so that a problem with the new grant shows now and not at night. */
 async function firstRun(target: Target, entity: Entity, options: CommandOptions): Promise<void> {
   const started = await startNamed(target, entity, {}, options);
   await followToTheEnd(target, [started], options);
@@ -288,7 +288,7 @@ async function exchangeCode(
   if (answer.code === 'invalid_scope') {
     throw new CommandError(`${answer.message} ${scopeAdvice({ crm, configuration })}`, USAGE);
   }
-  // A 401 of the token endpoint is about the client, unless its code is about the code of the consent.
+  // A 401 of the token endpoint is about the client, unless its error code names the authorization code.
   const isAboutClient = answer.status === 401 && !['elsewhere', 'invalidGrant'].includes(answer.kind);
   if (!isAboutClient && answer.code !== 'invalid_client') throw new CommandError(answer.message, RUN_FAILED);
   // The command does not try another way by itself: a service may lock the client.
@@ -300,7 +300,7 @@ async function exchangeCode(
   );
 }
 
-/** Tokens with a shorter life are renewed so often that the secret runs out of versions. */
+/** Access tokens with a shorter life are refreshed so often that the secret runs out of versions. */
 const SHORT_LIFE_MS = 20 * 60_000;
 
 function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, requested: string[]): string[] {

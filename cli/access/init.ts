@@ -124,7 +124,8 @@ function writeNew(file: string, text: string): void {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
-    // A part of the text would look like a configuration. What could not be opened is not of this command.
+    // An incomplete file would look like a configuration, so it is removed. A file that this command could not open is
+    // not its own.
     if (syscall !== 'open') rmSync(file, { force: true });
     const advice = 'name a file elsewhere with --configuration';
     throw new CommandError(`${file} could not be written (${code}): ${advice}.`, ENVIRONMENT, { cause: error });

@@ -32,7 +32,7 @@ type Numbered = NewTokens & Pick<Tokens, 'authorization'>;
 interface AuthorizationDeps extends StoreDeps {
   /** @throws RunError */
   writeClient: (value: OAuthClient) => Promise<unknown>;
-  /** Scopes without which the grant replaces no working one; default: none. */
+  /** Scopes that the grant needs in order to replace a working one; default: none. */
   needed?: string[] | undefined;
 }
 
@@ -132,13 +132,14 @@ async function newestVersion(store: GrantStore): Promise<string> {
   return versionId;
 }
 
-/** The claim, or `undefined` if the token set has a successor by now. */
+/** The claim; `undefined` if the token set has a successor in the meantime. */
 async function claimWhenFree(versionId: string, deps: StoreDeps): Promise<Claim | undefined> {
   const { ledger, store, now = Date.now, elapsed = () => performance.now(), sleep = setTimeout } = deps;
   let item = await ledger.read(versionId);
   let since = elapsed();
   for (let attempt = 0; ; attempt += 1) {
-    // It has no claim, or one that was given back, belongs to a dead token set, or stays unchanged for a whole lease.
+    // The token set can be claimed if it has no claim, its claim was given back, it is dead, or its claim has not
+    // changed for a whole lease.
     if (!item || isDead(item) || item.deadline === 0 || elapsed() - since > LEASE_MS) {
       const answer = await ledger.claimObserved(versionId, now(), item);
       if (answer.won) return answer.claim;

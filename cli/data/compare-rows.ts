@@ -24,13 +24,13 @@ export type RowChanges = Awaited<ReturnType<typeof compareRows>>;
 
 /** DuckDB joins parts of this size in its buffers. */
 const PART_BYTES = 25e6;
-/** DuckDB keeps so many files open. For more parts, it would write several small files each. */
+/** The number of files that DuckDB keeps open. With more parts, it would write several small files for each part. */
 const MOST_PARTS = 100;
 /** Cells that DuckDB collects before it writes them to the files of their parts. */
 const CELLS_IN_MEMORY = 400_000;
 
 /**
- * Counts rows that came, went and changed.
+ * Counts rows that were added, removed and changed.
  * @param names of the key and of the columns to compare
  * @param folder on the disk, with space for the rows of both files
  * @param partBytes the text of the rows to compare at once
@@ -83,7 +83,7 @@ export async function compareRows(
   };
 }
 
-/** Between two cells. A cell has its first character only before another one. */
+/** The separator between two cells. Its first character is escaped inside a cell. */
 const SEPARATOR = 'chr(31) || chr(30)';
 const ESCAPED = 'chr(31) || chr(29)';
 

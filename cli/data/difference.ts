@@ -132,8 +132,8 @@ async function both<T, U>(
 }
 
 /**
- * The tables of both files, if they can stand for the files: they were made in the same way under the current column
- * settings, these leave out and hash no column, and the tables have every value of the files.
+ * The tables of both files, if they can be compared instead of the files. Both tables must be made in the same way
+ * under the current column settings, which leave out and hash no column. Both must have every value of their files.
  */
 async function tablesOf(target: Target, manifests: Both<Manifest>): Promise<Both<StoredFile> | undefined> {
   try {

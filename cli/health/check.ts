@@ -21,7 +21,7 @@ export interface Question {
   mayBeUnknown?: boolean;
 }
 
-/** An answered question. */
+/** A question with its answer. */
 export type Checked = z.infer<typeof checkedSchema> & Pick<Finding, 'exitCode'>;
 
 /**
@@ -48,7 +48,7 @@ export async function checked(
 
 /** A value that several checks await. If it cannot be read, its error is the finding of each of them. */
 export function fact<T>(reading: Promise<T>): Promise<T> {
-  // A check may await it late: until then, its error must not end the process.
+  // A check may await the value late. Until then, its error must not end the process.
   reading.catch(() => undefined);
   return reading;
 }
@@ -68,7 +68,7 @@ export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' |
   exitCode: number;
 }
 
-/** Thrown by a check that cannot find out its answer; the message is the reason. */
+/** Thrown by a check that cannot find its answer. The message is the reason. */
 export class CannotCheck extends Error {}
 
 export function holds(found: string): Finding {
@@ -83,12 +83,12 @@ export function broken(found: string, advice: string | null, exitCode = RUN_FAIL
   return { verdict: 'broken', found, advice, exitCode };
 }
 
-/** The check could not find out, which is not a fault of the deployment. */
+/** The check could not find the answer, which is not a fault of the deployment. */
 export function unknown(why: string, advice: string | null = null, exitCode = 0): Finding {
   return { verdict: 'unknown', found: why, advice, exitCode };
 }
 
-/** Holds if the list of problems is empty. */
+/** The check passes if the list of problems is empty. */
 export function holdsUnless(wrong: string[], found: string, advice = `${RESTORE}.`): Finding {
   return wrong.length === 0 ? holds(found) : broken(wrong.join('; '), advice);
 }

@@ -80,7 +80,7 @@ function subnetFinding(id: string, { tables, endpoints }: NetworkFacts, internal
     missing.length > 0
       ? ` It has no endpoint for ${missing.join(', ')}.`
       : ' It has endpoints for all AWS services that the functions call.';
-  // If the default route leads to an internet gateway, no other route leads to AWS.
+  // If the default route leads to an internet gateway, the other routes do not lead to AWS.
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
   const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   if (gateway) {

@@ -14,7 +14,7 @@ import { manyText } from '../support/text.ts';
 import { countsText, derivedObjects } from '../tables/derived-objects.ts';
 import { about, broken, type Finding, holds, warning } from './check.ts';
 
-/** Findings about a night besides its grant and the CRM: rules, mails of alarms, and the columns of what is stored. */
+/** Findings about a night besides its grant and the CRM: rules, mails of alarms, and the columns of stored objects. */
 
 /** The question about the rules, which `doctor` and `verify` ask. */
 export const RULES = {

@@ -155,7 +155,7 @@ function recordingClient({ deployment, token, signal, onCall, calls, notes }: Pr
   return {
     call: async (call, schema) => {
       const began = performance.now();
-      // A call that was not sent is shown like one without an answer.
+      // The report shows a call that was not sent like a call without an answer.
       const unsent = (reason: unknown) => ({ answer: undefined, error: reason });
       const { answer, error } = await crm.exchange(call).catch(unsent);
       signal.throwIfAborted();
@@ -227,7 +227,10 @@ function noteLists(lists: List[], notes: Notes): void {
   else if (read.length > 0) notes['fields-shape'] = assumed(`${read.length} entities answer a list with fieldName.`);
 }
 
-/** The id, which is the least personal column, or else the first that a run requests. @throws RunError if it requests none */
+/**
+ * The column to export: the id, because it is the least personal column, or else the first column that a run requests.
+ * @throws RunError if it requests none
+ */
 function columnOf(deployment: Deployment, entity: Entity, fields: Field[]): string {
   const { requested } = chooseColumns(planFor(deployment.entities[entity], { entity }), fields, undefined);
   return requested.find((name) => name === 'id') ?? requested[0] ?? '';
@@ -248,7 +251,7 @@ async function waitFor(crm: CrmClient, { deployment, sleep, notes }: Probe, enti
   const words = new Set<string>();
   let seconds = 0;
   for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 1.5, LONGEST_WAIT_MS)) {
-    // Either the status is none of the known words, or the record cannot be read.
+    // Either the status is not a listed word, or the record cannot be read.
     const { status } = await noting(notes, readStatus(crm, entity, id), (message) =>
       message.startsWith('The status of export') ? 'status-words' : 'status-record',
     );

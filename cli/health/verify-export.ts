@@ -148,7 +148,7 @@ export const EXPORT_CHECKS: Check[] = [
     },
   },
   {
-    // A library that logs by itself would be found here.
+    // This check finds lines of libraries that write their own log.
     id: 'log-lines',
     question: 'Do the functions log only listed fields, since the start of that export?',
     rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
@@ -256,7 +256,7 @@ export const METRIC_CHECK: Check = {
         ? holds(`all ${expected.length} have data`)
         : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
     const first = await unlessLocal(verifying, judge(await read()));
-    // Without advice, a second read cannot change the finding.
+    // A finding without advice is final: a second read cannot change it.
     if (first.advice === null) return first;
     return judge(await pollUntil(read, (missing) => missing.length === 0, verifying));
   },

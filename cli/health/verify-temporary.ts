@@ -41,7 +41,7 @@ export const ALARM_CHECK: Check = {
     const { target, id, pace } = verifying;
     if (!verifying.alarm) throw new CannotCheck('it sends a mail to all subscribers of alarms: add --alarm');
     const { name, before } = await quietAlarm(target);
-    // If it cannot be set back here, the left-overs set it back, by this reason.
+    // If it cannot be set back here, the check `left-overs` finds it by this reason and sets it back.
     const StateReason = reasonFor(id, before);
     const set = (StateValue: StateValue) =>
       target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
@@ -59,7 +59,7 @@ export const ALARM_CHECK: Check = {
     try {
       if (await pollUntil(received, Boolean, verifying)) return holds(`${name} arrived in the queue`);
     } finally {
-      // The other checks may take minutes, and whoever has the mail looks at the alarm.
+      // The other checks may take minutes, and a person who gets the mail looks at the alarm.
       await set(before).catch(() => undefined);
     }
     return broken(
@@ -165,7 +165,8 @@ async function isRefused({ target, id }: Verifying, put: Put, plainHttp: boolean
   }
   try {
     const { VersionId } = await s3.send(command);
-    // A plain delete would leave a version and a marker for a day. If it fails, the left-overs try it again, and say why.
+    // A plain delete would leave a version and a marker for a day. If it fails, the check `left-overs` repeats it, and
+    // reports why it fails.
     await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId })).catch(() => undefined);
     return false;
   } catch (error) {
@@ -200,7 +201,7 @@ export const RULE_START: Check = {
     await removeRule(target, Name);
     const since = new Date(Date.now() - CLOCK_MS);
     try {
-      // A `rate` starts to count when the rule is made; this `cron` fires at the next full minute.
+      // A `rate` schedule counts from the creation of the rule. This `cron` schedule fires at the next full minute.
       const every = {
         ScheduleExpression: 'cron(* * * * ? *)',
         Description: 'Temporary, made by verify; may be deleted',
@@ -254,10 +255,10 @@ export function stampOf(time: number): string {
   return new Date(time).toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
-/** A verify takes less time: what an older one has made was left by it. */
+/** A verify takes less time than this, so objects of an older verify are left-overs. */
 const OLD_MS = 3_600_000;
 
-/** Whether a name has the id of this verify, or of one that must have ended: another one may be under way. */
+/** Whether a name has the id of this verify, or of one that must have ended: another verify may be in progress. */
 function isToRemove(name: string, id: string): boolean {
   const stamp = /\d{8}T\d{6}Z/.exec(name)?.[0];
   return name.includes(id) || (stamp !== undefined && stamp < stampOf(Date.now() - OLD_MS));
@@ -351,7 +352,7 @@ async function objectsOf({ s3, BucketName: Bucket }: Target) {
   }));
 }
 
-/** Alarms that a verify has raised; to remove one is to set it back to its former state. */
+/** Alarms that a verify has raised. They are not removed but set back to their former state. */
 async function raisedAlarmsOf(target: Target) {
   const alarms = await alarmsOf(target);
   return alarms.flatMap(({ AlarmName, StateValue, StateReason = '' }) => {

@@ -67,7 +67,7 @@ export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): 
   return { ...wanted, configured, deployedAt, recorded, newest, rules, grant, published, attempts, endedWell };
 }
 
-/** Allowance for the difference between two clocks, which is usually seconds. */
+/** The largest difference between two clocks that is allowed for. It is usually seconds. */
 const CLOCK_MS = 5 * 60_000;
 
 function warnOfClock({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>, warn: Wanted['warn']) {

@@ -269,8 +269,8 @@ export function isPublished({ outcome }: Cell): boolean {
 }
 
 /**
- * The command that helps with a missing date: one for all cells of the night that it helps at once. For a failed run it
- * is `show`, which prints the cause, the entry of the runbook, and the command that makes up for the run.
+ * The command that helps with a missing date. If one command helps all cells of a night, they share it. For a failed
+ * run, it is `show`, which prints the cause, the entry of the runbook, and the command that replaces the run.
  */
 export function adviceFor(
   { entity, date, outcome, attempts, published, error }: Cell,
@@ -294,8 +294,8 @@ export function adviceFor(
 }
 
 /**
- * The `start` command that makes up for a missed date. Only a plan that selects by date can still export the records of
- * a past date; any other plan exports those of today.
+ * The `start` command that exports a missed date. Only a plan that selects by date can still export the records of a
+ * past date; any other plan exports those of today.
  */
 export function startText(entities: Entity[], date: string, configured: Deployment, now: Date): string {
   const isDateNamed =

@@ -23,7 +23,7 @@ import {
 
 /** The tables of the page, and the facts that each cell opens. */
 
-/** Most nights whose day number fits into its column on a printed page. */
+/** The most nights for which a day number fits into its column on a printed page. */
 const PRINTED_NIGHTS = 45;
 
 function factsId({ entity, date }: Cell): string {
@@ -32,7 +32,7 @@ function factsId({ entity, date }: Cell): string {
 
 const WITHOUT_FACTS = new Set<NightOutcome>(['none', 'paused', 'off', 'due']);
 
-/** Whether more than the outcome of a cell is known. */
+/** Whether a cell has more facts than its outcome. */
 function hasFacts({ outcome }: Cell): boolean {
   return !WITHOUT_FACTS.has(outcome);
 }
@@ -108,7 +108,7 @@ function wholeNights(data: Nights): Markup | null {
   return html`<tr><th scope="row">whole night</th>${cells}</tr>\n`;
 }
 
-/** The outcome of a whole night: one that is not complete may still become so. */
+/** The outcome of a whole night: an incomplete night may still become complete. */
 function outcomeOfNight(data: Nights, date: string): NightOutcome {
   if (data.recorded.some((night) => night.date === date && night.complete)) return 'published';
   const open = data.rows.some(({ cells }) => cells.some((cell) => cell.date === date && isOpen(cell)));

@@ -75,7 +75,7 @@ async function datesWithState(target: Target, entity: Entity, wanted: string[]):
   });
 }
 
-/** Fills one date. @returns what changes of it, in turn */
+/** Fills one date. @returns its changes, in order */
 export async function* fillDate(
   target: Target,
   entity: Entity,
@@ -87,7 +87,7 @@ export async function* fillDate(
     const found = (await runsUnderWay(target, entity)).get(date);
     const begun = found ?? (await startOf(target, entity, date, attempt, signal));
     if (!begun) {
-      // A run of this name has ended, and may have published the date since it was looked up.
+      // A run of this name has ended. It may have published the date since this command last looked.
       attempt += 1;
       continue;
     }
@@ -111,7 +111,7 @@ const STATES = {
   missing: 'to do',
 };
 
-/** How many dates are in each state: `4 dates: 1 published, 2 under way, 0 failed, 1 to do`. */
+/** The number of dates in each state: `4 dates: 1 published, 2 under way, 0 failed, 1 to do`. */
 function countsText(dates: BackfillDate[]): string {
   const counts = Object.entries(STATES).map(([state, word]) => {
     const count = dates.filter((date) => date.state === state).length;
@@ -158,14 +158,14 @@ async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string,
   return runs;
 }
 
-/** What `backfill` and `table --outdated` share: one run for each date. */
+/** The code that `backfill` and `table --outdated` share. Both start one run for each date. */
 
 export interface DatedRun<State extends string> {
   date: string;
   state: State;
   /** The run of the date, if this command knows one. */
   run: Run | null;
-  /** Why it failed. */
+  /** The error of the run, or why it published no file. */
   error: string | null;
 }
 

@@ -6,7 +6,10 @@ import { OUTCOMES, type Readers, type Run, type Tone } from './run.ts';
 
 type WordedRun = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged' | 'byVerify'>;
 
-/** The outcome for a column: `published`, `published, partial`, `published, by verify`, `ExportFailed`. */
+/**
+ * The outcome of a run for the column of a table: `published`, `published, partial`, `published, by verify`,
+ * `ExportFailed`.
+ */
 export function outcomeWord(run: WordedRun): string {
   return run.byVerify ? `${wordOf(run)}, by verify` : wordOf(run);
 }

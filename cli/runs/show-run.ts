@@ -71,7 +71,10 @@ function releaseOf({ release, standing }: ShownRun): string[] {
 const NOTHING_TO_COMPARE_WITH =
   'There is no published export of another date with the same plan to compare this file with.';
 
-/** The exports that the file was compared with, if a check stopped it; or that there are none, for a new plan. */
+/**
+ * The exports that the file was compared with, if a check stopped it. For a new plan, a sentence that there is no such
+ * export.
+ */
 function comparedWith({ guards }: ShownRun): string[] {
   if (guards?.comparedWith.length === 0) return [`\n  ${NOTHING_TO_COMPARE_WITH}`];
   if (!guards || failedChecks(guards).length === 0) return [];
@@ -83,7 +86,7 @@ function comparedWith({ guards }: ShownRun): string[] {
 
 function failureOf(shown: ShownRun): string[] {
   const { runbook, readers, entity, date, makeUp, outcome, cause } = shown;
-  // A released file is published: its cause, which advises a release, is over.
+  // A released file is published, so the message that advises a release no longer applies.
   if (runbook === null || outcome === 'released') return [];
   const have = readers && entity ? [readersText(readers, entity, date)] : [];
   const command = makeUp && !cause?.includes(makeUp) ? [`Next: ${makeUp}`] : [];
@@ -158,8 +161,8 @@ export async function showRun(target: Target, named: string, endpoint: string | 
 }
 
 /**
- * Errors that no command makes up for: the same input is refused again, or is too large. Or file and table are
- * published, and the next feed includes the changes of this one.
+ * Errors that need no new run, or that a new run would repeat: the same input is refused again, or is too large. Or
+ * file and table are published, and the next feed includes the missing changes.
  */
 const NOT_MADE_UP = new Set(['InvalidInput', 'States.DataLimitExceeded', 'ChangesStopped', 'ChangesNotWritten']);
 
@@ -170,7 +173,7 @@ const simpleInputSchema = z.strictObject({
   scheduledFor: z.optional(z.string()),
 });
 
-/** The command that makes up for a failed run; null if another run is published, or the same input would fail again. */
+/** The command that replaces a failed run; null if another run is published, or if the same input would fail again. */
 function makeUpOf(run: Run, execution: Execution, last: LastState, guards: GateReport | null): string | null {
   const { run: name, of, entity, date, status, error, outcome, readers } = run;
   if (error === 'TableNotWritten') return `table ${quoted(of ?? name)}`;

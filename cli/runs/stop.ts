@@ -16,8 +16,9 @@ interface StopOptions extends TargetOptions {
 }
 
 /**
- * `stop`: prints what stays of a run that is under way, asks for a confirmation and stops the run.
- * @throws CommandError: 1 if the run has ended meanwhile, 2 if it had ended before or the answer is no
+ * `stop`: prints what remains of a run in progress, asks for a confirmation and stops the run.
+ * @throws CommandError: 1 if the run ends before the command stops it, 2 if it had ended before the command or the
+ * answer is no
  */
 export async function stop(run: string, options: StopOptions): Promise<void> {
   const target = await connect(options);
@@ -46,7 +47,7 @@ function consequences(found: Execution, state: string, last: RunState | undefine
   ];
 }
 
-/** What is stored of a run that is stopped in a state. */
+/** What a run has stored when it is stopped in a state. */
 function storedText(state: string): string[] {
   if (state === 'PublishFile') return ['PublishFile is running and is not interrupted: it may still publish the file.'];
   const step = 'A function that is running completes its step. No further step starts.';
@@ -61,7 +62,7 @@ async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: Exe
   const cause = 'An operator stopped it with the command stop.';
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
-    // The execution has ended meanwhile; its status is read below.
+    // The execution ended in the meantime. Its status is read below.
     if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
   });
   const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));

@@ -34,7 +34,7 @@ interface PhaseSpan {
   states: EnteredState[];
   /** State data at the end of the span; before that of its last state, if the run failed there. */
   after: RunState | undefined;
-  /** How often, and for how many seconds, the step itself was at work. */
+  /** How often the step itself ran, and for how many seconds. */
   visits: number;
   workSeconds: number;
   seconds: number;

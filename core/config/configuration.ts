@@ -84,7 +84,7 @@ function readJson(path: string): unknown {
   }
 }
 
-/** A key that an object has twice. JSON.parse keeps the last one, so a setting would be lost without a word. */
+/** A key that an object has twice. JSON.parse keeps the last one, so a setting would be lost silently. */
 function repeatedKey(text: string, value: unknown): string | undefined {
   const kept: string[] = [];
   JSON.stringify(value, (_, inner) => {
@@ -107,7 +107,7 @@ function problems(error: z.ZodError): string[] {
   return [...new Set(lines)];
 }
 
-/** For a value that fits no form of its setting, the mistakes in the form that it resembles most. */
+/** The mistakes of a value that fits no form of its setting: those in the form that it resembles most. */
 function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const forms = issue.errors.map((causes) =>

@@ -181,7 +181,7 @@ const ENTITY: EntityRow[] = [
   ],
 ];
 
-/** Whether a list has a name, in any spelling: the settings for columns do not depend on the spelling. */
+/** Whether a list contains a name. The spelling does not matter, as in all settings for columns. */
 const isIn = (names: readonly string[] = [], name: string) => names.map(folded).includes(folded(name));
 const namelessOf = (plan: EntityPlan) =>
   Object.entries(plan.columns.labels).flatMap(([text, name]) => (name === null ? [text] : []));

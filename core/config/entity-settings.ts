@@ -69,12 +69,12 @@ const changeSettingsSchema = z.strictObject({
     ),
 });
 
-/** The settings for waiting for the CRM: for all entities, and partly for one. */
+/** The settings for waiting for the CRM. The deployment has all of them, and an entity may override some. */
 
 /** 500 waits of the largest length fill the longest deadline. `test/lib/history-budget.slow.test.ts` relies on it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
-/** A CRM that restarts at night is available again after this time. Local deployments may set less. */
+/** A CRM that restarts at night is available again after this time. Local deployments may set a shorter one. */
 export const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const polling = {

@@ -63,7 +63,7 @@ interface Facts {
   isPage: boolean;
   /** The error of a body that says that the CRM is busy. */
   busy: RunErrorName | undefined;
-  /** A good answer has what the call asks for. */
+  /** A 2xx answer has what the call asks for. */
   hasResult: boolean;
   judged: BodyJudgement;
 }
@@ -172,10 +172,10 @@ const ROWS: Row[] = [
     unreadText,
   ],
   [['status', 'address'], isNoJson, 'notTaken', 'CrmContractError', unreadText],
-  // Perhaps a part of the fields: a run with them would leave out columns.
+  // The answer may have only some of the fields, and a run with them would leave out columns.
   [['fields'], (facts) => facts.busy !== undefined && (hasError(facts) || !facts.hasResult), ...BUSY],
   [['fields'], hasError, 'notTaken', 'CrmContractError', (facts) => `${errorText(facts)}.`],
-  // With a 2xx, the CRM may have made an export all the same.
+  // With a 2xx status, the CRM may have made an export in spite of the error.
   [['create'], ({ busy, hasResult }) => busy !== undefined && !hasResult, 'unknown', 'CreateUnanswered', text(IS_BUSY)],
   [
     ['create'],
@@ -218,7 +218,7 @@ export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: 
   if (!row) return { outcome: 'done', error: undefined };
   const [, , outcome, name, says = text('.')] = row;
   const { status, ok, headers, unread: cause } = about.answer;
-  // The table decides whether the run waits, even if other errors of that name are final.
+  // The table decides whether the run waits, even if the error is final elsewhere.
   const ofRun = typeof name === 'string' ? name : name(facts);
   const message = `${nameOf(about.call)} was answered ${status}${says(facts)}${addressText(ofRun, about)}`;
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
@@ -233,14 +233,17 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const { status, isPage, body } = answer;
   const isUpdate = call.operation === 'update';
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
-  // Any refusal of an update but a 403, which is about a right.
+  // Any refusal of an update except a 403, which is about a missing right.
   const busy = busyReason(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
   // `updates.confirmation: "status"` compares no values.
   const fields = isUpdate && call.confirmation !== 'status' && isRecord(call.json) ? call.json : undefined;
   return { ...about, status, isPage, busy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
 }
 
-/** The body of a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no values */
+/**
+ * The body of the answer to a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no
+ * values
+ */
 export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$ZodType<T>): T {
   const parsed = z.safeParse(schema, answer.body);
   if (parsed.success) return parsed.data;

@@ -69,7 +69,10 @@ async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise
     .map(({ key }) => key);
 }
 
-/** Adds an export. The export of the file's own date is compared with only if the history begins at it. */
+/**
+ * Adds an export. The export of the file's own date counts for comparison only if a person restarted the history with
+ * it.
+ */
 function add(history: History, manifest: Manifest, { newNormal, released }: Pointer, own: boolean): void {
   if (own) history.ofDate = manifest;
   if (!own || newNormal) history.comparedWith.push(manifest);
@@ -87,12 +90,12 @@ function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
     const kind = kindOf?.(file) ?? null;
     if (kind === null || !stopped.includes(id)) return [];
     const columns = id === UNKNOWN_HEADER ? run.request.columns : null;
-    // A header of another width cannot name these columns.
+    // A header with another number of cells cannot name these columns.
     return columns && columns.length !== file.content?.width ? [] : [{ guard: id, kind, columns }];
   });
 }
 
-/** A pointer and its manifest, as far as they can be read. A manifest whose retention has ended may be missing. */
+/** A pointer and its manifest. What cannot be read is missing. A manifest whose retention has ended may be missing. */
 async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: string) {
   const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
   const manifestKey = pointer && pointer.keptUntil > today ? pointer.manifestKey : undefined;

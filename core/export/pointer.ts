@@ -42,7 +42,7 @@ export type Pointer = z.infer<typeof pointerSchema>;
 
 const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(LAYOUT) });
 
-/** The keys that decide which run is newer, and the keys that stay with the date. */
+/** The keys that show which of two runs is newer, and the keys that a later run of the same date keeps. */
 const namedRunSchema = z.pick(pointerSchema, {
   date: true,
   startedAt: true,
@@ -60,7 +60,7 @@ export const manifestKeyOf = (entity: Entity, execution: string) => `${runPrefix
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
 
-/** Runs that publish the same entity at the same moment lose a few rounds at most. */
+/** Runs that publish the same entity at the same moment repeat the write a few times at most. */
 const ROUNDS = 10;
 
 /** A pointer as it is stored. */

@@ -97,7 +97,10 @@ export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparato
   return markBytes + line.length * (isWide(encoding) ? 2 : 1);
 }
 
-/** The candidate with the widest header of known columns: in its first record, otherwise below titles. */
+/**
+ * The candidate whose header has the most cells. A header in the first record takes precedence over a header below
+ * titles.
+ */
 function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Candidate | undefined {
   const named = widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
   // A single text may be a title that is also a label.
@@ -117,7 +120,7 @@ function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: bo
 
 interface Candidate {
   separator: Separator;
-  /** The first records that have ended; none if one of them has too many cells. */
+  /** The first complete records; empty if one of them has too many cells. */
   records: string[][];
   tooWide: boolean;
   /** Titles above the header. */
@@ -128,7 +131,10 @@ const headOf = (candidate: Candidate | undefined) => candidate?.records[candidat
 const widest = (some: Candidate[]): Candidate | undefined =>
   some.toSorted((one, other) => headOf(other).length - headOf(one).length)[0];
 
-/** Whether at least half of the texts of a record, at least three or as many as were requested, name fields. */
+/**
+ * Whether at least half of the texts of a record name fields, and the record has at least three texts, or as many as
+ * were requested.
+ */
 export function namesMost(cells: readonly string[], index: FieldIndex): boolean {
   const least = Math.min(FEWEST_NAMED, index.width);
   const filled = cells.filter(isFilled);
@@ -139,8 +145,8 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
 }
 
 /**
- * Finds a header in the first record or below titles: it names most of its columns, and each title record has fewer filled
- * cells than it.
+ * Finds a header in the first record or below titles: most of its cells name columns, and each title above it has fewer
+ * filled cells.
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));
@@ -161,7 +167,7 @@ function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
 }
 
-/** Whether the first two records have the requested width. A narrow or single row must also look like data. */
+/** Whether the first two records have the requested width. A narrow row, or a single one, must also look like data. */
 function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldIndex, headerless: boolean): boolean {
   const [first = [], second] = records;
   const compared = second ? [first, second] : [first];
@@ -232,11 +238,11 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** The size of the first piece. It doubles, because the scanner reads a record that has not ended again. */
+/** The size of the first piece. It doubles, because the scanner reads an incomplete record again. */
 const FIRST_PIECE = 4096;
 
 /**
- * The first records of a text that have ended.
+ * The first complete records of a text.
  * @param complete whether `bytes` is the whole text, so that its end also ends a record
  */
 function firstRecords(

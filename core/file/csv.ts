@@ -67,10 +67,10 @@ function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
   };
 }
 
-/** If more rows look like an error message, they are data. */
+/** If more rows look like an error message, they are ordinary data. */
 const MOST_ERRORS = 3;
 
-/** What readers of a CSV file should know, in sentences. */
+/** Warnings for readers of a CSV file, in sentences. */
 function warningsOf(
   csv: Csv,
   count: CsvCount,
@@ -154,7 +154,7 @@ class CsvCount {
   readonly #width: number;
   /** Number of header cells up to the last one with a text. */
   readonly #named: number;
-  /** Positions of cells of the header without a text, and whether one of them is before another cell. */
+  /** Positions of header cells without text, and whether a cell with text follows one of them. */
   readonly #unnamed: readonly number[];
   readonly #unnamedInside: boolean;
   /** Positions of unnamed columns that have values. */
@@ -267,7 +267,7 @@ class CsvCount {
     if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regular = this.#regular;
   }
 
-  /** Looks at a record below the first one. */
+  /** Checks a record below the first one. */
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
     const bytes = () => block.toString('latin1', from, to);

@@ -29,9 +29,9 @@ export function judgeFile(first: Uint8Array, complete: boolean, expected: Expect
   return { ...judgeGzip(first, complete, expected), gzipped: true };
 }
 
-/** How much of gzip is unpacked to recognise its content, which may be a thousand times as large. */
+/** The packed bytes that are unpacked to recognise the content of gzip, which may be a thousand times as large. */
 const PACKED_BYTES = 16 * 1024;
-/** How much of the content is judged. */
+/** The bytes of the content that are checked to recognise its kind. */
 const UNPACKED_BYTES = 64 * 1024;
 
 function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
@@ -50,7 +50,7 @@ function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Ju
 
 const refused = (description: string): Judgement => ({ result: 'refused', description });
 
-/** Judges a file that is not gzip by its first bytes. */
+/** Recognises the kind of a file that is not gzip by its first bytes. */
 export function judgeContent(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   if (first.length === 0) return { result: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
@@ -75,7 +75,7 @@ function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
 
 function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const start = textStart(first);
-  // A byte order mark alone is no content.
+  // A byte order mark alone is not content.
   if (complete && start.text === '') return { result: 'empty' };
   const begins = start.text.trimStart();
   const [line = ''] = begins.slice(0, LINE_CHARACTERS_SEARCHED).split(/[\r\n]/, 1);
@@ -90,7 +90,10 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
 
 const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;
 
-/** Follows the name of the file, and quotes nothing of it. @param contentType the declared type; '' = not declared */
+/**
+ * The message for a refused file, without its subject. It quotes nothing of the file. @param contentType the declared
+ * type; '' = not declared
+ */
 export function rejection(description: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
   return `is not the export: it looks like ${description} (${declared}). files.formats accepts: ${formats.join(', ')}`;
@@ -121,7 +124,7 @@ function parses(text: string): boolean {
 const ZIP_BYTES_SEARCHED = 64 * 1024;
 /** Length of the header before an entry of a zip archive, between its signature and its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 26;
-/** How much of the first line is searched for control characters. */
+/** The characters of the first line that are searched for control characters. */
 const LINE_CHARACTERS_SEARCHED = 1024;
 
 /** Other kinds of files, by their first bytes in hexadecimal. */

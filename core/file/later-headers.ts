@@ -24,7 +24,7 @@ interface Circumstances {
   lacks: boolean;
   /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
-  /** Exact names may have any spelling: the same text, or numbers, were around all cells. */
+  /** Names in any spelling count as exact, because all cells had the same text, or numbers, around them. */
   anySpelling?: boolean;
 }
 
@@ -46,12 +46,12 @@ const MOST_KEPT = 1000;
  * different fields. Its one or two cells are exact names. The other three cases apply if columns are left out or hashed.
  * There, an exact name may have signs and digits around it, and a note after it: `[phone]`, `phone:text`.
  *
- * - Half of three or more cells name different fields, and at least one of them is such a column.
+ * - At least half of three or more cells name different fields, and at least one of these fields is left out or hashed.
  * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
  *   words, and either a cell names the column that it is in, or all others, at least two, are exact names.
  * - It contains the name of such a column, and is one of these headers without the text around its names. If all cells,
  *   at least two, begin or end with the same text, the record is judged without that text: `lead_id,lead_phone`. If all
- *   end with a digit, digits around the names do not count.
+ *   cells end with a digit, digits around the names do not count.
  *
  * After an empty line, one or two cells may name columns in any spelling, if one of them is left out or hashed.
  */
@@ -135,11 +135,11 @@ export class LaterHeaders {
 
   /**
    * Checks the text of a record that has fewer cells than the header, or line breaks of another kind: a joined page may
-   * have another separator, other line breaks, or its records in quotation marks. Only columns that are left out or hashed
-   * make this necessary: no other check sees them in such a record. The record counts once, and never as repeated: readers
-   * drop only records that repeat the header with the separator of the file. A name such as `nationalId` needs no header
-   * around it: free text does not contain it.
-   * @param whole the verdict on the record itself, which is counted already
+   * have another separator, other line breaks, or its records in quotation marks. Only columns that are left out or
+   * hashed make this necessary: no other check sees them in such a record. The record counts once, and never as
+   * repeated: readers drop only records that repeat the header with the separator of the file. A name such as
+   * `nationalId` counts even without other names beside it, because free text does not contain it.
+   * @param whole the verdict on the whole record, which is already counted
    */
   judgeText(text: string, afterGap: boolean, whole: Verdict): void {
     if (whole === 'leftOut' || !this.#mayMention(text)) return;
@@ -149,7 +149,7 @@ export class LaterHeaders {
     if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
   }
 
-  /** @param alone the line is the whole text, which is judged as a single cell already */
+  /** @param alone whether the line is the whole text, which was already checked as a single cell */
   #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
     if (line.length > LONGEST_HEADER || !this.#mayMention(line)) return [];
     const records = alone ? partsOf(line) : [[line], ...partsOf(line)];
@@ -166,7 +166,10 @@ export class LaterHeaders {
     if (found === 'leftOut') this.counts.leftOutHeaders += 1;
   }
 
-  /** Checks a record of which not every cell may name a column: only left-out and hashed columns matter. */
+  /**
+   * Checks a record in which some cells cannot name a column. Such a record is a header only if it names a left-out or
+   * hashed column.
+   */
   #judgePart(lower: LowerRecord, afterGap: boolean): Verdict {
     return this.#mayMention(lower.record.join(' ')) ? this.#judge(lower, afterGap) : 'none';
   }
@@ -202,7 +205,7 @@ export class LaterHeaders {
       const isName = (cell: string) => (anySpelling ? this.#foldedNames.has(folded(cell)) : this.#isName(cell));
       return cells.length > 0 && cells.every(isName);
     }
-    // Each cell names exactly one field, or no field by configuration.
+    // Whether each cell names exactly one field, or a text that names no field by configuration.
     const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
     return (known && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
   }
@@ -234,7 +237,8 @@ export class LaterHeaders {
   }
 
   /**
-   * Whether a cell contains the name of a left-out or hashed column, and the others show that it is no free text.
+   * Whether a cell contains the name of a left-out or hashed column, and the other cells show that the record is not
+   * free text.
    * @param cells the cells with a text @param record all cells @param column of the header, for the first of all
    */
   #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
@@ -287,7 +291,7 @@ export class LaterHeaders {
 /** Signs, digits and numbering by letters before a name, and signs after it. Digits after it may be a value: `phone:050`. */
 const SIGNS = /^(?:\p{L}[.:] |[^\p{L}\p{M}])+|[^\p{L}\p{M}\p{N}]+$/gu;
 const SIGNS_AND_DIGITS = /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu;
-/** A longer text is no name. The patterns take quadratic time. */
+/** A longer text is not a name. The patterns would take quadratic time for it. */
 const LONGEST_NAME = 500;
 
 function without(signs: RegExp, text: string): string {
@@ -300,7 +304,7 @@ function alignedWithLetters(text: string): string {
   return plain.length === letters(text).length ? plain : letters(text);
 }
 
-/** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. `phone:050` is a value. */
+/** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. In `phone:050`, it is a value. */
 const NOTE = /[([{</|*?]|[:=](?=\p{L})/u;
 
 /** A text without the note after it. */
@@ -317,7 +321,7 @@ function sharedLength([first = '', ...others]: readonly string[], edge: 0 | -1):
   return length;
 }
 
-/** A name that is no word of a language. */
+/** A name that is not a word of a language. */
 const CODE = /\p{Ll}\p{Lu}|\p{L}[\d_]/u;
 const NO_CODE = /[^\p{L}\p{M}\p{N}_]+/u;
 /** Signs that may separate cells. In a table of text, two blanks may. */

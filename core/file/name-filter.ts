@@ -65,7 +65,7 @@ export class NameFilter {
   /** Names may be decorated: `phone (hidden)`, `lead_phone`. */
   readonly decorated: boolean;
   readonly #decoder: Decoder;
-  /** The sums before the parts of a path. */
+  /** The sum of the weights before each part of a path. */
   readonly #sums = new Int32Array(MOST_PARTS + 1);
 
   constructor(decoder: Decoder, named: readonly string[], decorated: boolean) {
@@ -139,7 +139,7 @@ export class NameFilter {
     return counts;
   }
 
-  /** What the last part of a path may name, also together with parts before it. */
+  /** What the last part of a path may name, alone or together with the parts before it. */
   #bitsOfRuns(parts: number, total: number): number {
     const { bitsBySum } = this;
     const sums = this.#sums;
@@ -178,7 +178,7 @@ function isDigit(code: number): boolean {
 /** What two cells have in common: they begin, or end, with the same sign or letter. */
 const HEADS = 1;
 const TAILS = 2;
-/** All bits: each compared pair of cells removes the bits of edges that differ. */
+/** All bits are set at first. Each compared pair of cells clears the bits of edges that differ. */
 export const NOT_COMPARED = 7;
 
 /** The edges that two cells share, which are not empty: `HEADS`, `TAILS`, both or 0. */

@@ -85,7 +85,7 @@ const NO_CONTENT: Content = {
 interface Stored {
   source: ByteSource;
   chunks: AsyncGenerator<Uint8Array>;
-  /** Reads all stored bytes and compares them with those that were received. */
+  /** Reads all stored bytes, and compares their size and CRC-32 with those of the received bytes. */
   proven: () => Promise<void>;
 }
 type Context = Reading & { budget: ReadingBudget };
@@ -125,7 +125,7 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first.
- * @param known the judgement of the stream, if it was judged before
+ * @param known the kind of the stream, if it is known already
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
 async function readStream(start: Start, packed: Packed, context: Context, known?: Judgement): Promise<Content> {
@@ -220,7 +220,7 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
   );
 }
 
-/** The facts about a file that the configuration publishes without checks. */
+/** The facts about a file of a kind that is published without checks (`files.opaque`). */
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
   const warning = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;

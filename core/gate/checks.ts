@@ -10,7 +10,7 @@ interface Measure {
   detail?: string | null;
 }
 
-/** What the sentence of a failed check may contain besides measurement and bound. */
+/** What the message of a failed check may contain besides its measurement and bound. */
 interface SentenceFacts extends Pick<GateReport, 'medianRows'> {
   /** `3 rows`, `rows that cannot be counted`. */
   rows: string;
@@ -30,9 +30,9 @@ export interface GateCheck {
   kindOf?: (facts: Pick<Facts, 'format' | 'content'>) => string | null;
   /** A warning for a file that passes because a file of its kind was released. */
   warning?: string;
-  /** No measure: the check does not apply to the file. */
+  /** `undefined`: the check does not apply to the file. */
   measure: (subject: Subject) => Measure | null | undefined;
-  /** The failure, as half a sentence that follows "it". */
+  /** The failure, as the rest of a sentence that begins with "it". */
   words: (failed: GateCheckResult, about: SentenceFacts) => string;
 }
 
@@ -269,13 +269,16 @@ export const CHECKS: GateCheck[] = [
 
 const columnsText = (count: number) => countText(count, 'column');
 
-/** The end of the last published file with content; `null` unless both are CSV: spreadsheets have no line breaks. */
+/**
+ * How the last published file that is not empty ends. `null` unless both files are CSV, because spreadsheets have no
+ * line breaks.
+ */
 function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
   const before = comparedWith.find(({ file }) => !isEmptyFile(file))?.file;
   return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
-/** Files of one format and width, with a last record as wide, end alike. */
+/** Two files end alike if their formats, their widths and the widths of their last records are equal. */
 function endingKind({ format, content }: Pick<Facts, 'format' | 'content'>): string {
   return `${format} ${content?.width} ${content?.ending?.cells}`;
 }
@@ -331,7 +334,7 @@ function unlistedColumns({ unlistedPlaces }: Pick<Content, 'unlistedPlaces'>): s
   return places && `column ${places} of the header`;
 }
 
-/** Counts columns whose name is repeated: with two columns of one name, either may be any column. */
+/** Counts columns whose name is repeated: of two columns with one name, it is not known which is which. */
 function repeated(header: Facts['header']): number {
   const named = columnsOf({ header }) ?? [];
   return named.length - new Set(named).size;

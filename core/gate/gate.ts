@@ -15,8 +15,8 @@ export interface Verdict {
 
 /**
  * Runs the checks that a file must pass before readers get it. A check that is marked `promised` also fails if its
- * measurement is unknown; every other check fails only if its bound is broken. If readers do not get the file, only the
- * final checks run, because `download --run` still reads it.
+ * measurement is unknown. Every other check fails only if the measurement exceeds its limit. If readers do not get the
+ * file, only the final checks run, because `download --run` still reads it.
  */
 export function passGate(file: Subject): Verdict {
   const facts = withKnownHeader(file.facts, file.history);
@@ -107,7 +107,7 @@ function columnWarnings({
   ];
 }
 
-/** An export with fewer rows often has the same number of rows every night. */
+/** An export with fewer rows often has the same number of rows every night, without any limit at the CRM. */
 const FEWEST_CAPPED = 1000;
 const KNOWN_LIMITS = [65_535, 65_536, 1_048_575, 1_048_576];
 
@@ -140,10 +140,10 @@ function changesOfForm(now: Facts, before: Facts | undefined): string[] {
 const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
 const named = (word: string) => NAMES[word] ?? word;
 
-/** The cause of a run contains these words if no person can release its file. */
+/** The error message of a run contains these words if no person can release its file. */
 export const NOT_RELEASABLE = 'It cannot be released';
 
-/** The failed checks with measurement and bound: half a sentence that follows "it". */
+/** The failed checks with measurement and bound: the rest of a sentence that begins with "it". */
 export function stoppedText(report: GateReport, facts: Pick<Facts, 'rows' | 'content'>): string {
   const about = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
   const wordsOf = (failed: GateCheckResult) => {

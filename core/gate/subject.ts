@@ -7,10 +7,11 @@ import type { Accepted } from './report.ts';
 /** A published export that a file is compared with. */
 type PublishedExport = Pick<Manifest, 'execution' | 'run' | 'file'>;
 
-/** The published exports of one plan, as far as a file is compared with them. */
+/** The published exports of one plan that a file is compared with. */
 export interface History {
   /**
-   * Published exports, newest first. The export of the file's own date is included only if the history begins at it.
+   * Published exports, newest first. The export of the file's own date is included only if a person restarted the
+   * history with it (`newNormal`).
    */
   comparedWith: PublishedExport[];
   /** The published export of the file's own date. */
@@ -55,7 +56,7 @@ export function rowsThatCount({ rows: known, content }: Pick<Facts, 'rows' | 'co
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
-/** The median over the exports with counted rows; `null` if there is no such export. */
+/** The median number of rows of the exports whose rows were counted; `null` if there is no such export. */
 export function usualRows({ comparedWith }: History): number | null {
   return medianOf(comparedWith.flatMap(({ file }) => rowsThatCount(file) ?? []));
 }

@@ -11,29 +11,35 @@ import { ownValue } from '../json.ts';
 interface Meaning {
   /** The error of a run that needs the token. */
   error: RunErrorName;
-  /** After an earlier request without an answer the token may be spent: this answer does not show that it is not. */
+  /** An earlier request without an answer may have spent the token, and this answer does not show whether it did. */
   provesNothing?: boolean;
-  /** How many minutes no function presents the token after the first such answer, after the second, and so on. */
+  /** The minutes in which no function presents the token: after the first such answer, after the second, and so on. */
   heldMinutes?: number[];
 }
 
-/** Of two answers about one token, the one further up counts. Without `heldMinutes` the token may be presented at once. */
+/**
+ * Of two answers about one token, the one that is listed first counts. Without `heldMinutes` the token may be presented
+ * at once.
+ */
 const meanings = {
-  /** Spent: the answer has its successor. */
+  /** The token is spent, and the answer has its successor. */
   granted: { error: 'CrmUnavailable' },
-  /** Worthless. */
+  /** The token is worthless. */
   invalidGrant: { error: 'ReauthorizationRequired' },
-  /** Perhaps spent. After the first one, the claim alone is the wait. */
+  /** The token may be spent. After the first such answer, functions wait only for the end of the claim. */
   lost: { error: 'CrmUnavailable', heldMinutes: [0, 30, 60, 120] },
-  /** Not spent, but would be refused again. */
+  /** The token is not spent, but a repeated request would be refused too. */
   refused: { error: 'ConfigInvalid' },
-  /** Not the answer of a token endpoint. */
+  /** Another service answered, not the token endpoint. */
   elsewhere: { error: 'ConfigInvalid', provesNothing: true },
-  /** Refused with a code that is not in RFC 6749. After the third, a person authorizes before the next night. */
+  /**
+   * The token was refused with a code that is not in RFC 6749. After the third such answer, a person has to authorize
+   * before the next night.
+   */
   unclear: { error: 'CrmUnavailable', provesNothing: true, heldMinutes: [10, 10, 20 * 60] },
-  /** Not spent. */
+  /** The token is not spent. */
   busy: { error: 'RateLimited' },
-  /** Not spent by this request, perhaps by an earlier one. */
+  /** This request did not spend the token. An earlier one may have spent it. */
   locked: { error: 'CrmUnavailable', provesNothing: true },
   /** The token endpoint did not get the request. */
   notSent: { error: 'CrmUnavailable' },
@@ -41,7 +47,7 @@ const meanings = {
 export type TokenMeaning = keyof typeof meanings;
 export const MEANINGS: Record<TokenMeaning, Meaning> = meanings;
 
-/** Whether an answer decides more about the token than another one. */
+/** Whether an answer counts instead of another one about the same token. */
 export function outweighs(one: TokenMeaning, other: TokenMeaning): boolean {
   const order = Object.keys(MEANINGS);
   return order.indexOf(one) < order.indexOf(other);
@@ -77,7 +83,7 @@ const ROWS: Row[] = [
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ code = '' }) => FINAL.includes(code)],
   ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined],
-  // The words of a 400 or 401 do not show whether it is temporary, so their repetitions have a limit.
+  // The code of a 400 or 401 does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   [
     'locked',
@@ -124,8 +130,8 @@ const WORTHLESS = [
 const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
 const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
 /**
- * The name of the refresh token with such a word directly before or after it. At another place, the word may be about
- * the request or the service.
+ * The name of the refresh token with such a word directly before or after it. Elsewhere in the text, the word may be
+ * about the request or the service.
  */
 const WORTHLESS_TOKEN = new RegExp(
   `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken(?!re(?:quest|sponse))|${NAME}${BETWEEN}(?:${WORTHLESS})`,

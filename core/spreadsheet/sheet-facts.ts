@@ -47,7 +47,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
   const outside = [
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
-    // If other sheets have values, their shared texts were not read and do not count.
+    // If other sheets have values, shared texts that only they use do not count as unused.
     ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell has'] : []),
     ...(workbook.archive.hasUnlisted() ? ['bytes outside of its parts'] : []),
   ];
@@ -58,7 +58,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
     ...(await textOutsideSheets(workbook, names)),
     ...outside,
   ];
-  // Visible sheets that fit as well as the counted one.
+  // Visible sheets that match the request as well as the counted sheet.
   const alike = [counted, ...others].filter((start) => start.sheet.visible && start.header?.known === header.known);
   return {
     header: header.header.names,
@@ -144,8 +144,9 @@ interface SheetHeader {
 const FIRST_ROWS = 20;
 
 /**
- * Finds the header of a sheet: the first row whose filled cells are all listed, at least two (one if one column was
- * requested). If there is none, the first row is used of which most cells are listed, or else that has the requested width.
+ * Finds the header of a sheet. It is the first row with at least two filled cells (one if one column was requested)
+ * that are all listed. Without such a row, it is the first row with mostly listed cells, or else the first row of the
+ * requested width.
  */
 async function findHeader(
   rows: AsyncIterable<SheetRow>,
@@ -214,7 +215,10 @@ class RowCounter {
   /** The last row below the header has neither letters nor digits. */
   private lastIsEmpty = false;
   private behindGap = false;
-  /** Of the rows before the last one: the fewest values, the first end, and whether any begins with several words. */
+  /**
+   * Facts about the rows before the last one: the fewest values in a row, the leftmost end of a row, and whether a row
+   * begins with several words.
+   */
   private fewest = Number.POSITIVE_INFINITY;
   private firstEnd = Number.POSITIVE_INFINITY;
   private beginsWithWords = false;
@@ -234,7 +238,7 @@ class RowCounter {
     this.lastNumber = row.number;
   }
 
-  /** The row without blank cells outside of the named columns: they are no values. */
+  /** The row without blank cells outside of the named columns, which are not values. */
   private valuesOf(row: SheetRow): SheetRow {
     const { columns, texts } = row;
     const isValue = (column: number, at: number) => this.isUnderHeader(column) || isFilled(texts[at] ?? '');
@@ -300,8 +304,8 @@ class RowCounter {
   }
 
   /**
-   * Whether the last row may be cut off or an error message: it ends before the others with far fewer values, or is the
-   * only sentence.
+   * Whether the last row may be cut off or an error message: it has far fewer values than the others and ends before
+   * them, or only this row is a sentence.
    */
   private endsThin(behind: number): boolean {
     const { columns } = this.last;

@@ -6,7 +6,7 @@ import { WHOLE_CORE_MB } from '../whole-core.ts';
 import { DISK_MB, engineTrouble } from './engine.ts';
 import { TableError } from './table-error.ts';
 
-/** How the steps that write tables and feeds end if they write none. The file is published before. */
+/** How the steps that write tables and feeds end if they write none. The file is already published by then. */
 
 /** Seconds that are reserved for the upload and the answer. */
 const MARGIN_SECONDS = 45;
@@ -20,12 +20,12 @@ export function refuseLate({ secondsLeft, deployment }: Invocation, what: string
   throw new TableError(`One invocation is not enough ${what}. ${how}. ${FEWER_COLUMNS}`);
 }
 
-/** Errors that already have the name of an end. */
+/** Errors that end the step as they are, without another name. */
 const ENDS = ['InvalidInput', 'TableNotWritten', 'ChangesNotWritten', 'ChangesStopped'];
 
 /**
  * Retries a transient error until the deadline and a little longer. Every other error that prevents the table or feed
- * gets one name.
+ * becomes the error `name`.
  * @param what is not written: the subject of a sentence
  * @throws RunError `name` or another end; any error that is a bug
  */

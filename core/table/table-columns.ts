@@ -30,7 +30,8 @@ export function fileColumns({ file, run: { request } }: PublishedFile): FileColu
   if (isEmptyFile(file)) return { names: request.columns, headed: true, isNamed: true };
   if (!isReadFormat(format))
     throw new TableError(`The file is ${format}: tables are made of CSV files and spreadsheets.`);
-  // A header known from the release of another file stands for the requested columns: its texts do not name them.
+  // If the header was confirmed by the release of another file, its columns are the requested ones, although its texts
+  // do not name them.
   if (header !== null) return { names: header, headed: true, isNamed: (content?.firstRecord ?? null) === null };
   if (content?.headed === false) return { names: request.columns, headed: false, isNamed: false };
   // A file of this kind is published only after a person has released it: its header stands for the requested columns.

@@ -33,7 +33,7 @@ export class NightDashboard extends Construct {
       periodOverride: cloudwatch.PeriodOverride.INHERIT,
       widgets: [
         [new cloudwatch.TextWidget({ markdown: titleText(deployment.alarms.runbookUrl), width: 24, height: 2 })],
-        // An entity that does not belong to the night has its own light.
+        // An entity that does not belong to the night has its own alarm, which is shown separately.
         [
           new cloudwatch.AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
           new cloudwatch.AlarmStatusWidget({

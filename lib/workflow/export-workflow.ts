@@ -19,7 +19,10 @@ interface Row<S extends StepName> {
   crash?: string;
 }
 
-/** All steps. One that the machine does not have is replaced by RecordNight, as is the end of a failed step. */
+/**
+ * The next state for each step. RecordNight takes the place of a step that the machine does not have, and follows a
+ * failed step.
+ */
 const ROWS: { [S in StepName]: Row<S> } = {
   CreateExport: {
     does: 'Checks the input, requests an export',
@@ -44,7 +47,8 @@ const ROWS: { [S in StepName]: Row<S> } = {
   PublishFile: {
     does: 'Verifies the file, then publishes it',
     wait: ['WaitBeforePublish', 'The file is not completely verified yet'],
-    // An execution keeps its definition: TABLE_DUE may come after a later deployment has added tables.
+    // An execution keeps the definition that it began with, so the outcome TABLE_DUE may come from a function of a
+    // later deployment, which has tables.
     next: { PUBLISHED: RECORDER, TABLE_DUE: 'WriteTable', UNPUBLISHED: RECORDER, CONTINUE: 'WaitBeforePublish' },
   },
   WriteTable: {
@@ -125,8 +129,8 @@ export class ExportWorkflow extends Construct {
   }
 
   /**
-   * The last step of every run, and the ends after it. The state passes unchanged and decides the end. A failure to
-   * record the night does not fail the run (docs/adr/0042).
+   * The last step of every run, and the end states after it. The step does not change the state of the run, whose
+   * outcome selects the end state. A failure to record the night does not fail the run (docs/adr/0042).
    */
   private recordNight({ RecordNight, WriteTable, WriteChanges }: ExportSteps): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {

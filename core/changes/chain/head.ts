@@ -43,7 +43,7 @@ export type FeedDraft = Omit<FeedPair, 'kind' | 'counts'>;
 
 /** A mass deletion that stopped the feeds. */
 export const stoppedSchema = z.object({
-  /** The run whose table lacks the keys. */
+  /** The run whose table lacks the keys of the previous table. */
   run: z.string(),
   date: z.iso.date(),
   /** The unit of the counts: keys, or rows for a snapshot. */
