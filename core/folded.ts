@@ -106,7 +106,7 @@ const LATIN_OR_HEBREW = /^[ -~א-ת]*$/;
 export const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 
 /** The words of a text, folded. */
-function wordsOf(text: string): string[] {
+export function wordsOf(text: string): string[] {
   const words = text.normalize('NFKC').replace(INVISIBLE, '').replace(HUMPS, ' ');
   return words
     .split(/[^\p{L}\p{M}\p{N}]+/u)

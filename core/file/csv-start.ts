@@ -4,10 +4,8 @@ import { isFilled } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
 import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
-import { cellsOf, MOST_CELLS, Scanner, type Separator } from './scanner.ts';
+import { cellsOf, MOST_CELLS, Scanner, SEPARATORS, type Separator } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
-
-const SEPARATORS: Separator[] = [',', ';', '\t'];
 
 /** What the beginning of a CSV file shows. */
 export interface Csv {

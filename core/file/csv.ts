@@ -180,7 +180,7 @@ class CsvCount {
     const header = headed === false ? [] : first;
     this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
     const names = this.#headers.filter;
-    this.#regular = new RegularRecords({ separator, width: this.#width, names });
+    this.#regular = new RegularRecords({ separator, width: this.#width, names, nested: this.#headers.nested });
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
       names,
       onBlock: (block) => this.#endBlock(block),
@@ -278,6 +278,8 @@ class CsvCount {
       // A record in quotation marks is a single cell.
       const [text = ''] = cells === 1 ? this.#textsOf(record) : [decodedBelow(bytes(), this.#csv.decoder)];
       this.#headers.judgeText(text, afterEmptyLine, verdict);
+    } else if (this.#headers.nested?.mayBeIn(block, from, to)) {
+      this.#headers.judgeCells(this.#textsOf(record), verdict);
     }
     this.#lookForError(record);
     if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);

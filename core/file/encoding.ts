@@ -75,6 +75,13 @@ export function decodedBelow(text: string, decoder: Decoder): string {
 const BEYOND_ASCII = /[^\0-\x7f][^\r\n]*/g;
 const WINDOWS_1255 = new TextDecoder('windows-1255');
 
+/** Encodes Hebrew letters and ASCII. */
+export function windows1255(text: string): Buffer {
+  return Buffer.from(
+    Uint8Array.from(text, (letter) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0)),
+  );
+}
+
 function markBytesOf(bytes: Uint8Array, mark: readonly number[]): number {
   let at = 0;
   while (mark.every((byte, place) => bytes[at + place] === byte)) at += mark.length;

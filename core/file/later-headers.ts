@@ -3,7 +3,8 @@ import { folded, INVISIBLE, isFilled, letterPattern, letters, mentions } from '.
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
-import { cellsOf } from './scanner.ts';
+import { NestedNames } from './nested-names.ts';
+import { cellsOf, SEPARATORS } from './scanner.ts';
 
 /**
  * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
@@ -54,11 +55,15 @@ const MOST_KEPT = 1000;
  *   cells end with a digit, digits around the names do not count.
  *
  * After an empty line, one or two cells may name columns in any spelling, if one of them is left out or hashed.
+ *
+ * If columns are left out, one cell may hold records: a header above a line of as many cells, or JSON.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
   readonly counts = { repeatedHeaders: 0, otherHeaders: 0, leftOutHeaders: 0 };
   readonly filter: NameFilter;
+  /** `null` if no column is left out. */
+  readonly nested: NestedNames | null;
   readonly #index: FieldIndex;
   readonly #cells: readonly string[];
   readonly #sparse: boolean;
@@ -109,6 +114,8 @@ export class LaterHeaders {
     this.#letters = letterPattern(secret);
     const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
     this.filter = new NameFilter(decoder, names, this.covers);
+    const isLeftOut = (text: string) => index.readHeader([text]).excepted > 0;
+    this.nested = this.#leavesOut ? new NestedNames(textsOf(excepted), decoder, isLeftOut) : null;
   }
 
   /** A quick test before `judge`. */
@@ -147,6 +154,29 @@ export class LaterHeaders {
     const found = lines.flatMap((line) => this.#judgeLine(line, lines.length === 1, afterGap));
     if (whole === 'none' && found.some((verdict) => verdict !== 'none')) this.counts.otherHeaders += 1;
     if (found.includes('leftOut')) this.counts.leftOutHeaders += 1;
+  }
+
+  /**
+   * Checks the cells of a whole record for left-out columns inside of them.
+   * @param whole the verdict on the record itself, which is counted already
+   */
+  judgeCells(cells: readonly string[], whole: Verdict): void {
+    const isFound = (cell: string) => MAY_NEST.test(cell) && (this.nested?.areKeysIn(cell) || this.#isPage(cell));
+    if (!this.nested || whole === 'leftOut' || !cells.some(isFound)) return;
+    if (whole === 'none') this.counts.otherHeaders += 1;
+    this.counts.leftOutHeaders += 1;
+  }
+
+  /** Whether a cell has a header with a left-out column, and below it a line with as many cells. */
+  #isPage(cell: string): boolean {
+    const lines = cell.split(LINE_BREAK);
+    return lines.some((_, at) =>
+      SEPARATORS.some((separator) => {
+        const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
+        const isAsWide = header.length > 1 && header.length <= this.#widest && below?.length === header.length;
+        return isAsWide && this.#isHeader(header, { lacks: false }) && this.#kindOf(header) === 'leftOut';
+      }),
+    );
   }
 
   /** @param alone whether the line is the whole text, which was already checked as a single cell */
@@ -330,6 +360,9 @@ const MOST_SIGNS = 20;
 
 /** Any other sign separates at least three cells: free text has `email/phone`. */
 const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
+
+/** JSON, or several lines. */
+const MAY_NEST = /[{\r\n]/;
 
 const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 

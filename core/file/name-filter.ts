@@ -1,5 +1,5 @@
 import { folded } from '../folded.ts';
-import type { Decoder } from './encoding.ts';
+import { type Decoder, windows1255 } from './encoding.ts';
 
 /** The cells of a record that `NameFilter` has judged. */
 export interface CellCounts {
@@ -203,9 +203,4 @@ function weigh(code: number): number {
     : 1 + Buffer.from(text).reduce((total, byte) => total + weightOf(byte), 0);
   WEIGHTS[code] = weight;
   return weight;
-}
-
-/** Encodes Hebrew letters and ASCII. Cells with other characters are decoded in any case. */
-function windows1255(text: string): Uint8Array {
-  return Uint8Array.from(text, (letter) => letter.charCodeAt(0) - (letter >= 'א' && letter <= 'ת' ? 0x4f0 : 0));
 }

@@ -1,5 +1,6 @@
 import { mayBeginError } from './error-text.ts';
 import { EMPTY, MASK, NAMED, type NameFilter, sharedEdgesOf, UNSURE } from './name-filter.ts';
+import type { NestedNames } from './nested-names.ts';
 
 /** Passes over the records of a CSV file that no rule needs to look at: nearly all of most files. */
 
@@ -12,6 +13,11 @@ const SEPARATES = -1;
 const ENDS_LF = -2;
 const ENDS_CR = -3;
 const CLOSES = -4;
+/** A byte that may begin records inside of a cell: those of JSON, or the second record of a page. */
+const NESTING = -5;
+const BRACE = 0x7b;
+/** Bytes that may separate the cells of such a page. */
+const SEPARATING = Uint8Array.from({ length: 256 }, (_, byte) => (Buffer.from(',;\t').includes(byte) ? 1 : 0));
 
 /** The bits of the kinds of line breaks. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
@@ -28,6 +34,8 @@ let loaded: RegularRecords | undefined;
 let filter: NameFilter;
 /** The sum of the weights of the current cell. */
 let sum = 0;
+/** The current record may have records inside of a cell. */
+let nests = false;
 
 /** The sum of a longer cell could be too large. */
 const LONGEST_SUMMED = 1000;
@@ -37,11 +45,14 @@ interface Options {
   /** Number of cells. */
   width: number;
   names: NameFilter;
+  /** Finds left-out columns inside of cells; `null` if none is left out. */
+  nested: NestedNames | null;
 }
 
 /**
  * Passes over regular records. They have the width of the file and its usual line break, do not begin like the text of
- * an error, most of their cells with a text cannot name a column, and the cells do not all begin or end alike.
+ * an error, most of their cells with a text cannot name a column, the cells do not all begin or end alike, and none may
+ * have records of its own with a left-out column.
  */
 export class RegularRecords {
   /** The number of records that the last call of `skip` has passed, and the position of the last of them. */
@@ -63,13 +74,13 @@ export class RegularRecords {
    */
   skip(block: Buffer, start: number, end: number, breaksAtCr: boolean): number {
     if (loaded !== this) this.#load();
-    const { width } = this.#options;
+    const { width, nested } = this.#options;
     let from = start;
     this.records = 0;
     while (from < end && !mayBeginError(block, from)) {
       const to = endOf(block, from, end, width);
       const kind = to === end ? 0 : breakAt(block, to, end, breaksAtCr);
-      if (kind === 0) break;
+      if (kind === 0 || (nests && nested?.mayBeIn(block, from, to))) break;
       this.lineBreaks |= kind;
       this.records += 1;
       this.from = from;
@@ -80,11 +91,15 @@ export class RegularRecords {
   }
 
   #load(): void {
-    const { separator, names } = this.#options;
+    const { separator, names, nested } = this.#options;
     CODES.set(names.weights);
     QUOTED.set(names.weights);
     BITS_BY_SUM.set(names.bitsBySum);
     filter = names;
+    if (nested) {
+      CODES[BRACE] = NESTING;
+      for (const byte of [LF, CR, BRACE]) QUOTED[byte] = NESTING;
+    }
     QUOTED[QUOTE] = CLOSES;
     CODES[LF] = ENDS_LF;
     CODES[CR] = ENDS_CR;
@@ -95,6 +110,7 @@ export class RegularRecords {
 
 /** @returns the end of a record; the end of the block if the record is not regular */
 function endOf(block: Buffer, from: number, end: number, width: number): number {
+  nests = false;
   let at = from - 1;
   let cells = 0;
   let points = 0;
@@ -162,6 +178,26 @@ function skipUnquoted(block: Buffer, from: number): number {
     code = CODES[block[at] as number] as number;
   }
   sum = total;
+  return code === NESTING ? skipNesting(block, at, CODES) : at;
+}
+
+/** Passes over the rest of a cell, or of a part of it, from a nesting byte on, and adds its weights to `sum`. */
+function skipNesting(block: Buffer, from: number, codes: Int32Array): number {
+  let at = from;
+  let code = NESTING;
+  let hasBreak = false;
+  let isBreak = false;
+  while (code >= 0 || code === NESTING) {
+    const byte = block[at] as number;
+    if (byte === BRACE || (hasBreak && SEPARATING[byte] === 1)) nests = true;
+    isBreak = byte === LF || byte === CR;
+    hasBreak ||= isBreak;
+    sum = (sum + (filter.weights[byte] as number)) | 0;
+    at += 1;
+    code = codes[block[at] as number] as number;
+  }
+  // The first cell of the second record may be in quotation marks.
+  if (isBreak && code === CLOSES) nests = true;
   return at;
 }
 
@@ -175,6 +211,11 @@ function skipQuoted(block: Buffer, from: number, end: number): number {
       total = (total + code) | 0;
       at += 1;
       code = QUOTED[block[at] as number] as number;
+    }
+    if (code === NESTING) {
+      sum = total;
+      at = skipNesting(block, at, QUOTED);
+      total = sum;
     }
     at += 2;
   } while (at <= end && block[at - 1] === QUOTE);

@@ -10,6 +10,7 @@ import { UnreadableFile } from './unreadable-file.ts';
  */
 
 export type Separator = ',' | ';' | '\t';
+export const SEPARATORS: readonly Separator[] = [',', ';', '\t'];
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -277,6 +277,7 @@ class RowCounter {
     const verdict = this.later.mayBe(counts) ? this.later.judge(counts, text(), read, afterGap) : 'none';
     const [whole = '', second] = row.texts;
     if (second === undefined) this.later.judgeText(whole, afterGap, verdict);
+    else this.later.judgeCells(row.texts, verdict);
   }
 
   private isUnderHeader(column: number): boolean {

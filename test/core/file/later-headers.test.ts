@@ -128,6 +128,37 @@ describe('finds a header that names a left-out column', () => {
     expect(await headersIn(Buffer.concat(bytes), expected)).toEqual({ other: 1, leftOut: 1 });
   });
 
+  test.each<[string, string]>([
+    ['a page', 'id,name,nationalId\n1,Dana,312340001'],
+    ['a page of labels below a note', 'all of them:\r\nמזהה;Name;National ID\r\n1;דנה;312340001\r\n'],
+    ['a page in quotation marks', '"id","name","nationalId"\n"1","Dana","312340001"'],
+    ['a page with capitals', 'ID\tNAME\tNATIONAL_ID\n1\tDana\t312340001'],
+    ['JSON', '{"id":1,"nationalId":"312340001"}'],
+    ['JSON in a list', '[{"a": {"national_id" : 312340001}}]'],
+    ['JSON in a text of JSON', '{"body":"{\\"nationalId\\":312340001}"}'],
+    ['JSON with a label', "{'National ID': 312340001}"],
+  ])('inside one cell of a whole record: %s', async (_, cell) => {
+    const record = ['7', 'Dana', 'Email', cell];
+    const sheet = smallWorkbook([COLUMNS, ['1', 'Dana', 'Meeting', '-'], record, ['1', 'Dana', 'Meeting', '-']]);
+
+    for (const file of [`${HEADER}${ROWS}${quoted(record)}\n${ROWS}`, sheet]) {
+      expect(await headersIn(file, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
+      expect(await headersIn(file, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
+    }
+  });
+
+  test.each<[string, string]>([
+    ['a note of several lines', 'missing:\nname, national ID, phone\nplease call, soon'],
+    ['names in a line', 'id,name,nationalId'],
+    ['a page of other columns', 'id,name,city\n1,Dana,Haifa'],
+    ['JSON of other keys', '{"id":1,"note":"nationalId: missing","name":{"a":1}}'],
+    ['a note in braces', '{nationalId}\nis missing, see "nationalId"'],
+  ])('but not in an ordinary cell: %s', async (_, cell) => {
+    const text = `${HEADER}${ROWS}${quoted(['7', 'Dana', 'Email', cell])}\n${ROWS}`;
+
+    expect(await headersIn(text, LEFT_OUT)).toEqual({ other: 0, leftOut: 0 });
+  });
+
   test.each(['id;name;National ID', 'id\tname\tNational ID\n1\tDana\t312340001'])(
     'in one cell of a sheet: %j',
     async (text) => {

@@ -173,7 +173,9 @@ const rows = fc
 /** The counts of a text, and the records that are reported, if regular records are only counted, or if none are. */
 function countsOf(text: string, skips: boolean, cuts: readonly number[]) {
   const reported: { number: number; special: boolean; afterEmptyLine: boolean }[] = [];
-  const regular = skips ? new RegularRecords({ separator: ',', width: 2, names: headers.filter }) : undefined;
+  const regular = skips
+    ? new RegularRecords({ separator: ',', width: 2, names: headers.filter, nested: null })
+    : undefined;
   const onRecord = (record: Scanner) => {
     const { cells, block, from, to, records: number, quoted, afterEmptyLine } = record;
     const isEmpty = to - from - cells + 1 === 2 * quoted;
