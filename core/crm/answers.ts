@@ -7,16 +7,7 @@ import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation } from './call.ts';
 import { busyReason, errorCode } from './error-code.ts';
-import {
-  exportIdIn,
-  hasList,
-  hasListedStatus,
-  hasNoStatusYet,
-  hasStatus,
-  isWithoutAddress,
-  linkSchema,
-  shapeOf,
-} from './read-body.ts';
+import { exportIdIn, hasList, isWithoutAddress, kindOfStatus, linkSchema, shapeOf } from './read-body.ts';
 
 /**
  * Decides what an answer of the CRM means: each operation has a table of conditions, and the first match counts. The
@@ -194,7 +185,10 @@ const ROWS: Row[] = [
   [['status'], ({ busy, hasResult }) => busy !== undefined && !hasResult, ...BUSY],
   [
     ['status'],
-    (facts) => (hasError(facts) && !hasStatus(facts.answer.body)) || hasNoStatusYet(facts.answer.body),
+    (facts) => {
+      const kind = kindOfStatus(facts.answer.body);
+      return kind === 'blank' || (kind === undefined && hasError(facts));
+    },
     'notTaken',
     'CrmContractError',
     (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
@@ -206,7 +200,7 @@ const ROWS: Row[] = [
 const HAS_RESULT: Record<Operation, (body: unknown) => boolean> = {
   fields: hasList,
   create: (body) => exportIdIn(body) !== undefined,
-  status: hasListedStatus,
+  status: (body) => kindOfStatus(body) === 'listed',
   address: (body) => linkSchema.safeParse(body).success,
   update: () => true,
 };

@@ -50,28 +50,22 @@ export function isOfExport(record: object, exportId: string): boolean | undefine
   return ids.length === 0 ? undefined : ids.some((id) => id.toLowerCase() === exportId.toLowerCase());
 }
 
-const statusesIn = (body: unknown) => levelsOf(body).map((level) => ownValue(level, 'status'));
-
-/** Whether a body has a status, listed in the interface document or not. */
-export function hasStatus(body: unknown): boolean {
-  return statusesIn(body).some((status) => typeof status === 'string');
-}
-
-/** Whether a body has a status that the interface document lists. */
-export function hasListedStatus(body: unknown): boolean {
-  return statusesIn(body).some(statusOf);
+/**
+ * Stage 2: the kind of status in a body; `undefined` if it has none. `blank`: the body, its `data` or its status is
+ * empty. `unlisted`: the interface document does not list it.
+ */
+export function kindOfStatus(body: unknown): 'listed' | 'unlisted' | 'blank' | undefined {
+  const levels = levelsOf(body);
+  const statuses = levels.map((level) => ownValue(level, 'status')).filter((status) => status !== undefined);
+  const isBlank = (status: unknown) => status === null || (typeof status === 'string' && status.trim() === '');
+  if (statuses.some(statusOf)) return 'listed';
+  if (statuses.every(isBlank) && (statuses.length > 0 || levels.some(isEmptyValue))) return 'blank';
+  return statuses.some((status) => typeof status === 'string') ? 'unlisted' : undefined;
 }
 
 /** Whether a body is a list, or has one under a key for lists of fields. */
 export function hasList(body: unknown): boolean {
   return [body, ...FIELD_LISTS.map((key) => ownValue(body, key))].some(Array.isArray);
-}
-
-/** Stage 2: whether a body has no status yet: it, its `data` or its `status` is empty. */
-export function hasNoStatusYet(body: unknown): boolean {
-  const statuses = statusesIn(body).filter((status) => status !== undefined);
-  const isBlank = (status: unknown) => status === null || (typeof status === 'string' && status.trim() === '');
-  return statuses.every(isBlank) && (statuses.length > 0 || levelsOf(body).some(isEmptyValue));
 }
 
 /** Stage 3: the address of the file. */
