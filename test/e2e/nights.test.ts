@@ -50,8 +50,14 @@ async function manifestOf(report: Run) {
 }
 
 describe('a night without trouble', () => {
-  it('publishes all seven entities at once, each readable through pointer, manifest and file', async () => {
-    const reports = await Promise.all(ENTITIES.map((entity) => system.run(entity)));
+  it('publishes all seven entities, each readable through pointer, manifest and file', async () => {
+    // Two at a time: each run at once would start functions of its own. `start.slow.test.ts` runs all seven at once.
+    const reports: Run[] = [];
+    const queue = [...ENTITIES.entries()];
+    const inTurn = async () => {
+      for (let next = queue.shift(); next; next = queue.shift()) reports[next[0]] = await system.run(next[1]);
+    };
+    await Promise.all([inTurn(), inTurn()]);
 
     for (const report of reports) {
       const manifest = await manifestOf(report);
