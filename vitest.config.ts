@@ -21,6 +21,8 @@ const ORDER = { together: 1, behind: 2 };
 const WORKERS = 3;
 /** CDK's check of every template takes seconds each time; `test/long/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
+/** A fifth of each synthesis: the stack traces of constructs and tokens. */
+process.env.CDK_DISABLE_STACK_TRACE ??= '1';
 process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
 /** The tests do not depend on what the person who runs them has deployed. */
 process.env.CRM_EXPORT_CONFIG = join(import.meta.dirname, 'test', 'support', 'config');

@@ -4,36 +4,41 @@ import cdkJson from '../../cdk.json' with { type: 'json' };
 import { rewritePolicies } from '../../lib/export-app.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
 
 const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
-/** The stack with all options, and its policies by resource. */
-function policiesWith(asked: string | undefined) {
-  const app = new App({ treeMetadata: false, context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
-  const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
-  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-  rewritePolicies(stack, asked, new Date('2026-11-23T19:25:07.123Z'));
-  const { Resources }: Template = app.synth().getStackArtifact(stack.artifactId).template;
-  const policies = Object.entries(Resources).flatMap(([id, { Type, Properties }]) => {
+/** The policies of a template by resource. */
+function policiesIn({ Resources }: Template) {
+  return Object.entries(Resources).flatMap(([id, { Type, Properties }]) => {
     if (Type === 'AWS::KMS::Key') return [[id, Properties.KeyPolicy.Statement] as const];
     return POLICIES.test(Type) ? [[id, Properties.PolicyDocument.Statement] as const] : [];
   });
-  return { Resources, policies };
+}
+
+/** The stack with all options and rewritten policies. */
+function rewritten(): Template {
+  const app = new App({ treeMetadata: false, context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  rewritePolicies(stack, 'policies', new Date('2026-11-23T19:25:07.123Z'));
+  return app.synth().getStackArtifact(stack.artifactId).template;
 }
 
 test('-c rewrite=policies changes only one Sid in each policy of bucket, key, queues, topic and roles', () => {
-  const plain = policiesWith(undefined);
-  const { Resources, policies } = policiesWith('policies');
+  const plain = synthesise(fullDeployment());
+  const template = rewritten();
 
+  const policies = policiesIn(template);
   expect(policies.length).toBeGreaterThan(15);
   for (const [, statements] of policies) expect(statements[0].Sid).toBe('Rewritten20261123192507');
-  for (const [index, [, [first]]] of policies.entries()) {
-    const before = plain.policies[index]?.[1][0].Sid;
-    if (before === undefined) delete first.Sid;
-    else first.Sid = before;
+  for (const [index, [, before]] of policiesIn(plain).entries()) {
+    const first = policies[index]?.[1][0];
+    if (before[0].Sid === undefined) delete first.Sid;
+    else first.Sid = before[0].Sid;
   }
-  expect(Resources).toEqual(plain.Resources);
+  expect(template.Resources).toEqual(plain.Resources);
 });
 
 test('-c rewrite refuses anything but "policies"', () => {
