@@ -20,7 +20,7 @@ export const ERRORS = {
   ),
   ReauthorizationRequired: final(`Authorize again: ${CRM_EXPORT} authorize. No export runs until then.`),
   TokenRefreshInProgress: transient(
-    'It ends by itself within a minute, or when the token endpoint of the CRM answers again.',
+    'This ends by itself within a minute, or when the token endpoint of the CRM answers again.',
   ),
   SecretVersionsExhausted: transient(
     'Ask the operator of the CRM for access tokens that live longer, or move the nightly starts closer together and deploy. Then start the run again.',
@@ -36,11 +36,11 @@ export const ERRORS = {
     'Ask the operator of the CRM which other export was running and how many may run at once, or raise nightly.spreadMinutes and deploy. Then start the run again.',
   ),
   CrmRejectedRequest: final(
-    'Ask the operator of the CRM for its own sentence, which is in its log alone. Correct columns, sorts, filters or extra of this entity, deploy, then start the run again.',
+    'Ask the operator of the CRM for the full error message, which is only in its log. Correct columns, sorts, filters or extra of this entity, deploy, then start the run again.',
   ),
   CrmContractError: final('Compare the answer with docs/interface/open-points.md, then report it to the developers.'),
   CreateUnanswered: final(
-    'Start the run again when the CRM answers. An export that it already made does no harm. If the CRM makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
+    'Start the run again when the CRM answers. An export that it has already made does no harm. If the CRM makes the export before it answers, first raise crm.createTimeoutSeconds and deploy.',
   ),
   ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the CRM.'),
   ExportNotFound: final('The CRM deleted the export, or it expired. Start the run again.'),
@@ -89,7 +89,7 @@ export const ERRORS = {
     'Another object is in the place where this run writes. Start the run again: it writes under a new name.',
   ),
   EarlierRelease: final(
-    `This release does not continue what an earlier release began or stored. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
+    `This release cannot use what an earlier release began or stored. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
     `Nothing was sent. Correct the file, and start again. This lists the first problems: ${CRM_EXPORT} update FILE.`,

@@ -140,7 +140,7 @@ function publishedManifest(ago: number, entity: Entity): Manifest {
     state: 'published',
     guards: null,
     releasedBefore: [],
-    warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
+    warnings: warned ? ['3 rows have more or fewer fields than the first record.'] : [],
   };
 }
 

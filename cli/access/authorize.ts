@@ -118,7 +118,7 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
   if (await places.ledger.read(tokenSet.versionId)) {
     const what = 'The functions refreshed the grant, but could not store it';
-    throw new CommandError(`${what}: ${REWRITE}.`, RUN_FAILED);
+    throw new CommandError(`${what}. ${REWRITE}.`, RUN_FAILED);
   }
   // A running function keeps its access token until that expires, even after a new authorization.
   const again = commandFor(`start ${entity} --wait`, options);
@@ -330,7 +330,7 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger) {
     return { client: client?.text, tokens: tokens?.text };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const advice = isGone(error.cause) ? ` To mend it, ${RESTORE}.` : '';
+    const advice = isGone(error.cause) ? ` ${RESTORE}.` : '';
     throw new CommandError(`${error.message}${advice} No consent was requested yet.`, ENVIRONMENT, { cause: error });
   }
 }

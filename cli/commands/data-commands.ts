@@ -15,7 +15,7 @@ export const DATA_COMMANDS = {
     takes: (command) =>
       withFile(command, '[entity]')
         .option('--all', 'the files of all entities')
-        .option('--excel', 'a workbook (xlsx) in which every cell is text, exactly as in the file')
+        .option('--excel', 'write a workbook (xlsx) in which every cell is text, exactly as in the file')
         .option(
           '-o, --output <file>',
           'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory; - is standard output; with --all a directory',
@@ -32,9 +32,10 @@ export const DATA_COMMANDS = {
       'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
       'download leads --excel --deployment prod': 'to be opened in a spreadsheet',
     },
-    note: `With --excel every cell is the text that the file has: telephone numbers keep + and zeros, and nothing is run. What a sheet
-cannot hold is refused by row and column: 1,048,576 rows with the header, 16,384 columns, 32,767 characters in a cell.
-With --all the exit code is 1 where a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
+    note: `With --excel every cell is the text that the file has: telephone numbers keep + and zeros, and no formula runs. A sheet
+holds 1,048,576 rows with the header, 16,384 columns, and 32,767 characters in a cell: beyond that, the command names the row
+and column and stops.
+With --all the exit code is 1 if a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
 revision of the night.`,
     action: async () => (await import('../data/download.ts')).download,
   },
@@ -47,7 +48,7 @@ revision of the night.`,
       'peek leads --columns --deployment prod': 'the columns alone',
     },
     note: `The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. With --columns no row is read. The file is read as far as these rows take; nothing is proven: download does that.`,
+output is written to. With --columns no row is read. The file is read only as far as these rows, and not verified: download does that.`,
     action: async () => (await import('../data/peek.ts')).peek,
   },
   diff: {
@@ -64,7 +65,7 @@ output is written to. With --columns no row is read. The file is read as far as 
           ).conflicts('to'),
         )
         .option('--key <column>', 'the column that identifies a row; default: id, if the files have it')
-        .option('--show-keys', 'also the keys themselves')
+        .option('--show-keys', 'also print the keys themselves')
         .option('--json', 'one JSON document'),
     examples: {
       'diff leads --deployment prod':
@@ -74,7 +75,7 @@ output is written to. With --columns no row is read. The file is read as far as 
       'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
         'compare two dates by the column email, and print its values',
     },
-    note: `The published tables of both dates are compared, if both were made alike and lack no value; else both files are read whole, and proven by size and CRC-32.
+    note: `The published tables of both dates are compared, if both were made in the same way and lack no value; else both files are read whole, and verified by size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`,
     action: async () => (await import('../data/diff.ts')).diff,
@@ -105,22 +106,25 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
     action: async () => (await import('../tables/table.ts')).table,
   },
   changes: {
-    about: 'count the changes from table to table, or let a stopped feed through',
+    about: 'count the changes between tables, or release a stopped feed',
     takes: (command) =>
       command
         .argument('<entity>', 'an entity with `changes`', entityArgument)
         .option(
           '--since <sequence>',
-          'all feeds after this place in the chain; without it the newest',
+          'all feeds after this number in the chain; default: the newest feed',
           numberArgument(0),
         )
         .addOption(
           new Option(
             '--release',
-            'let the next feed through, no matter how many records are gone; with --reason',
+            'release the next feed, no matter how many records are gone; with --reason',
           ).conflicts(['since', 'json']),
         )
-        .option('--reason <text>', 'why so many records may be gone; stored beside the feed in the bucket')
+        .option(
+          '--reason <text>',
+          'why it is right that so many records are gone; stored beside the feed in the bucket',
+        )
         .option('--json', 'one JSON document: the records of the feeds, and what is stopped'),
     examples: {
       'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
@@ -135,7 +139,10 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
     about: 'print the policy that a reader in another account needs',
     takes: (command) =>
       command
-        .argument('[principal]', 'account, ARN of a role or organization, as `readers` of the configuration names it')
+        .argument(
+          '[principal]',
+          'account, ARN of a role, or organization, as written in `readers` of the configuration',
+        )
         .option(
           '--tag',
           'let readers have what was published before the configuration named them, or before it left out other columns; runs tag what they publish',

@@ -30,9 +30,9 @@ export const NIGHT_COMMANDS = {
     examples: {
       'status --deployment prod': 'did last night work?',
       'status --date 2026-11-20 --deployment prod': 'did that date?',
-      'status --all-deployments --profile exports': 'which deployments of the account and region lack last night?',
+      'status --all-deployments --profile exports': 'which deployments of the account and region are incomplete?',
     },
-    note: 'Exit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status could not find out.',
+    note: 'Exit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status found no answer.',
     action: async () => (await import('../night/night-status.ts')).status,
   },
   start: {
@@ -44,7 +44,7 @@ export const NIGHT_COMMANDS = {
         .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
         .option(
           '--same-data',
-          'with a past date, even if the plan does not depend on it: the date gets the data of today',
+          'with a past date: start even if the plan does not depend on the date, which gets the data of today',
         )
         .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
         .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
@@ -87,7 +87,7 @@ export const NIGHT_COMMANDS = {
       'list --failed --since 30d --deployment prod': 'runs that failed within a month',
     },
     note: `In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.
-What is empty at the end of a line is left out.`,
+Empty values at the end of a line are left out.`,
     action: async () => (await import('../runs/list-runs.ts')).list,
   },
   show: {
@@ -133,10 +133,10 @@ What is empty at the end of a line is left out.`,
         .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
         .option('--concurrency <number>', 'runs at the same time', numberArgument(1, 10), 2)
         .option('--dry-run', 'show what is published and what would be started, and start nothing')
-        .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
+        .option('--same-data', 'start even if the plan does not depend on the date: each date gets the data of today')
         .option('--json', JSON_ALONE),
     examples: {
-      'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'what is missing of March',
+      'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'the missing dates of March',
       'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
         'start the missing dates; after an interruption, the same command continues',
     },
@@ -157,7 +157,7 @@ What is empty at the end of a line is left out.`,
         'the same, and this number of rows is usual from now on',
     },
     note: `Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
-without a terminal nobody is asked.`,
+without a terminal it does not ask.`,
     action: async () => (await import('../runs/release-run.ts')).release,
   },
   stop: {

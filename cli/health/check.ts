@@ -151,12 +151,10 @@ const checkedSchema = z.strictObject({
     .enum(['holds', 'warning', 'broken', 'unknown'])
     .check(
       z.describe(
-        'broken: the check failed. warning: no run fails because of it. unknown: the command could not find out.',
+        'broken: the check failed. warning: no run fails because of it. unknown: the command found no answer.',
       ),
     ),
-  found: z
-    .string()
-    .check(z.describe('What was found; where the verdict is unknown, why the command could not find out.')),
+  found: z.string().check(z.describe('What the check found; if the verdict is unknown, why it found no answer.')),
   advice: z.nullable(z.string()).check(z.describe('What to do.')),
   rights: z.array(z.string()).check(z.describe('The actions of AWS that the check needs.')),
 });

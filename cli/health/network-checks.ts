@@ -85,9 +85,9 @@ function subnetFinding(id: string, { tables, endpoints }: NetworkFacts, internal
   const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   if (gateway) {
     const found = `${id} leads to ${gateway}. The command cannot see beyond it.${lacking}`;
-    return unknown(found, 'verify makes an export this way.');
+    return unknown(found, 'The command verify makes an export through it.');
   }
-  const igw = toInternet ? ' An internet gateway is no way out, because functions have no public address.' : '';
+  const igw = toInternet ? ' An internet gateway is not a way out, because functions have no public address.' : '';
   const found = `${id} has no way out: no route to a NAT gateway.${igw}${lacking}`;
   if (missing.length > 0 || !internal) return broken(found, ADVICE);
   return holds(`${found} Every host of the CRM is in \`crm.privateHosts\`.`);

@@ -31,7 +31,7 @@ export const pointSchema = z.strictObject({
     .enum(['as assumed', 'otherwise', 'not seen'])
     .check(z.describe('as assumed: a run accepts it. otherwise: a run fails because of it.')),
   what: z.string(),
-  setting: z.nullable(z.string()).check(z.describe('What to change where a run fails; null: nothing.')),
+  setting: z.nullable(z.string()).check(z.describe('What to change if a run fails; null if no change helps.')),
 });
 type Point = z.infer<typeof pointSchema>;
 

@@ -29,7 +29,7 @@ import { type Check, pollUntil, unlessLocal, type Verifying } from './verify-exp
 
 export const ALARM_CHECK: Check = {
   id: 'alarm',
-  question: 'Does an alarm that is set by hand arrive in a temporary queue that subscribes to the topic?',
+  question: 'Does the topic deliver an alarm, set by hand, to a temporary queue?',
   rights: [
     'cloudwatch:DescribeAlarms on `*`',
     'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
@@ -123,13 +123,13 @@ const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObject
 export const REFUSED_CHECKS: Check[] = [
   {
     id: 'plain-http',
-    question: 'Is an object refused that comes by plain http?',
+    question: 'Does the bucket refuse an object that is sent by plain http?',
     rights: TEMPORARY_OBJECT_RIGHTS,
     answer: (verifying) => refused(verifying, { 'by plain http': {} }, true),
   },
   {
     id: 'foreign-key',
-    question: 'Is an object refused with another key, and by another way of encrypting?',
+    question: 'Does the bucket refuse an object with another key, or with another kind of encryption?',
     rights: TEMPORARY_OBJECT_RIGHTS,
     answer: (verifying) => {
       const [, partition, , region, account] = verifying.target.StateMachineArn.split(':');
@@ -149,7 +149,7 @@ async function refused(verifying: Verifying, puts: Record<string, Put>, plainHtt
     if (!(await isRefused(verifying, put, plainHttp))) stored.push(`stored ${how}`);
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
-  const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it: ${REWRITE}.`);
+  const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it. ${REWRITE}.`);
   return unlessLocal(verifying, finding);
 }
 
@@ -221,7 +221,7 @@ export const RULE_START: Check = {
   },
 };
 
-const NOT_STARTED = `It should start a run within a minute. If the role of the rules may not start the machine, ${REWRITE}.`;
+const NOT_STARTED = `It should start a run within a minute. If not, the role of the rules may lack the right to start the machine. ${REWRITE}.`;
 /** Allowance for a difference between two clocks. */
 const CLOCK_MS = 60_000;
 const RULE_TARGET = 'verify';

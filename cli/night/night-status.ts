@@ -40,7 +40,7 @@ const rowSchema = z.object({
   entity: entitySchema,
   date: z.iso
     .date()
-    .check(z.describe('The date that is judged: of the night that began last, or of the newest start.')),
+    .check(z.describe('The date that the status is about: that of the night that began last, or of the newest start.')),
   state: z.enum(NIGHT_OUTCOMES),
   missing: z.boolean().check(z.describe('The date is due, and readers do not have all of it.')),
   rule: z.enum(RULE_STATES).check(z.describe('paused: by hand; off: by the configuration.')),
@@ -72,11 +72,11 @@ export const statusSchema = z.object({
         'The night as its object in the bucket has it (docs/reading.md); null = there is none, or it is unknown.',
       ),
     ),
-  alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null = not known.')),
+  alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null if unknown.')),
   grant: z
     .nullable(z.object({ obtainedAt: z.iso.datetime(), trouble: z.nullable(z.string()) }))
-    .check(z.describe('When its tokens were obtained, and why it cannot be used; null = not known.')),
-  nextStart: z.nullable(startSchema).check(z.describe('null = none, or not known.')),
+    .check(z.describe('When its tokens were obtained, and why it cannot be used; null if unknown.')),
+  nextStart: z.nullable(startSchema).check(z.describe('null if there is none, or it is unknown.')),
   warnings: z.array(z.string()).check(z.describe('What could not be read.')),
 });
 export type Status = z.infer<typeof statusSchema>;

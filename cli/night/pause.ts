@@ -68,6 +68,6 @@ async function switchRule(events: Target['events'], Name: string, state: Switch)
     return true;
   } catch (error) {
     if (!isGone(error)) throw error;
-    throw new CommandError(`There is no rule ${Name}: ${RESTORE}.`, ENVIRONMENT, { cause: error });
+    throw new CommandError(`There is no rule ${Name}. ${RESTORE}.`, ENVIRONMENT, { cause: error });
   }
 }

@@ -37,7 +37,7 @@ export function outcomeText(run: Run): string {
 
 const STANDINGS = {
   latest: 'the latest',
-  current: 'what counts for its date',
+  current: 'the published file of its date',
   superseded: 'superseded by a later run',
 };
 
@@ -59,10 +59,10 @@ export function failureText({ error, status, cause }: Pick<Run, 'error' | 'statu
 }
 
 export function readersText({ ofDate, latest }: Readers, entity: Entity, date: string | null): string {
-  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from ${printableLine(ofDate.run)}.`;
+  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from the run ${printableLine(ofDate.run)}.`;
   if (!latest) return `Readers have no file of ${entity}.`;
-  const missing = date === null ? '' : `nothing of ${date}, `;
-  return `Readers have ${missing}still ${entity} of ${latest.date}, from ${printableLine(latest.run)}.`;
+  const still = `still have ${entity} of ${latest.date}, from the run ${printableLine(latest.run)}.`;
+  return date === null ? `Readers ${still}` : `Readers have no ${entity} of ${date}. They ${still}`;
 }
 
 /** The tone of a run: that of its outcome, unless a later run replaced it or it has warnings. */

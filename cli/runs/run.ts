@@ -101,11 +101,9 @@ const waitingSchema = z.object({
   checks: z.int().check(z.describe('Status checks that the CRM answered.')),
   trouble: z
     .nullable(z.object({ error: z.string(), status: z.nullable(z.int()), count: z.int() }))
-    .check(z.describe('Errors in a row until now; null where the CRM only needs more time.')),
+    .check(z.describe('Consecutive errors so far; null if the CRM only needs more time.')),
   nextTryAt: z.iso.datetime(),
-  deadline: z
-    .nullable(z.iso.datetime())
-    .check(z.describe('When the run gives up; null where its state does not have it.')),
+  deadline: z.nullable(z.iso.datetime()).check(z.describe('When the run gives up; null if its state does not say so.')),
 });
 export type Waiting = z.infer<typeof waitingSchema>;
 
@@ -118,13 +116,13 @@ export const runSchema = z.object({
   what: z
     .enum(['export', 'release', 'table', 'update'])
     .check(z.describe('export, release: publish a file. table: writes a table. update: sends a batch of updates.')),
-  byVerify: z.boolean().check(z.describe('Whether `verify` made it, to try the deployment.')),
+  byVerify: z.boolean().check(z.describe('Whether `verify` started it to test the deployment.')),
   of: z
     .nullable(z.string())
     .check(z.describe('The run whose file is released, or gets its table; of an update, the batch.')),
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
-  outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or how far it is.')),
+  outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or its progress.')),
   needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
   status: z
     .nullable(z.string())
@@ -143,20 +141,20 @@ export const runSchema = z.object({
       'Whether the pointer of the newest date names it, or only that of its own date, or a later run replaced it; null = no pointer has named it.',
     ),
   ),
-  readers: z.nullable(readersSchema).check(z.describe('What readers have if the run failed.')),
+  readers: z.nullable(readersSchema).check(z.describe('What readers have, if the run failed.')),
   kind: z.nullable(kindSchema).check(z.describe('As in the manifest.')),
   differs: z.array(z.string()).check(z.describe('Keys by which its plan differs from the configured one.')),
   exportId: z.nullable(z.string()),
-  checks: z.nullable(z.int()).check(z.describe('How often the status of the export was read.')),
-  rows: z.nullable(z.int()).check(z.describe('Of the file; where only a table is written, of the table.')),
+  checks: z.nullable(z.int()).check(z.describe('How often the run read the status of the export.')),
+  rows: z.nullable(z.int()).check(z.describe('Of the file; of the table, if only a table was written.')),
   bytes: z.nullable(z.int()).check(z.describe('The same.')),
   key: z.nullable(z.string()).check(z.describe('Of the file in the bucket.')),
   manifestKey: z.nullable(z.string()),
-  keptUntil: z.nullable(z.iso.date()).check(z.describe('From this day on its objects may be removed.')),
+  keptUntil: z.nullable(z.iso.date()).check(z.describe('The lifecycle rules may remove its objects from this day on.')),
   warningCount: z.nullable(z.int()).check(z.describe('Warnings in the manifest.')),
   changedColumns: z
     .nullable(z.int())
-    .check(z.describe('Columns that were added, removed or changed their type since the export before.')),
+    .check(z.describe('Columns that were added, were removed or have another type since the previous export.')),
   unjudged: z
     .boolean()
     .check(z.describe('The file was published without being checked: its columns and rows are unknown.')),

@@ -12,10 +12,10 @@ const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
 /** Advice for a missing or changed part of the deployment. */
 export const RESTORE =
-  'restore what was changed or deleted by hand, which an ordinary deployment does not: npx cdk deploy --revert-drift';
+  'Restore what was changed or deleted by hand, which an ordinary deployment does not: npx cdk deploy --revert-drift';
 
 /** Advice for changed policies, which CloudFormation does not compare with the template (`docs/adr/0008`). */
-export const REWRITE = 'write all policies again, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
+export const REWRITE = 'Write all policies again, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
 
 /**
  * One sentence with advice for an error of AWS, the local cloud or the network.
@@ -32,7 +32,8 @@ export function awsErrorText(error: unknown): string | undefined {
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {
     return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
   }
-  if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
+  if (CREDENTIALS.test(name))
+    return `AWS does not accept these credentials (${name}): log in again, or check --profile.`;
   if (isDenied(error)) return deniedText(name, message, error);
   if (/^Throttling|TooManyRequests/.test(name))
     return `AWS throttles the calls of this command (${name}). Try again in a minute.`;
@@ -40,7 +41,7 @@ export function awsErrorText(error: unknown): string | undefined {
   if (name === 'NoSuchBucket') {
     return `The bucket of the deployment is missing (${both}): restore it under its old name, or deploy again (docs/runbook.md, StorageDenied).`;
   }
-  if (isGone(error)) return `A part of the deployment is missing (${both}): ${RESTORE}.`;
+  if (isGone(error)) return `A part of the deployment is missing (${both}). ${RESTORE}.`;
   return onTheWay(`${name} ${message}`, message);
 }
 

@@ -46,7 +46,7 @@ const LISTED = 10;
 /** `update-status`, which changes no data in the CRM. */
 export async function updateStatus(batch: string | undefined, options: StatusOptions): Promise<void> {
   if (batch === undefined && options.failedTo !== undefined) {
-    throw usage('Name the batch for --failed-to.');
+    throw usage('--failed-to needs the name of a batch.');
   }
   if (batch !== undefined) refuseBatchName(batch);
   const target = await connectForUpdates(options);
@@ -80,7 +80,7 @@ export function countsOf(counts: Counts, after: (outcome: LineOutcome) => string
 function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
   const { batch, startedAt, endedAt, error, resumedAs } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
-  const outcome = status.status === null ? 'its execution is forgotten' : outcomeWord(status);
+  const outcome = status.status === null ? 'Step Functions no longer has its execution' : outcomeWord(status);
   return [
     `${batch}: ${outcome}, ${records}`,
     `From ${startedAt} to ${endedAt ?? 'now'}.`,
@@ -97,7 +97,7 @@ function detailsOf(status: BatchStatus, options: StatusOptions): string[] {
  * @throws CommandError (exit code 2) if there are no such lines, more may be applied, or the file exists
  */
 async function writeFailedLines(store: Bucket, batch: string, last: BatchStatus, path: string): Promise<void> {
-  if (formatOf(path) !== 'jsonl') throw usage(`Failed lines are written as JSON Lines: ${path} must end in .jsonl.`);
+  if (formatOf(path) !== 'jsonl') throw usage(`Failed lines are written as JSON Lines, so ${path} must end in .jsonl.`);
   if (last.status === 'RUNNING') throw usage(`The batch ${last.batch} is still under way: wait for its end.`);
   const until = last.manifestKey === null && last.endedAt !== null ? sendsUntil(last.endedAt) : undefined;
   if (until && until > new Date()) {

@@ -13,7 +13,7 @@ const text = z.nullable(z.string());
 /** A column as the CRM lists it. */
 export const fieldSchema = z.object({
   name: z.string(),
-  type: text.check(z.describe('null where the CRM gives none, or they are too many to be kept.')),
+  type: text.check(z.describe('null if the CRM gives none, or if there are too many to keep.')),
   label: text.check(z.describe('The same.')),
 });
 export type ListedField = z.infer<typeof fieldSchema>;
@@ -147,9 +147,9 @@ function changeTexts({ added, removed, retyped }: Changes, date: string): Record
   const changed = retyped.map(({ name, from, to }) => `${quotedName(name)} (${to}, was ${from})`);
   const quoted = (names: readonly string[]) => names.map((name) => quotedName(name));
   return {
-    removed: sentence(`Columns that the CRM no longer lists since ${since}`, quoted(removed)),
-    added: sentence(`Columns that the CRM lists newly since ${since}`, quoted(added)),
-    retyped: sentence(`Columns with another type than at ${since}`, changed),
+    removed: sentence(`Columns that the CRM has stopped listing since ${since}`, quoted(removed)),
+    added: sentence(`Columns that the CRM has started to list since ${since}`, quoted(added)),
+    retyped: sentence(`Columns whose type has changed since ${since}`, changed),
   };
 }
 

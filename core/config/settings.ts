@@ -46,7 +46,7 @@ const crmSchema = z.strictObject({
   }),
   authUrl: authUrl.meta({ description: 'Address before `/authorize` and `/oauth/token`. https.', format: 'uri' }),
   scopes: z
-    .array(z.string().regex(/^\S+$/, 'must be one scope without blanks: give each scope as a text of its own'))
+    .array(z.string().regex(/^\S+$/, 'must be one scope without spaces: list each scope separately'))
     .min(1)
     .default(['openid', 'profile', EXPORT_SCOPE])
     .describe('Scopes that `authorize` requests.'),
@@ -83,7 +83,7 @@ const networkSchema = z
     ),
     // At most as many as Lambda allows (https://docs.aws.amazon.com/lambda/latest/api/API_VpcConfig.html).
     subnetIds: listOf(idOf('subnet', 'a subnet'), 16, 'an id').describe(
-      'Subnets of this VPC, each with a way to the CRM and to AWS.',
+      'Subnets of this VPC, each with a route to the CRM and to AWS.',
     ),
     securityGroupIds: listOf(idOf('sg', 'a security group'), 5, 'an id').describe(
       'Security groups of this VPC that let https out.',

@@ -18,7 +18,7 @@ const timestampFormat = z.enum([
 /** The most digits of a decimal: 18 digits fit into 64 bits. */
 const MOST_DIGITS = 18;
 
-const TYPES = `must be "text", "integer", "double", "boolean", "date", "timestamp", {"type":"decimal","precision":${MOST_DIGITS},"scale":2} with at most ${MOST_DIGITS} digits, or {"type":"date","format":…} (or "timestamp") with a format of docs/tables.md`;
+const TYPES = `must be "text", "integer", "double", "boolean", "date", "timestamp", {"type":"decimal","precision":${MOST_DIGITS},"scale":2} with at most ${MOST_DIGITS} digits, or {"type":"date","format":…} (or "timestamp") with a format from docs/tables.md`;
 
 const columnType = z.union(
   [

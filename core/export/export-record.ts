@@ -42,7 +42,7 @@ export function createExportRecords(client: DynamoDBClient, table: string): Expo
         { condition: '#fingerprint = :fingerprint AND #date = :date', more: { fingerprint, date } },
       );
       if (isSet) return parseRecord(item);
-      return { refused: item ? 'it was for another request or date' : 'that run has no recorded export' };
+      return { refused: item ? 'the export was for another request or date' : 'that run has no recorded export' };
     },
   };
 }

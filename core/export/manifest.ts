@@ -31,11 +31,11 @@ export const manifestSchema = z.object({
     ),
   guards: z
     .nullable(gateReportSchema)
-    .check(z.describe('The export that the file was compared with; null = there is none.')),
+    .check(z.describe('The export that the file was compared with; null if there is none.')),
   releasedBefore: z
     .catch(z.array(acceptedSchema), [])
     .check(z.describe('What a person has accepted in earlier files of this plan.')),
-  checks: z.int().check(z.minimum(1), z.describe('How often the status of the export was read.')),
+  checks: z.int().check(z.minimum(1), z.describe('How often the run read the status of the export.')),
   unansweredCreates: z
     .int()
     .check(

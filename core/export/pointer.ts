@@ -36,7 +36,7 @@ export const pointerSchema = z.object({
     ),
   newNormal: z
     .boolean()
-    .check(z.describe('Guards compare later files with this date and those after it, not with earlier ones.')),
+    .check(z.describe('Checks compare later files with this date and later dates, not with earlier ones.')),
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 

@@ -46,7 +46,7 @@ export async function readCsv(
  * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
  */
 export function doubtfulEnd(doubt: string): UnreadableFile {
-  return new UnreadableFile(`came without a declared length, and the check cannot prove that it is complete: ${doubt}`);
+  return new UnreadableFile(`came without a declared length, and the check cannot prove it complete: ${doubt}`);
 }
 
 function doubtOf({ scanner, content }: CsvCount): string | undefined {
@@ -98,7 +98,7 @@ function warningsOf(
       broken !== null,
       `The file is ${isWide(csv.encoding) ? 'UTF-16' : 'UTF-8'} except for ${counted(broken?.bytes ?? 0, 'byte')}, the first in ${broken?.row ? `row ${broken.row}` : 'the header'}.`,
     ],
-    [nulRun > 0, 'The file has characters with the code 0: a part of it may be damaged.'],
+    [nulRun > 0, 'The file has NUL characters: a part of it may be damaged.'],
     [errors > 0 && errors <= MOST_ERRORS && !endsWithError, `${counted(errors, 'row')} may be the text of an error.`],
     [endsWithError, 'The last row may be the text of an error.'],
     [doubts > 0 && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
@@ -112,21 +112,23 @@ const s = (count: number) => (count === 1 ? 's' : '');
 
 function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLines } }: CsvCount): string {
   const why: [holds: boolean, text: string][] = [
-    [strayBreaks > 0, `programs take the line breaks at ${strayBreaks} places differently`],
-    [endMarkInside, 'it has a DOS end-of-text mark before its end'],
-    [first.length === 1 && emptyLines > 0, 'its empty lines may be empty values, or no rows'],
+    [strayBreaks > 0, `programs read the line breaks at ${strayBreaks} places differently`],
+    [endMarkInside, 'it has a DOS end-of-file mark before its end'],
+    [first.length === 1 && emptyLines > 0, 'programs read its empty lines as rows or skip them'],
   ];
   return why.flatMap(([holds, text]) => (holds ? [text] : [])).join('; ');
 }
 
 function headerWarnings({ header: { names, counts }, seemsHeaded }: Csv, headerless: boolean): string[] {
   if (seemsHeaded)
-    return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
+    return [
+      'The first line names the columns, but it counts as a row, because columns.header says that files have no header.',
+    ];
   const named = names?.filter((name) => name !== '');
   if (named && new Set(named).size < named.length) return ['The header names a column twice.'];
   if (named) return [];
   if (counts.headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
-  return counts.headed ? ['The first line has a text that names no column of the CRM, or several.'] : [];
+  return counts.headed ? ['The first line has a text that names no column of the CRM, or several columns.'] : [];
 }
 
 const QUOTE = 0x22;

@@ -42,7 +42,7 @@ function judgeGzip(first: Uint8Array, complete: boolean, expected: Expected): Ju
     return refused('gzip that cannot be unpacked');
   }
   const isWhole = complete && first.length <= PACKED_BYTES && unpacked.length <= UNPACKED_BYTES;
-  if (unpacked.length === 0 && !isWhole) return { result: 'open', description: 'gzip with too few bytes' };
+  if (unpacked.length === 0 && !isWhole) return { result: 'open', description: 'gzip that is too short' };
   if (isGzip(unpacked)) return refused('gzip inside of gzip');
   const judged = judgeContent(unpacked.subarray(0, UNPACKED_BYTES), isWhole, expected);
   return judged.result === 'refused' ? refused(`${judged.description}, compressed with gzip`) : judged;
@@ -57,7 +57,7 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
   if (/^504b(0304|0506)/.test(signature)) return judgeZip(first, expected);
   if (signature.startsWith(COMPOUND_FILE)) {
     if (isEncryptedPackage(first)) return refused(ENCRYPTED);
-    return expected.opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('a spreadsheet of Excel 97');
+    return expected.opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : refused('an Excel 97 spreadsheet');
   }
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   return other ? refused(other[1]) : judgeText(first, complete, expected);
@@ -67,9 +67,9 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
 function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
   const begins = Buffer.from(first.subarray(0, ZIP_BYTES_SEARCHED)).toString('latin1');
   const names = begins.split('PK\x03\x04').map((entry) => entry.slice(LOCAL_HEADER_BYTES));
-  if (names.some((name) => /^(word|ppt)\//.test(name))) return refused('a document of Word or PowerPoint');
+  if (names.some((name) => /^(word|ppt)\//.test(name))) return refused('a Word or PowerPoint document');
   const sheet = names.some((name) => /^\/?(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(name));
-  if (sheet && !formats.includes('xlsx')) return refused('a spreadsheet of Excel');
+  if (sheet && !formats.includes('xlsx')) return refused('an Excel spreadsheet');
   return { result: 'zip', sheet };
 }
 
@@ -179,7 +179,7 @@ export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
   const names = entries.map(({ name }) => partName(name).toLowerCase());
   if (names.includes('[content_types].xml')) return packageKind(archive);
   if (names.includes('mimetype') && names.includes('content.xml'))
-    return { kind: 'other', description: 'a document of OpenDocument' };
+    return { kind: 'other', description: 'an OpenDocument file' };
   const content = entries.filter(({ name }) => !NOTES.test(name));
   const others = entries.filter(({ name }) => NOTES.test(name));
   const [entry, second] = content;
@@ -190,8 +190,8 @@ export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
 
 /** Kinds of other documents, by a part of the media type of their main part. */
 const DOCUMENTS: [type: RegExp, description: string][] = [
-  [/sheet\.binary/, 'a binary workbook of Excel (xlsb)'],
-  [/wordprocessingml|presentationml|ms-word|ms-powerpoint/, 'a document of Word or PowerPoint'],
+  [/sheet\.binary/, 'a binary Excel workbook (xlsb)'],
+  [/wordprocessingml|presentationml|ms-word|ms-powerpoint/, 'a Word or PowerPoint document'],
 ];
 
 /** The kind of an Office package. */

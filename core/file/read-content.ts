@@ -65,7 +65,7 @@ function errorOf(error: unknown, { what }: Reading): unknown {
   if (error instanceof UnreadableFile) return new RunError('FileRejected', `${what} ${error.message}.`);
   if (!(error instanceof ReadingUnfinished)) return error;
   return error.tooLarge
-    ? new RunError('DownloadTooLarge', `${what} ${error.message}, the most that files.maxBytes allows.`)
+    ? new RunError('DownloadTooLarge', `${what} ${error.message}, which is the most that files.maxBytes allows.`)
     : new RunError('CheckUnfinished', `${what} was not read to its end: it ${error.message}.`);
 }
 
@@ -79,7 +79,7 @@ const NO_CONTENT: Content = {
   rows: 0,
   header: null,
   content: null,
-  warnings: ['There is nothing in the file.'],
+  warnings: ['The file is empty.'],
 };
 
 interface Stored {
@@ -162,7 +162,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
   const archive = await openZip(source, context.budget);
   const kind = await zipKind(archive);
   if (kind.kind === 'other') throw refused(`${kind.description}${packed}`, context);
-  if (kind.kind === 'xlsx' && !formats.includes('xlsx')) throw refused('a spreadsheet of Excel', context);
+  if (kind.kind === 'xlsx' && !formats.includes('xlsx')) throw refused('an Excel spreadsheet', context);
   if (kind.kind === 'xlsx') {
     const facts = await sheetFacts(await openWorkbook(archive), context.expected);
     return facts ? { ...NO_CONTENT, format: 'xlsx', ...facts } : NO_CONTENT;

@@ -111,13 +111,13 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'maxIrregularShare',
     setting: 'guards.maxIrregularShare (0.01)',
-    stops: 'with a larger share of records of another width than the first',
+    stops: 'with a larger share of records that are wider or narrower than the first',
     measure: ({ facts: { content }, settings: { guards } }) => ({
       measured: content && content.irregular / Math.max(1, content.records),
       atMost: guards.maxIrregularShare,
     }),
     words: ({ measured, bound }) =>
-      `has ${numberText(100 * (measured ?? 0))} % of records with another number of fields than the first (maxIrregularShare ${bound})`,
+      `has ${numberText(100 * (measured ?? 0))} % of records with more or fewer fields than the first (maxIrregularShare ${bound})`,
   },
   {
     id: 'lastRecord',
@@ -221,10 +221,9 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'nulBlock',
     setting: 'always',
-    stops: `with ${LONGEST_NUL_RUN + 1} or more characters with the code 0 in a row: it may be damaged`,
+    stops: `with ${LONGEST_NUL_RUN + 1} or more NUL characters in a row: it may be damaged`,
     measure: ({ facts: { content } }) => content && { measured: content.nulRun, atMost: LONGEST_NUL_RUN },
-    words: ({ measured }) =>
-      `has ${countText(measured ?? 0, 'character')} with the code 0 in a row: a part of it may be damaged`,
+    words: ({ measured }) => `has ${countText(measured ?? 0, 'NUL character')} in a row: a part of it may be damaged`,
   },
   {
     id: 'exportId',

@@ -20,36 +20,36 @@ export type Ending = z.infer<typeof endingSchema>;
  */
 const contentSchema = z.object({
   doubts: countOf(
-    'Places that programs read differently: a line break of another kind, a mark that ends texts of DOS, an empty line in a file of one column.',
+    'Places that programs read differently: a line break of another kind, a DOS end-of-file mark, an empty line in a file of one column.',
   ),
-  emptyRows: countOf('Rows that are empty in every cell; they are among the rows.'),
-  width: unknown(count, 'Cells of the header, or of the first record where there is none.'),
+  emptyRows: countOf('Rows without a value in any cell; the row count includes them.'),
+  width: unknown(count, 'Cells of the header, or of the first record if there is no header.'),
   headed: unknown(z.boolean(), 'The first record names the columns.'),
   firstRecord: unknown(
     z.string(),
-    'SHA-256 of the first record, where it may be a header and does not name all columns as the CRM lists them.',
+    'SHA-256 of the first record, if it may be a header but does not name all columns as the CRM lists them.',
   ),
-  unlisted: unknown(count, 'Cells of the header that name no listed field, empty ones aside.'),
+  unlisted: unknown(count, 'Cells of the header with a text that names no listed field.'),
   unlistedPlaces: z
     ._default(z.array(count), [])
-    .check(z.describe('The columns of some of these cells, from 1, where the record is known to be a header.')),
+    .check(z.describe('The columns of some of these cells, from 1, if the record is known to be a header.')),
   excepted: unknown(count, 'Cells of the header that name a column that is left out.'),
   unnamed: countOf('Columns with values below an empty cell of the header.'),
   longer: countOf('Records with more cells than the first.'),
-  irregular: countOf('Records with another number of cells than the first.'),
-  records: countOf('Records, the header among them.'),
+  irregular: countOf('Records with more or fewer cells than the first.'),
+  records: countOf('Records, including the header.'),
   ending: unknown(endingSchema, 'The end of the file.'),
   repeatedHeaders: countOf('Records that repeat the header.'),
   otherHeaders: countOf('Records further down that name other columns, or another order of them.'),
   leftOutHeaders: countOf('Records further down that are a header with a column that is left out.'),
   endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
   strayQuotes: countOf('Cells with text after their closing quotation mark.'),
-  nulRun: countOf('Characters with the code 0 in the longest run of them.'),
+  nulRun: countOf('The most NUL characters in a row.'),
   broken: unknown(
     z.object({ bytes: count, row: count }),
-    'Bytes that are no characters of the encoding, and the row of the first; 0 = the header.',
+    'Bytes that are invalid in the encoding, and the row of the first; 0 = the header.',
   ),
-  ascii: unknown(z.boolean(), 'All characters are of ASCII: any encoding would do.'),
+  ascii: unknown(z.boolean(), 'All characters are ASCII, which is the same in every encoding.'),
   place: unknown(
     z.object({ sheet: count, row: count, column: count }),
     'Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.',
@@ -60,9 +60,7 @@ const contentSchema = z.object({
   elsewhereKinds: z
     ._default(z.array(z.string()), [])
     .check(z.describe('What these places are, as terms of a fixed list.')),
-  fullSheet: z
-    ._default(z.boolean(), false)
-    .check(z.describe('There is a value in the last row that a sheet can have.')),
+  fullSheet: z._default(z.boolean(), false).check(z.describe('Whether the last possible row of a sheet has a value.')),
 });
 export type Content = z.infer<typeof contentSchema>;
 
@@ -71,41 +69,43 @@ export const CONTENT_NOT_READ: Content = contentSchema.parse({});
 
 /** The text format of a file. The values are not limited to those listed: a later release may add others. */
 const dialectSchema = z.object({
-  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
+  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null if unknown.')),
   byteOrderMark: z.boolean(),
   separator: z
     .nullable(z.string())
-    .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
+    .check(z.describe('Comma, semicolon or tab; null if there is a single column, or if unknown.')),
   separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator and is not a row.')),
-  lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
+  lineBreak: z
+    .nullable(z.string())
+    .check(z.describe('lf, crlf, cr or mixed; null if there is no line break, or if unknown.')),
 });
 export type Dialect = z.infer<typeof dialectSchema>;
 
 /** The facts about a stored file that was read to its end. The gate judges them, at once or later from the manifest. */
 export const factsSchema = z.object({
-  bytes: count.check(z.describe('The size of the file as it is stored.')),
+  bytes: count.check(z.describe('Size of the stored file.')),
   format: z
     .nullable(z.string())
     .check(
       z.describe(
-        'What the file holds, by its bytes: csv or xlsx; xls, json or archive where it is published unjudged; null where it is empty.',
+        'Format of the content, by its bytes: csv or xlsx; xls, json or archive if it is published without checks; null if it is empty.',
       ),
     ),
-  compression: z.nullable(z.string()).check(z.describe('What the file is packed with: gzip, zip, or null.')),
+  compression: z.nullable(z.string()).check(z.describe('How the file is packed: gzip, zip, or null.')),
   dialect: z.nullable(dialectSchema).check(z.describe('How a CSV file is written.')),
   rows: z
     .nullable(count)
     .check(
       z.describe(
-        'Records without the header and those that repeat it; null where programs count differently (see doubts), the first record may be a header, or the file was not read.',
+        'Records without the header and those that repeat it; null if programs count differently (see doubts), the first record may be a header, or the file was not read.',
       ),
     ),
   header: z
     .nullable(z.array(z.string()))
-    .check(z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.')),
+    .check(z.describe('Names of the columns, as the CRM lists them; null if the first record does not name them.')),
   content: z
     .nullable(contentSchema)
-    .check(z.describe('What the file holds, in numbers; null where it is empty, or published unjudged.')),
+    .check(z.describe('Facts about the content; null if it is empty or published without checks.')),
 });
 export type Facts = z.infer<typeof factsSchema>;
 

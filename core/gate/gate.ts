@@ -65,10 +65,10 @@ function warningsOf(subject: Subject): string[] {
     [facts.rows === 0, 'The file has no rows.'],
     [headed === null, 'Rows are not counted, because it is unknown whether the first line names the columns.'],
     ...columnWarnings(subject),
-    [irregular > 0, `${irregular} rows have another number of fields than the first record.`],
+    [irregular > 0, `${irregular} rows have more or fewer fields than the first record.`],
     [
       unreadable > 0,
-      `The pointers or manifests of ${unreadable} published exports are missing, unreadable or of an earlier release, so the file is not compared with them.`,
+      `The file is not compared with ${unreadable} published exports, because their pointers or manifests are missing, unreadable or of an earlier release.`,
     ],
     [
       ofDate?.run.exportId === run.exportId && run.adopted === null,

@@ -3,11 +3,11 @@ import * as z from 'zod/mini';
 const checkSchema = z.object({
   guard: z.string(),
   passed: z.boolean(),
-  measured: z.nullable(z.number()).check(z.describe('null = not known of this file.')),
+  measured: z.nullable(z.number()).check(z.describe('null if unknown.')),
   bound: z.number(),
   detail: z
     .nullable(z.string())
-    .check(z.describe('What was found, in half a sentence; null = nothing besides the measure.')),
+    .check(z.describe('What the check found, as part of a sentence; null if the measurement says it all.')),
 });
 export type GateCheckResult = z.infer<typeof checkSchema>;
 
@@ -31,7 +31,7 @@ export const gateReportSchema = z.object({
     .check(z.describe('Published exports that the file is compared with, newest first.')),
   medianRows: z
     .nullable(z.number())
-    .check(z.describe('Median of the rows of these exports; null = none of them has counted rows.')),
+    .check(z.describe('Median of the rows of these exports; null if none of them has counted rows.')),
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
 
@@ -42,7 +42,7 @@ export const acceptedSchema = z.object({
     .string()
     .check(
       z.describe(
-        'By what later files are recognised: the SHA-256 of the first record, or format, width and last width; empty = every file.',
+        'How later files are recognised: by the SHA-256 of the first record, or by format, width and last width; empty = every file.',
       ),
     ),
   columns: z

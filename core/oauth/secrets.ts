@@ -139,6 +139,6 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
 /** A missing permission, which is not waited for. Functions and the command throw it, so it has advice for both. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
-    'if a function says this, write all policies again: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists';
-  return new RunError('ConfigInvalid', `${what} with these credentials: ${advice}.`, { cause });
+    'If a function reports this, write all policies again: npx cdk deploy -c rewrite=policies. If a person sees this, use another --profile, or ask for the rights that docs/security.md lists';
+  return new RunError('ConfigInvalid', `${what} with these credentials. ${advice}.`, { cause });
 }

@@ -192,7 +192,7 @@ async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   let section = '';
   await readXml(chunks, {
     open: (name, depth, attributes) => {
-      if (depth === 1 && name !== 'workbook') throw new UnreadableFile('is a document that is no workbook');
+      if (depth === 1 && name !== 'workbook') throw new UnreadableFile('is an Office document, but not a workbook');
       if (depth === 2) section = name;
       if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
       if (depth === 3 && name === 'sheet' && section === 'sheets') sheets.push(listedSheet(attributes));

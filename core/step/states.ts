@@ -57,7 +57,7 @@ export const exportedRunSchema = z.looseObject({
   kind: kindSchema.check(z.describe('As in the pointer.')),
   differs: z
     .array(z.string())
-    .check(z.describe('Keys of the input by which the plan differs from the configured one.')),
+    .check(z.describe('Keys of the input that make the plan differ from the configured one.')),
   excepted: z
     .array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() }))
     .check(

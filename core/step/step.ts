@@ -270,7 +270,7 @@ export function crash(step: FunctionName, error: unknown, requestId: string, log
   const name = error instanceof Error ? error.name : typeof error;
   log.error('crashed', { crash: name, frames: originalFrames(framesOf(error)), requestId });
   const thrown = new Error(
-    `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
+    `${step} stopped with ${name} in request ${requestId}; the log of the function shows where.`,
   );
   thrown.name = name;
   // Lambda includes the stack, and loses the name of an error without one.

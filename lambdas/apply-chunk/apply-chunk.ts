@@ -54,7 +54,7 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
   try {
     const seconds = (deps.now().getTime() - Date.parse(state.startedAt)) / 1000;
     if (seconds >= LONGEST_BATCH_SECONDS)
-      await stop.raise({ reason: 'UpdateStopped', sentence: 'It was not complete after two and a half days.' });
+      await stop.raise({ reason: 'UpdateStopped', sentence: 'The batch was not complete after two and a half days.' });
     return await applyFrom(state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {

@@ -171,10 +171,10 @@ async function refusalOf(
   entity: Entity,
   { crm, read }: CreateExportDeps,
 ): Promise<string | undefined> {
-  if (await hasNewerRecords(read, entity, found)) return 'a later export of its date is published';
+  if (await hasNewerRecords(read, entity, found)) return 'a later export of the same date is published';
   try {
     const { status } = await readStatus(crm, entity, found.exportId);
-    return status === 'FAILED' ? 'the CRM reports that it failed' : undefined;
+    return status === 'FAILED' ? 'the CRM reports that the export failed' : undefined;
   } catch (error) {
     if (!(error instanceof RunError) || error.transient) throw error;
     return `the status request ended in ${error.name}`;
@@ -191,7 +191,7 @@ async function recordExport(
     await records.keep(execution, { exportId, createdAt, fingerprint, date }, now());
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    log.error('left its export unrecorded', { error: error.name });
+    log.error('could not record the export', { error: error.name });
   }
 }
 

@@ -74,7 +74,7 @@ function refuseEndless(records: number, maxRate: number): void {
   const days = LONGEST_BATCH_SECONDS / 86_400;
   throw new RunError(
     'UpdateFileInvalid',
-    `${records} records at ${maxRate} changes per second take more than the ${days} days that a batch may: split it into several batches, or raise the rate.`,
+    `${records} records at ${maxRate} changes per second take longer than the ${days} days that a batch may take: split it into several batches, or raise the rate.`,
   );
 }
 

@@ -29,7 +29,7 @@ async function token(world: World, c: Context<SandboxEnv>): Promise<Response> {
   const presented = form.refresh_token ?? form.code;
   if (presented) call.tokenFingerprint = fingerprint(presented);
   if (!clientIsAuthentic(world.settings, c.req.header('authorization'), form)) {
-    return refuse(world, 'invalid_client', 'The client is unknown or does not authenticate as agreed.');
+    return refuse(world, 'invalid_client', 'The client is unknown, or its authentication is wrong.');
   }
   const { data: grant, error } = grantSchema.safeParse(form);
   if (!grant) return refuse(world, 'invalid_request', z.prettifyError(error));

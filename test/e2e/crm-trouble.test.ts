@@ -251,7 +251,7 @@ describe('changed columns of the CRM', () => {
     const manifest = await manifestOf(report);
     const { execution } = usual;
     expect(manifest.run.drift).toMatchObject({ since: { execution }, removed: [names.at(-1)], added: [] });
-    expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.run.date}: "`);
+    expect(manifest.warnings.join()).toContain(`stopped listing since the export of ${manifest.run.date}: "`);
     expect(manifest.run.request.columns).toEqual(names.slice(0, -1));
   });
 

@@ -52,7 +52,7 @@ test('only warns about an entity whose rule is switched off', async () => {
 const field = (name: string, type: string | null = null) => ({ name, type, label: null });
 
 test.each([
-  ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
+  ['warn', 'warning', /^Columns that the CRM has stopped listing since the export of 2026-11-19: "phone"\.$/],
   ['stop', 'broken', /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --accept-schema\.$/],
 ])('finds columns that changed since the last export if drift is "%s"', async (removed, verdict, text) => {
   const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];

@@ -67,7 +67,7 @@ test('update-status of a resumed batch names the batch that continues it', async
   expect(document).toMatchObject({ resumedAs: null });
 });
 
-test('update-status shows a batch from its manifest if its execution is forgotten', async () => {
+test('update-status shows a batch from its manifest if Step Functions no longer has its execution', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
   const [whole = '', part = ''] = [...batches.keys()];
@@ -112,7 +112,7 @@ test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s, because it writ
 
   expect(await cli('update-status', first, '--failed-to', file)).toMatchObject({
     code: 2,
-    stderr: `Failed lines are written as JSON Lines: ${file} must end in .jsonl.\n`,
+    stderr: `Failed lines are written as JSON Lines, so ${file} must end in .jsonl.\n`,
   });
   await expect(stat(file)).rejects.toThrow('ENOENT');
 });

@@ -119,7 +119,7 @@ test.each<[Measured, string]>([
   [{ rows: 1200 }, 'has 1,200 rows, 100 are usual (maxGrowth 10)'],
   [
     { rows: 99, irregularShare: 0.0123 },
-    'has 1.23 % of records with another number of fields than the first (maxIrregularShare 0.01)',
+    'has 1.23 % of records with more or fewer fields than the first (maxIrregularShare 0.01)',
   ],
 ])('stoppedText for %j contains measure and bound', (file, text) => {
   const facts = factsFor(file);

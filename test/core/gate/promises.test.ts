@@ -291,7 +291,7 @@ test.each<[string, Partial<Facts>, Partial<Content>, string]>([
   ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
   ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns differently from the request.'],
   ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns differently from the request.'],
-  ['irregular rows', {}, { irregular: 3 }, '3 rows have another number of fields than the first record.'],
+  ['irregular rows', {}, { irregular: 3 }, '3 rows have more or fewer fields than the first record.'],
 ])('a file is published with a warning: %s', (_, facts, content, warning) => {
   expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).warnings).toEqual([warning]);
 });

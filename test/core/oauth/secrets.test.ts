@@ -61,7 +61,7 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
 test('a missing permission is ConfigInvalid, with advice for a function and for a person', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
   const advice =
-    'with these credentials: if a function says this, write all policies again: npx cdk deploy -c rewrite=policies; a person needs another --profile, or the rights that docs/security.md lists.';
+    'with these credentials. If a function reports this, write all policies again: npx cdk deploy -c rewrite=policies. If a person sees this, use another --profile, or ask for the rights that docs/security.md lists.';
 
   const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
   const value = { clientId: CANARY, clientSecret: CANARY };

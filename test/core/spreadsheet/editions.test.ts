@@ -108,7 +108,7 @@ describe('an invalid workbook is refused', () => {
     [
       'a document',
       (text) => text.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
-      'is a document that is no workbook',
+      'is an Office document, but not a workbook',
     ],
     ['a missing sheet', (text) => text.replace('Id="s0"', 'Id="other"'), 'lists a sheet that it does not have'],
     ['only chart sheets', (text) => text.replace('/worksheet"', '/chartsheet"'), 'has no sheet of cells'],
@@ -166,11 +166,11 @@ test('names of inherited properties are read as values', async () => {
 });
 
 test.each(['wordprocessingml.document.main', 'presentationml.presentation.main'])(
-  'the parts of a workbook with the type %s are reported as a document of Word or PowerPoint',
+  'the parts of a workbook with the type %s are reported as a Word or PowerPoint document',
   async (type) => {
     const bytes = changed((text) => text.replace('spreadsheetml.sheet.main', type));
 
-    expect((await failureOf(factsOf(bytes), 'FileRejected')).message).toContain('a document of Word or PowerPoint');
+    expect((await failureOf(factsOf(bytes), 'FileRejected')).message).toContain('a Word or PowerPoint document');
   },
 );
 

@@ -134,7 +134,7 @@ test.each(bugs)('rethrows %s with only its name, the step and the request', asyn
 
   expect(thrown).toMatchObject({
     name,
-    message: `PublishFile stopped with ${name} in request request-7; the log of the function has the place.`,
+    message: `PublishFile stopped with ${name} in request request-7; the log of the function shows where.`,
   });
   expect(everythingIn(thrown)).not.toContain(CANARY);
   expect(JSON.stringify(log.lines)).not.toContain(CANARY);

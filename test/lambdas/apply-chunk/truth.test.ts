@@ -170,7 +170,7 @@ describe('a batch that does not end', () => {
 
     expect(met.sent).toEqual([]);
     expect(brief(await summarised(met))).toEqual(Array(3).fill(['NOT_SENT', 'UpdateStopped', null, 0]));
-    expect(stopOf(met).sentence).toBe('It was not complete after two and a half days.');
+    expect(stopOf(met).sentence).toBe('The batch was not complete after two and a half days.');
   });
 
   test('is reported without waiting for its rate once it is stopped', async () => {

@@ -64,7 +64,7 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('adopts an export that is %s
 
 test.each<[string, unknown, string]>([
   ['does not know', new RunError('ExportNotFound', 'Gone.'), 'the status request ended in ExportNotFound'],
-  ['reports as failed', { status: 'FAILED' }, 'the CRM reports that it failed'],
+  ['reports as failed', { status: 'FAILED' }, 'the CRM reports that the export failed'],
   ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the status request ended in CrmContractError'],
 ])('requests a new export instead of one that the CRM %s', async (_, answer, reason) => {
   const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
@@ -91,7 +91,7 @@ test.each<[string, object, object]>([
 
   expect(linesOf(deps)).toEqual(['get /leads/fields', POSTED]);
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
-  expect(deps.log.lines[0]?.message).toBe('adopted no export: it was for another request or date');
+  expect(deps.log.lines[0]?.message).toBe('adopted no export: the export was for another request or date');
 });
 
 test.each([
@@ -160,7 +160,7 @@ test('continues if its export cannot be recorded, and a retry then requests a ne
 
   expect(first).toMatchObject({ outcome: 'CREATED', run: { exportId: EXPORT_ID } });
   const fields = { error: 'TokenStoreUnavailable' };
-  expect(deps.log.lines).toEqual([{ level: 'error', message: 'left its export unrecorded', fields }]);
+  expect(deps.log.lines).toEqual([{ level: 'error', message: 'could not record the export', fields }]);
   ledger.trouble = () => undefined;
   const { run } = await createExport(retry(), retryDeps(ledger, NEW));
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });

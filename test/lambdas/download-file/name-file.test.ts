@@ -50,7 +50,7 @@ describe('rejects content that the first kilobyte proves wrong, under any name o
       'a workbook, if only CSV is accepted',
       Buffer.from(`PK\x03\x04${'\0'.repeat(26)}xl/workbook.xml`),
       { formats: ['csv'] },
-      'a spreadsheet of Excel',
+      'an Excel spreadsheet',
     ],
     ['CSV, if only spreadsheets are accepted', 'id,name\n', { formats: ['xlsx'] }, 'text'],
   ])('%s', (_, text, file, looks) => {

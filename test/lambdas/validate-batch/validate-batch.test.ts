@@ -134,7 +134,7 @@ describe('refuses a file with UpdateFileInvalid, and stores nothing', () => {
 
     const error = await failureOf(validate({ ...FILE, maxRate: 0.1 }), 'UpdateFileInvalid');
 
-    expect(error.message).toContain('take more than the 2 days');
+    expect(error.message).toContain('take longer than the 2 days');
   });
 });
 

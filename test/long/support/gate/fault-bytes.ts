@@ -36,7 +36,7 @@ const BODIES: [what: string, body: string | Uint8Array][] = [
   ['lines with commas', 'Sorry, something went wrong\nPlease, try again\n'],
   ['zeros', Buffer.alloc(3000)],
   ['a PDF document', '%PDF-1.7\n1 0 obj\n'],
-  ['a spreadsheet of Excel 97', Buffer.from(`d0cf11e0a1b11ae1${'00'.repeat(600)}`, 'hex')],
+  ['an Excel 97 spreadsheet', Buffer.from(`d0cf11e0a1b11ae1${'00'.repeat(600)}`, 'hex')],
   ['a document of Word', zipOfTexts({ '[Content_Types].xml': '<Types/>', 'word/document.xml': '<document/>' })],
   ['an archive of two files', zipOfTexts({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' })],
   ['an archive of a web page', zipOfTexts({ 'leads.csv': '<!doctype html><title>504</title>' })],
