@@ -97,7 +97,8 @@ function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
     ([key, value]) =>
       (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
       (/^(?:has|is|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
-      (/^(?:code|status|statuscode)$/.test(key) && /^(?:err|fail|[45]\d\d$)/i.test(String(value))),
+      (key === 'status' && /^(?:err|fail)/i.test(String(value))) ||
+      (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(String(value))),
   );
 }
 

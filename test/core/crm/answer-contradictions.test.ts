@@ -56,6 +56,7 @@ test.each<[string, unknown]>([
   ['keys that every object inherits', JSON.parse('{"__proto__":{"error":"x"},"constructor":{"success":false}}')],
   ['an empty array', { data: [] }],
   ['errors that say in other words that there is none', { error: { code: 200, message: 'Completed successfully.' } }],
+  ['a code of its own for success', { code: 'ERR_OK', result: { city: 'x' } }],
   ['an error code that says there is none', { errorCode: 0, errorMessage: 'No errors', ok: true, status: 200 }],
   ['the record before the change alone', { success: true, previous: { id: OTHER, city: 'x' } }],
   ['the author of the change alone', { success: true, updatedBy: { id: OTHER } }],
