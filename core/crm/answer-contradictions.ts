@@ -97,8 +97,8 @@ function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
     ([key, value]) =>
       (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
       (/^(?:has|is|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
-      (key === 'status' && /^(?:err|fail)/i.test(String(value))) ||
-      (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(String(value))),
+      (key === 'status' && /^(?:err|fail)/i.test(wordOf(value))) ||
+      (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(wordOf(value))),
   );
 }
 
@@ -161,7 +161,12 @@ function hexOf(value: unknown): string | undefined {
 }
 
 function isFalse(value: unknown): boolean {
-  return /^\s*(?:0|false|no)\s*$/i.test(String(value));
+  return /^(?:0|false|no)$/i.test(wordOf(value));
+}
+
+/** A text, number or flag as a text. An object in JSON may have a `toString` that is no function. */
+function wordOf(value: unknown): string {
+  return typeof value === 'object' ? '' : String(value).trim();
 }
 
 /** Texts in `error` by which services say that there is none. */
@@ -170,7 +175,7 @@ const NO_ERROR =
 
 /** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
 function isNoError(value: unknown): boolean {
-  return everyValue(value, (one) => !one || NO_ERROR.test(String(one).trim()));
+  return everyValue(value, (one) => !one || NO_ERROR.test(wordOf(one)));
 }
 
 /** Whether a value has no content. In a record, the text `none`, the number 0 and `false` are content. */

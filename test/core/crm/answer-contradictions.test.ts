@@ -55,6 +55,7 @@ test.each<[string, unknown]>([
   ['an error four wrappers deep', { a: { b: { c: { d: { error: 'x' } } } } }],
   ['keys that every object inherits', JSON.parse('{"__proto__":{"error":"x"},"constructor":{"success":false}}')],
   ['an empty array', { data: [] }],
+  ['objects that have no text', { success: { toString: 0 }, status: { toString: 0 }, code: { valueOf: 0 } }],
   ['errors that say in other words that there is none', { error: { code: 200, message: 'Completed successfully.' } }],
   ['a code of its own for success', { code: 'ERR_OK', result: { city: 'x' } }],
   ['an error code that says there is none', { errorCode: 0, errorMessage: 'No errors', ok: true, status: 200 }],
