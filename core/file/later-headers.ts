@@ -43,13 +43,14 @@ const MOST_KEPT = 1000;
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header in six cases. It repeats the first record, folded. Its cells, at least three, all name
- * different fields. Its one or two cells are exact names. The other three cases apply if columns are left out or hashed.
+ * A record is a header in seven cases. It repeats the first record, folded. Its cells, at least three, all name
+ * different fields. Its one or two cells are exact names. The other four cases apply if columns are left out or hashed.
  * There, an exact name may have signs and digits around it, and a note after it: `[phone]`, `phone:text`.
  *
  * - At least half of three or more cells name different fields, and at least one of these fields is left out or hashed.
  * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
  *   words, and either a cell names the column that it is in, or all others, at least two, are exact names.
+ * - Half of its cells, at least three, repeat the cells of the first record above them.
  * - It contains the name of such a column, and is one of these headers without the text around its names. If all cells,
  *   at least two, begin or end with the same text, the record is judged without that text: `lead_id,lead_phone`. If all
  *   cells end with a digit, digits around the names do not count.
@@ -201,7 +202,17 @@ export class LaterHeaders {
    * hashed column.
    */
   #judgePart(lower: LowerRecord, afterGap: boolean): Verdict {
-    return this.#mayMention(lower.record.join(' ')) ? this.#judge(lower, afterGap) : 'none';
+    const mayBe = this.#mayMention(lower.record.join(' ')) || this.#repeatsMost(lower);
+    return mayBe ? this.#judge(lower, afterGap) : 'none';
+  }
+
+  /** Whether at least half of the cells, at least three, repeat the cells of the header above them. */
+  #repeatsMost({ record, column }: LowerRecord): boolean {
+    if (!this.covers) return false;
+    const isRepeated = (cell: string, at: number) =>
+      isFilled(cell) && folded(cell) === folded(this.#cells[column + at] ?? '');
+    const repeated = record.filter(isRepeated).length;
+    return repeated > EXACT_NAMES && repeated * 2 >= record.filter(isFilled).length;
   }
 
   #judge({ record, column, otherEncoding = false }: LowerRecord, afterGap: boolean): Verdict {
@@ -216,7 +227,10 @@ export class LaterHeaders {
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
     if (!this.covers) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
     const plain = this.#withoutDecoration(filled);
-    const isHeader = this.#isAnnotated(plain, cells, column) || this.#isHeader(plain, { lacks, afterGap });
+    const isHeader =
+      this.#repeatsMost({ record, column }) ||
+      this.#isAnnotated(plain, cells, column) ||
+      this.#isHeader(plain, { lacks, afterGap });
     const names = isHeader ? plain : this.#alikeNames(filled, { lacks, afterGap });
     return names ? this.#kindOf(names) : 'none';
   }

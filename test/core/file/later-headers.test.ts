@@ -60,6 +60,9 @@ describe('finds a header that names a left-out column', () => {
     ['by labels after it', ['Lead: מזהה', 'Lead: Name', 'Lead: National ID']],
     ['by labels before a sign', ['מזהה ▾', 'Name ▾', 'National ID ▾']],
     ['in two cells, after a word', ['lead.id', 'lead.nationalId']],
+    ['under a new name, beside columns in their places', ['id', 'name', 'channel', 'SSN']],
+    ['under a new name, in capitals', ['ID', 'Name', 'CHANNEL', 'Identity card']],
+    ['in other letters', ['id', 'name', 'channel', 'nationalI\u0307d']],
   ] as const;
 
   test.each(headers)('%s', async (_, cells) => {
@@ -249,6 +252,8 @@ describe('takes ordinary rows for no header', () => {
     ['two labels, of another place', ['Email', 'National ID']],
     ['three labels, in a narrow record', ['City', 'Email', 'called about national id']],
     ['a value after the name', ['Dana', 'Email', 'City', 'nationalId:312340001']],
+    ['two cells of the header', ['id', 'name', 'Email', 'Dana']],
+    ['three cells of the header in other places', ['name', 'channel', 'Dana', 'notes']],
     ['times', ['10:30', '11:45', '12:00', 'national id']],
     ['brackets', ['7', 'Dana (owner)', 'Email', 'Phone (home), national id (copy)']],
     ['cells that begin with one letter', ['Email', 'Emma', 'Eilat', 'Every national id']],
