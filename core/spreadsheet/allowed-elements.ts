@@ -12,9 +12,12 @@ Override PartName ContentType
 Relationships > Relationship
 Relationship Id Type Target TargetMode
 
-workbook conformance Ignorable > fileVersion fileRecoveryPr workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst
+workbook conformance Ignorable > fileVersion fileRecoveryPr workbookPr workbookProtection revisionPtr bookViews sheets definedNames calcPr extLst AlternateContent
 fileVersion appName lastEdited lowestEdited rupBuild codeName
 fileRecoveryPr repairLoad
+AlternateContent > Choice
+Choice Requires > absPath
+absPath url
 workbookPr date1904 showObjects codeName defaultThemeVersion filterPrivacy backupFile checkCompatibility dateCompatibility allowRefreshQuery autoCompressPictures showInkAnnotation saveExternalLinkValues hidePivotFieldList updateLinks chartTrackingRefBase
 workbookProtection lockStructure lockWindows lockRevision
 revisionPtr revIDLastSave documentId coauthVersionLast coauthVersionMax uidLastSave

@@ -20,11 +20,11 @@ const WORDS = new Set([
   pdf tif tiff emf wmf x ms model binary sheetmetadata xldapr dynamicarray richdata rid crm rd single fv cnmtm lambda let wf arraytext vba project my calca1 txt tsv c d tmp temp var home out output
   chartex diagram slicer locked canvas math picture customui ink custom xsn cover props long meta attributes information panel library calcfeatures
   apache aspose axlsx caxlsx cells closedxml compatible docs excelize fastexcel go google jxls npoi numbers rust spire syncfusion wps xuri corporation epplus excel exceljs libreoffice calca1excela1 openpyxl openspout openxml phpexcel phpspreadsheet poi pyexcelerate pylightxl
-  frame hucre rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
-  all blad daily data database date export exported exports feuil file foglio full hoja list nightly page part planilha
-  records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
+  frame hucre djohnson code populate lib rubyxl sheetjs spout sxssf xlsx xlsxwriter xlsm csv zip filterdatabase print titles area
+  active all blad daily data database date export exported exports feuil feuille file foglio full grid hoja list nightly open page part planilha
+  query records report result results tab tabelle total лист arkusz גיליון דוח ייצוא
   activities calls companies deals emails events invoices opportunities orders policies products
-  tasks tickets users deal task order product call לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
+  system tasks tickets users deal task order product call נתונים רשימה רשימת כל הלידים הלקוחות לידים לקוחות פגישות משימות אנשי קשר סוכנים מספרי סוכן מעסיקים תהליכים`.split(
     /\s+/,
   ),
 ]);
@@ -32,7 +32,7 @@ const WORDS = new Set([
 const PLACE = String.raw`\$?[A-Z]{1,3}\$?\d{1,7}`;
 const RANGE = String.raw`${PLACE}(?::${PLACE})?|\$?[A-Z]{1,3}:\$?[A-Z]{1,3}|\$?\d{1,7}:\$?\d{1,7}`;
 const GUID = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}';
-const TIME = String.raw`(?:19|20)\d\d[-.]?\d\d[-.]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
+const TIME = String.raw`(?:19|20)\d\d[-./]?\d\d[-./]?\d\d(?:[T _-]?\d\d[:._-]?\d\d(?:[:._-]?\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?`;
 const whole = (...parts: string[]) => new RegExp(parts.map((part) => `^(?:${part})$`).join('|'));
 /** Numbers, times, languages, and the version of LibreOffice. */
 const FORMAL = whole(
@@ -42,10 +42,11 @@ const FORMAL = whole(
   String.raw`LibreOffice\w*/[\d.]+\$\w+ LibreOffice_project/[0-9a-f]*(?:\$Build-\d+)?`,
 );
 /**
- * Header and footer of each page that LibreOffice prints: the name of the sheet, and the number of the page. PyExcelerate
- * writes the text `None`.
+ * Header and footer of printed pages, with only the number of the page, the date, the name of the sheet or the file.
+ * PyExcelerate writes the text `None`.
  */
-const USUAL_TEXT = /^None$|^&C(?:&"(?:Times New Roman|Arial),Regular"&1[0-2])?(?:&A|(?:Page|עמוד) &P)$/;
+const USUAL_TEXT =
+  /^None$|^(?:&(?:[LCRPNDTAFB]|"(?:Times New Roman|Arial|Calibri|-),(?:Regular|Bold)"(?:&(?:[89]|1[0-2]))?)|Page|of|עמוד|מתוך|[ /-])+$/;
 /** Attributes may also contain cell ranges, colours and ids. */
 const FORMAL_ATTRIBUTE = whole(
   `(?:${RANGE})(?: (?:${RANGE}))*`,
@@ -100,7 +101,7 @@ const CALLED: [name: RegExp, what: string][] = [
   [/^cfRule$/, 'conditional formats'],
   [/^hyperlink$|^TargetMode$/, 'links'],
   [/^definedName$/, 'names of values'],
-  [/^AlternateContent$/, 'alternative content'],
+  [/^AlternateContent$|^Choice$|^absPath$/, 'alternative content'],
   [/^extLst$/, 'extensions'],
   [/^sheet$/, 'a name of a sheet'],
   [/^table(Column)?$/, 'a name in a table'],

@@ -65,6 +65,7 @@ describe('text of the archive itself', () => {
     'leads (12).csv',
     'agent-numbers.csv',
     'C:\\exports\\Employers.txt',
+    'exports/2026/11/26/leads.csv',
     'leads_1764123456.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
   ])('does not include a file name of usual words, dates and ids: %s', async (name) => {
