@@ -9,6 +9,7 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import type { ManifestChanges } from '../../support/manifests.ts';
 import { tempDir } from '../../support/project.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 
@@ -118,12 +119,27 @@ test('list shows a released run as released, and the release with the date of th
   expect(runsText(rows, { isTTY: true }, asked)).toContain(`release of ${NIGHT}`);
 });
 
-test('show suggests no release if a file has a left-out column, which cannot be released', async () => {
-  const cloud = await cloudWith({ released: false });
+test('show describes a released run, its release, a stored file, and a file that cannot be released', async () => {
+  const after = await cloudWith({ released: true });
+  const before = await cloudWith({ released: false });
+  const leftOut = await cloudWith({ released: false });
   const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];
-  cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
+  leftOut.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
 
-  expect(await textOf(cloud, NIGHT)).toContain('Next: start leads\n');
+  await expectTexts('released-files', [
+    ['a released run', await textOf(after, NIGHT)],
+    ['its release', await textOf(after, RELEASE)],
+    ['a file without readers', await textOf(before, 'leads-some')],
+    ['a file with a left-out column, which cannot be released', await textOf(leftOut, NIGHT)],
+  ]);
+});
+
+test('show of a file without readers stays the same after a later run', async () => {
+  const cloud = await cloudWith({ released: false });
+  const before = await textOf(cloud, 'leads-some');
+  cloud.publish({ execution: 'leads-later', manifest: { startedAt: '2026-11-20T10:00:00.000Z' } });
+
+  expect(await textOf(cloud, 'leads-some')).toBe(before);
 });
 
 test('show names the release once if the cause names it too', async () => {
@@ -135,33 +151,6 @@ test('show names the release once if the cause names it too', async () => {
   expect(stdout.match(/crm-export \w+/g)).toEqual(['crm-export diff', 'crm-export release']);
 });
 
-test('show of a released run names who released it and why; show of the release names that run', async () => {
-  const cloud = await cloudWith({ released: true });
-
-  const shown = await textOf(cloud, NIGHT);
-  expect(shown).toContain('leads of 2026-11-20, released, 1 row, 12 B, the latest');
-  expect(shown).toContain(
-    `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". From then on, checks compare only with this file`,
-  );
-  // What held before the release is not said of the file any more.
-  expect(shown).toContain('it was not published until a person released it.');
-  expect(shown).not.toMatch(/Next: |It shrank|Runbook/);
-
-  const release = await textOf(cloud, RELEASE);
-  expect(release).toContain(`leads of 2026-11-20, release of ${NIGHT}, 1 row, 12 B, the latest`);
-  expect(release).toContain(`Checked every byte again, then released ${NIGHT} from quarantine`);
-});
-
-test.each([false, true])('show calls a file stored that readers do not get (a later run: %j)', async (later) => {
-  const cloud = await cloudWith({ released: false });
-  if (later) cloud.publish({ execution: 'leads-later', manifest: { startedAt: '2026-11-20T10:00:00.000Z' } });
-  const shown = await textOf(cloud, 'leads-some');
-
-  expect(shown).toContain('leads of 2026-11-20, stored, 1 row, 12 B\n');
-  expect(shown).toContain('Readers do not get this file: its plan differs from the configured one (filters).');
-  expect(shown).toMatch(/Stored, 5.0 s after the start/);
-});
-
 test('download --run downloads a quarantined file, and warns that a check stopped it', async () => {
   const cloud = await cloudWith({ released: false });
   const output = `${await tempDir()}/leads.csv`;
@@ -169,7 +158,7 @@ test('download --run downloads a quarantined file, and warns that a check stoppe
   const { code, stderr } = await cloud.cli('download', 'leads', '--run', NIGHT, '-o', output);
 
   expect(code, stderr).toBe(0);
-  expect(stderr).toContain('Warning: A check stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
+  expect(stderr).toMatch(/^Warning: /);
 });
 
 async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
