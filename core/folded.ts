@@ -72,15 +72,15 @@ export function meansOrContains(text: string, name: string): boolean {
 
 /** @returns whether a text contains one of the names as whole words, in any spelling: `customer_nationalId (text)` */
 export function mentions(names: readonly string[]): (text: string) => boolean {
-  const known = new Set(names.map((name) => wordsOf(name).join('')).filter((name) => name !== ''));
-  const longest = Math.max(0, ...[...known].map((name) => name.length));
+  const joinedNames = new Set(names.map((name) => wordsOf(name).join('')).filter((name) => name !== ''));
+  const longest = Math.max(0, ...[...joinedNames].map((name) => name.length));
   return (text) => {
     const words = wordsOf(text);
     return words.some((_, place) => {
       let run = '';
       for (let at = place; at < words.length && run.length < longest; at += 1) {
         run += words[at];
-        if (known.has(run)) return true;
+        if (joinedNames.has(run)) return true;
       }
       return false;
     });
@@ -89,8 +89,8 @@ export function mentions(names: readonly string[]): (text: string) => boolean {
 
 /** The pattern of the letters of the names, in their order, with any signs between them. It matches `letters`. */
 export function letterPattern(names: readonly string[]): RegExp {
-  const known = names.filter((name) => folded(name) !== '').map((name) => wordsOf(name).join(''));
-  const longestFirst = known.toSorted((one, other) => other.length - one.length);
+  const joinedNames = names.filter((name) => folded(name) !== '').map((name) => wordsOf(name).join(''));
+  const longestFirst = joinedNames.toSorted((one, other) => other.length - one.length);
   return new RegExp(longestFirst.map((name) => [...name].join('[^\\p{L}\\p{M}\\p{N}]*')).join('|') || '(?!)', 'gu');
 }
 

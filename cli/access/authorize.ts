@@ -166,7 +166,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const texts = await checkPermissions(target, places.ledger);
   const client = await chooseClient(texts, target.ClientSecretId, options);
   signal?.throwIfAborted();
-  const given = await consent(client.clientId, callback, options);
+  const consented = await consent(client.clientId, callback, options);
   let tokens: NewTokens | undefined;
   try {
     // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
@@ -174,7 +174,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
       const { tokenSet } = await standingGrant(places);
       return places.ledger.takeNumber((tokenSet?.tokens.authorization ?? 0) + 1);
     });
-    const exchanged = await exchangeCode(client, given, options, clock.now);
+    const exchanged = await exchangeCode(client, consented, options, clock.now);
     tokens = exchanged.tokens;
     signal?.throwIfAborted();
     const deps = {
@@ -235,12 +235,12 @@ async function endedAfterConsent(
 async function chooseClient(
   texts: Awaited<ReturnType<typeof checkPermissions>>,
   secretId: string,
-  { crm, newSecret, askSecret, ...given }: AuthorizeOptions,
+  { crm, newSecret, askSecret, ...requested }: AuthorizeOptions,
 ) {
   const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
   const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
-  const known = clientOf(granted ?? {}, stored) ?? stored;
-  const clientId = given.clientId ?? known?.clientId;
+  const current = clientOf(granted ?? {}, stored) ?? stored;
+  const clientId = requested.clientId ?? current?.clientId;
   if (clientId === undefined) {
     throw new CommandError(
       `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
@@ -248,8 +248,9 @@ async function chooseClient(
     );
   }
   const client = { clientId, stored };
-  if (given.clientSecret) return { ...client, clientSecret: given.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
-  const keepsStored = given.clientId === undefined && !newSecret && known?.clientSecret;
+  if (requested.clientSecret)
+    return { ...client, clientSecret: requested.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
+  const keepsStored = requested.clientId === undefined && !newSecret && current?.clientSecret;
   if (keepsStored) return { ...client, clientSecret: keepsStored, source: 'is the stored one' };
   const hasNoSecret = crm.clientAuthentication === 'none';
   const typed = hasNoSecret ? '' : await askSecret?.(clientId);

@@ -68,15 +68,15 @@ async function answersTo(
     const { flags, description } = command.options.find((one) => one.attributeName() === key) ?? new Option(key);
     const [about = '', normal] = description.split('; default: ');
     const next = (answer: string) => ({ ...settings, ...(answer !== normal && adds(answer, settings)) });
-    const given = options[key] ?? (isAsked ? undefined : normal);
-    if (given === undefined && !isAsked) {
+    const preset = options[key] ?? (isAsked ? undefined : normal);
+    if (preset === undefined && !isAsked) {
       throw new CommandError(`Without a terminal, init asks no questions: give ${flags}. ${NOTHING}`, USAGE);
     }
-    const problem = given === undefined ? undefined : problemOf(given, next);
+    const problem = preset === undefined ? undefined : problemOf(preset, next);
     if (problem) throw new CommandError(`${flags}: ${problem} ${NOTHING}`, USAGE);
     const message = `${about.charAt(0).toUpperCase()}${about.slice(1)}:`;
     const validate = (text: string) => problemOf(text.trim(), next) ?? true;
-    const answer = given ?? (await ask({ message, default: normal, validate }));
+    const answer = preset ?? (await ask({ message, default: normal, validate }));
     settings = next(answer.trim());
   }
   return settings;

@@ -79,10 +79,10 @@ function refuseLater(standing: TokenSet | undefined, { authorization }: Pick<Tok
 /** Refuses to replace a working grant with one that has fewer scopes than the deployment needs. */
 function refuseFewerScopes({ tokenSet, dead }: StandingGrant, { scope }: NewTokens, needed: string[]): void {
   if (!tokenSet || dead) return;
-  const [given, held] = [scope, tokenSet.tokens.scope].map((text) => text.split(' '));
+  const [newScopes, standingScopes] = [scope, tokenSet.tokens.scope].map((text) => text.split(' '));
   // Some services never name the personal scopes in their answers.
   const lost = needed.filter(
-    (name) => !given?.includes(name) && (held?.includes(name) || !PERSONAL_SCOPES.includes(name)),
+    (name) => !newScopes?.includes(name) && (standingScopes?.includes(name) || !PERSONAL_SCOPES.includes(name)),
   );
   if (lost.length === 0) return;
   throw new CommandError(

@@ -111,7 +111,7 @@ export async function makeExport({ target, entity, pace, id, signal, runs }: Ver
     if (!limit.aborted || signal.aborted) throw error;
     throw new CannotCheck(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
-  const entered = (await historyOf(target.sfn, executionArn)).map((seen) => seen.name);
+  const entered = (await historyOf(target.sfn, executionArn)).map((state) => state.name);
   return { ...run, askedAt, steps: Object.keys(STEPS).filter((step) => entered.includes(step)) };
 }
 

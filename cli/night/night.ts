@@ -105,12 +105,12 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
     const runs = [...files, ...attempts.filter((run) => run.entity === entity)];
     const timing = timingOf(configured, entity);
     const starts = nextStarts(timing, now, 1) ? startsOf(timing, from, now) : rateStarts(facts, timing, runs);
-    const known = { facts, entity, starts, since, newest: lastOf(runs.map(({ date }) => date)) ?? '' };
-    const last = asked === undefined ? lastCellOf(known, night) : cellOf(known, asked);
+    const history = { facts, entity, starts, since, newest: lastOf(runs.map(({ date }) => date)) ?? '' };
+    const last = asked === undefined ? lastCellOf(history, night) : cellOf(history, asked);
     const rule = facts.rules[entity];
     const next = (rule === 'on' && starts.find(({ at }) => at > now)) || null;
-    const failed = last.missing || asked !== undefined ? null : failedSince(known, files);
-    return { entity, rule, next, failedSince: failed, last, cells: dates.map((date) => cellOf(known, date)) };
+    const failed = last.missing || asked !== undefined ? null : failedSince(history, files);
+    return { entity, rule, next, failedSince: failed, last, cells: dates.map((date) => cellOf(history, date)) };
   });
   const exported = asked === undefined ? beforeFirstNight(facts) : null;
   return { ...facts, asked, lastNight, exported, dates, rows };
@@ -143,14 +143,14 @@ function historyStart(facts: Facts): EntityHistory['since'] {
 }
 
 /** The cell of the night that began last, which may have starts before and after midnight. */
-function lastCellOf(known: EntityHistory, night: ReturnType<typeof lastNightOf>): Cell {
-  const { facts, starts, newest } = known;
+function lastCellOf(history: EntityHistory, night: ReturnType<typeof lastNightOf>): Cell {
+  const { facts, starts, newest } = history;
   const begun = starts.filter(({ at }) => at <= facts.now);
   const ofNight = starts.find(({ date, at }) => date === night?.date && at <= night.until);
   const date = ofNight?.date ?? begun.at(-1)?.date ?? (newest || dateIn(facts.configured.timeZone, facts.now));
-  const cell = cellOf(known, date);
+  const cell = cellOf(history, date);
   const before = isOpen(cell) ? begun.findLast((start) => start.date < date) : undefined;
-  const cellBefore = before && cellOf(known, before.date);
+  const cellBefore = before && cellOf(history, before.date);
   return cellBefore?.missing ? cellBefore : cell;
 }
 
@@ -196,8 +196,8 @@ function beforeFirstNight(facts: Facts): Entity[] | null {
   return ENTITIES.filter((entity) => files.some((file) => file.entity === entity));
 }
 
-function cellOf(known: EntityHistory, date: string): Cell {
-  const { facts, entity } = known;
+function cellOf(history: EntityHistory, date: string): Cell {
+  const { facts, entity } = history;
   const isOf = (one: { entity: string; date: string }) => one.entity === entity && one.date === date;
   const marked = facts.recorded.find((night) => night.date === date)?.entities[entity];
   const published = facts.published.find(({ run }) => isOf(run)) ?? null;
@@ -211,31 +211,31 @@ function cellOf(known: EntityHistory, date: string): Cell {
   }
   const last = attempts.at(-1);
   const error = last ? last.error : (marked?.error ?? null);
-  const outcome = withoutFile(known, date, last, error);
+  const outcome = withoutFile(history, date, last, error);
   return { entity, date, published, attempts, error, outcome, missing: CELLS[outcome].tone === 'bad' };
 }
 
 function withoutFile(
-  known: EntityHistory,
+  history: EntityHistory,
   date: string,
   last: Attempt | undefined,
   error: string | null,
 ): NightOutcome {
   if (last?.outcome === 'running') {
-    const due = known.starts.find((start) => start.date === date)?.at ?? new Date(last.startedAt);
-    return isLate(known, due) ? 'late' : 'running';
+    const due = history.starts.find((start) => start.date === date)?.at ?? new Date(last.startedAt);
+    return isLate(history, due) ? 'late' : 'running';
   }
   if (last?.outcome === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
-  return last || error !== null ? 'failed' : withoutRun(known, date);
+  return last || error !== null ? 'failed' : withoutRun(history, date);
 }
 
 /** A run may be listed this long after its start. */
 const LISTED_AFTER_MS = 15 * 60_000;
 
 /** The outcome of a date without a run. A start is lost only when EventBridge no longer tries to deliver it. */
-function withoutRun(known: EntityHistory, date: string): NightOutcome {
-  const { facts, entity, since, newest } = known;
-  const first = since && known.starts.find((start) => start.date === date && start.at >= since.time);
+function withoutRun(history: EntityHistory, date: string): NightOutcome {
+  const { facts, entity, since, newest } = history;
+  const first = since && history.starts.find((start) => start.date === date && start.at >= since.time);
   const night = facts.recorded.find((one) => one.date === date);
   // A night record without this entity was written before the entity was enabled.
   if (
@@ -251,7 +251,7 @@ function withoutRun(known: EntityHistory, date: string): NightOutcome {
   if ((rule === 'paused' || rule === 'withoutRule') && date > newest) return rule;
   const lost = new Date(facts.now.getTime() - START_TRIED_HOURS * HOUR_MS - LISTED_AFTER_MS);
   if (first.at <= lost) return 'notStarted';
-  return isLate(known, first.at) ? 'late' : 'due';
+  return isLate(history, first.at) ? 'late' : 'due';
 }
 
 function isLate({ facts: { configured, now }, entity }: EntityHistory, due: Date): boolean {

@@ -58,9 +58,9 @@ function named(all: Reader[], principal: string | undefined): Reader[] {
   const found = all.filter((reader) => readerName(reader) === principal);
   if (found.length > 0) return found;
   const names = [...new Set(all.map(readerName))].join(', ');
-  const known = all.length === 0 ? 'the configuration names no readers' : `there are ${names}`;
+  const existing = all.length === 0 ? 'the configuration names no readers' : `there are ${names}`;
   const wrong = principal === undefined ? 'Name a reader, or add --tag' : `There is no reader ${principal}`;
-  throw new CommandError(`${wrong}: ${known}.`, USAGE);
+  throw new CommandError(`${wrong}: ${existing}.`, USAGE);
 }
 
 /** A sentence about what a reader may read, without its full stop. */

@@ -130,8 +130,8 @@ function tile(outcome: NightOutcome, text: string, title: string): Markup {
 
 /** Explains only the marks that occur. */
 function legend({ rows }: Nights): Markup[] {
-  const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
-  const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
+  const outcomes = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
+  const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && outcomes.has(outcome));
   return shown.map(
     (outcome) =>
       html`<li><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${CELLS[outcome].word}</li>`,

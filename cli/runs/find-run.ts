@@ -128,9 +128,9 @@ async function runEnding({ sfn: client, StateMachineArn: stateMachineArn }: Targ
   const found = nameEnding(end, names);
   if (found !== undefined) return found;
   const newest = names.slice(0, 3).join(', ');
-  const known = newest === '' ? '; nothing ran here yet' : `; the newest runs are ${newest}`;
+  const newestRuns = newest === '' ? '; nothing ran here yet' : `; the newest runs are ${newest}`;
   const near = suggestion(end, [...ENTITIES, ...names.slice(0, NAMES_COMPARED)]);
-  throw new CommandError(`There is no run "${end}"${near}${known}.`, USAGE);
+  throw new CommandError(`There is no run "${end}"${near}${newestRuns}.`, USAGE);
 }
 
 /** Shorter ends would match runs by accident. */

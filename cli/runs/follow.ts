@@ -96,8 +96,8 @@ export async function followRun(
     if (isOver || onProgress) {
       const entered = await lastEnteredState(sfn, executionArn, signal);
       onProgress?.(status, entered, secondsBetween(startDate, stopDate ?? new Date()));
-      const known = { state: entered.state };
-      if (isOver) return published ? (await published.complete(execution, known)).run : runOf(execution, known);
+      const context = { state: entered.state };
+      if (isOver) return published ? (await published.complete(execution, context)).run : runOf(execution, context);
     }
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }

@@ -61,10 +61,10 @@ export function createPublished(target: Target, warn: (sentence: string) => void
       execution: Execution,
       found: RunContext = {},
     ): Promise<{ run: Run; own?: Manifest | undefined }> => {
-      const known = { ...found, timeZone: target.TimeZone };
-      const run = runOf(execution, known);
+      const context = { ...found, timeZone: target.TimeZone };
+      const run = runOf(execution, context);
       const { entity, outcome, status, date } = run;
-      const isUnpublished = outcome === 'running' && !known.state?.manifestKey;
+      const isUnpublished = outcome === 'running' && !context.state?.manifestKey;
       if (!entity || isUnpublished || hasNoExport(run)) return { run };
       const own = await ownOf(entity, run);
       const hasFailed = status !== 'SUCCEEDED' && status !== 'RUNNING';
@@ -72,7 +72,7 @@ export function createPublished(target: Target, warn: (sentence: string) => void
       const pointers = await pointersOf(entity, own?.run.date ?? date);
       const standing = own && standingBy(own, pointers);
       const readers = hasFailed ? readersBy(pointers) : undefined;
-      return { run: runOf(execution, { ...known, published: own, standing, readers }), own };
+      return { run: runOf(execution, { ...context, published: own, standing, readers }), own };
     },
   };
 }

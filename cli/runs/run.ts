@@ -195,11 +195,11 @@ export function parseState(text: string | undefined): RunState | undefined {
 }
 
 /** A run from its execution and the other known facts. */
-export function runOf(execution: Execution, known: RunContext = {}): Run {
+export function runOf(execution: Execution, context: RunContext = {}): Run {
   const { name, executionArn, status, startDate, stopDate, input, error, cause } = execution;
-  const { published, standing = null, readers = null, waiting = null } = known;
-  const state = parseState(execution.output) ?? known.state;
-  const outcome = failedOnPurpose(input.json, error) ? 'onPurpose' : outcomeOf(execution, state, known);
+  const { published, standing = null, readers = null, waiting = null } = context;
+  const state = parseState(execution.output) ?? context.state;
+  const outcome = failedOnPurpose(input.json, error) ? 'onPurpose' : outcomeOf(execution, state, context);
   return {
     run: name,
     executionArn,
@@ -207,7 +207,7 @@ export function runOf(execution: Execution, known: RunContext = {}): Run {
     byVerify: isOfVerify(name, input.json),
     of: input.of ?? null,
     entity: input.entity ?? null,
-    date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,
+    date: dateOf(state, published) ?? reckonedDate(input, startDate, context.timeZone) ?? null,
     outcome,
     needsPerson: needsPerson(outcome, readers, [name, input.of]),
     status,
@@ -229,11 +229,11 @@ export function hasNoExport({ outcome }: Run): boolean {
   return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
-function outcomeOf(execution: Execution, state: RunState | undefined, known: RunContext): Outcome {
+function outcomeOf(execution: Execution, state: RunState | undefined, context: RunContext): Outcome {
   const { status, error, input } = execution;
   if (status === 'RUNNING') return 'running';
   if (error === 'TableNotWritten' && input.what !== 'table') return 'withoutTable';
-  if (input.what === 'export') return exportOutcome(execution, state, known);
+  if (input.what === 'export') return exportOutcome(execution, state, context);
   if (status !== 'SUCCEEDED') return 'failed';
   if (input.what === 'table') return state?.table ? 'table' : 'replaced';
   return input.what === 'update' ? 'applied' : 'release';

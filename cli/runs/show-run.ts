@@ -181,9 +181,9 @@ function makeUpOf(run: Run, execution: Execution, last: LastState, guards: GateR
   if (readers?.ofDate || NOT_MADE_UP.has(error ?? '')) return null;
   if (outcome === 'quarantined' && (!guards || isReleasable(guards))) return `release ${quoted(name)} --reason WHY`;
   const isAdopted = adoptableRun(execution, last) !== undefined;
-  const plain = !isAdopted && date !== null && simpleInputSchema.safeParse(execution.input.json).success;
+  const isSimple = !isAdopted && date !== null && simpleInputSchema.safeParse(execution.input.json).success;
   // The kind is missing if the run ended before CreateExport decided what the plan selects for the date.
-  if (!plain || run.kind === null) return `retry ${quoted(name)}`;
+  if (!isSimple || run.kind === null) return `retry ${quoted(name)}`;
   return run.kind === 'window' ? `start ${entity} --date ${date}` : `start ${entity}`;
 }
 

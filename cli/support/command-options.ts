@@ -79,8 +79,8 @@ export function placeOptions(
   { deployment, profile, region, endpointUrl }: Partial<TargetOptions>,
   more: Record<string, string | undefined> = {},
 ): string {
-  const given = { profile, region, 'endpoint-url': endpointUrl, ...more, deployment };
-  return Object.entries(given)
+  const all = { profile, region, 'endpoint-url': endpointUrl, ...more, deployment };
+  return Object.entries(all)
     .flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []))
     .join(' ');
 }

@@ -62,8 +62,8 @@ export async function connect(options: TargetOptions): Promise<Target> {
 export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
   const { profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL, callTimeout } = options;
   const limits = callTimeout === undefined ? AWS_LIMITS : limitsOf(callTimeout);
-  const given = { ...(profile && { profile }), ...(region && { region }) };
-  if (!endpointUrl) return { ...limits, ...given };
+  const selected = { ...(profile && { profile }), ...(region && { region }) };
+  if (!endpointUrl) return { ...limits, ...selected };
   if (!URL.canParse(endpointUrl)) {
     throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
   }
@@ -82,7 +82,7 @@ export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
     ...limits,
     endpoint: endpointUrl,
     ...(usual && { region: usual }),
-    ...given,
+    ...selected,
     ...(local && { credentials }),
   };
 }

@@ -212,7 +212,7 @@ export async function statusOf(
 /** Counts the outcomes of a batch in progress from its result objects. It reads each object once. */
 export function createTally(store: Bucket, batch: string) {
   const counts = noCounts();
-  const seen = new Set<string>();
+  const readKeys = new Set<string>();
   /** Whether a function may have started to send. */
   let begun = false;
   return {
@@ -220,10 +220,10 @@ export function createTally(store: Bucket, batch: string) {
     refresh: async () => {
       const keys = (await store.list(keysOf(batch).results)).map(({ key }) => key);
       begun ||= keys.length > 0;
-      const fresh = keys.filter((key) => key.endsWith('.jsonl') && !seen.has(key));
+      const fresh = keys.filter((key) => key.endsWith('.jsonl') && !readKeys.has(key));
       await eachOf(fresh, async (key) => {
         const object = await store.read(key);
-        seen.add(key);
+        readKeys.add(key);
         for (const { outcome } of parsePart(object?.text ?? '').results) counts[outcome] += 1;
       });
     },

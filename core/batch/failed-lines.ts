@@ -33,16 +33,16 @@ export async function* failedLines(
   { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
 ): AsyncGenerator<Uint8Array> {
   // About 130 bytes per line.
-  const known = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
-  for await (const { line, id, outcome } of resultsIn(results)) known.set(line, { id, outcome });
+  const resultByLine = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
+  for await (const { line, id, outcome } of resultsIn(results)) resultByLine.set(line, { id, outcome });
   let kept = '';
   let before = 0;
   for await (const { line, text } of numberedLines(input)) {
     const id = idOf(text, line);
     if (id === undefined) continue;
-    const result = known.get(line);
+    const result = resultByLine.get(line);
     if (result && result.id.toLowerCase() !== id.toLowerCase()) throw mismatch(line);
-    known.delete(line);
+    resultByLine.delete(line);
     if (!outcomes.includes(result?.outcome)) continue;
     kept += `${inPlace ? '\n'.repeat(line - before - 1) : ''}${text}\n`;
     before = line;
@@ -50,7 +50,7 @@ export async function* failedLines(
     yield Buffer.from(kept);
     kept = '';
   }
-  for (const line of known.keys()) throw mismatch(line);
+  for (const line of resultByLine.keys()) throw mismatch(line);
   if (kept !== '') yield Buffer.from(kept);
 }
 

@@ -137,9 +137,9 @@ async function countKeys(query: Query, keys: string): Promise<KeyCounts> {
        (SELECT count(*) FROM odd_keys WHERE is_now = 0), (SELECT coalesce(sum(was + is_now), 0) FROM repeated),
        (SELECT count(*) FROM old WHERE has_key IS NOT TRUE), (SELECT count(*) FROM recent WHERE has_key IS NOT TRUE)`,
   );
-  const [known = 0, gone = 0, repeated = 0, keylessBefore = 0, keyless = 0] = counted.map(Number);
+  const [keyed = 0, gone = 0, repeated = 0, keylessBefore = 0, keyless = 0] = counted.map(Number);
   return {
-    keys: known + keylessBefore,
+    keys: keyed + keylessBefore,
     gone: gone + Math.max(0, keylessBefore - keyless),
     unmatched: repeated + keylessBefore + keyless,
   };

@@ -71,12 +71,12 @@ export const NOT_LISTED: Run['listed'] = { others: [], labels: null, types: null
 
 /** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
 export function listedOf(fields: readonly ListedField[], request: ExportRequest): Run['listed'] {
-  const known = byName(fields);
+  const fieldByName = byName(fields);
   const columns = new Set(request.columns);
   const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
   const all = [...request.columns, ...others];
-  const labels = all.map((name) => known.get(name)?.label ?? null);
-  const types = all.map((name) => known.get(name)?.type ?? null);
+  const labels = all.map((name) => fieldByName.get(name)?.label ?? null);
+  const types = all.map((name) => fieldByName.get(name)?.type ?? null);
   const whole = { others, labels, types, complete: true };
   const choices = [whole, { ...whole, types: null }, { ...whole, types: null, labels: null }];
   const most = LARGEST_CARRIED - bytesOf(request);

@@ -66,8 +66,8 @@ export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | '
 export function columnsFor(plan: Plan, fields: readonly ListedField[], last: LastColumns): Columns {
   const chosen = chooseColumns(plan, fields, last);
   const { warnings, ...compared } = compareColumns(plan, fields, chosen, last);
-  const known = withLastTypes(fields, publishedColumns(last)?.fields ?? []);
-  return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings], fields: known };
+  const typedFields = withLastTypes(fields, publishedColumns(last)?.fields ?? []);
+  return { ...chosen, ...compared, warnings: [...chosen.warnings, ...warnings], fields: typedFields };
 }
 
 function publishedColumns(last: LastColumns): PublishedColumns | undefined {
@@ -124,8 +124,8 @@ function leftOutOf(
   const entries = configured.columns.except;
   const now = fieldsNamedBy(entries, fields);
   const listed = new Set(fields.map(({ name }) => name));
-  const known = new Set([...(last?.fields ?? []), ...(last?.leftOut ?? [])].map(({ name }) => name));
-  const isNewListed = fields.some(({ name }) => !known.has(name));
+  const earlierNames = new Set([...(last?.fields ?? []), ...(last?.leftOut ?? [])].map(({ name }) => name));
+  const isNewListed = fields.some(({ name }) => !earlierNames.has(name));
   const since = `the export of ${last?.since.date}`;
   const lost: string[] = [];
   const found = entries.map((entry) => {
@@ -157,8 +157,8 @@ function movedTexts(moved: readonly LeftOut[], since: string): string[] {
 }
 
 function namesNothing(entries: string[], entity: Entity, fields: readonly ListedField[]): RunError {
-  const known = fields.flatMap(textsOf);
-  const named = entries.slice(0, 10).map((entry) => `"${entry}"${suggestion(entry, known)}`);
+  const texts = fields.flatMap(textsOf);
+  const named = entries.slice(0, 10).map((entry) => `"${entry}"${suggestion(entry, texts)}`);
   const what = `columns.except of ${entity} names ${named.join(', ')}, which the CRM does not list as a column (GET /${entity}/fields, ${fields.length} columns).`;
   return new RunError(
     'ConfigInvalid',

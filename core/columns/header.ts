@@ -102,8 +102,8 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
       else if (kind === 'unlisted') found.unlisted.push(cell);
       else if (kind !== 'none') found[kind] += 1;
     }
-    const known = names.every((name) => name !== undefined) ? names : null;
-    return { names: known, ...found };
+    const allNames = names.every((name) => name !== undefined) ? names : null;
+    return { names: allNames, ...found };
   };
 
   return {
@@ -170,11 +170,11 @@ const MOST_REMEMBERED = 1000;
 const LONGEST_REMEMBERED = 100;
 
 function remembered(find: (text: string) => Found): (text: string) => Found {
-  const known = new Map<string, Found>();
+  const cache = new Map<string, Found>();
   return (text) => {
-    const found = known.get(text) ?? find(text);
-    if (known.size >= MOST_REMEMBERED) known.clear();
-    if (text.length <= LONGEST_REMEMBERED) known.set(text, found);
+    const found = cache.get(text) ?? find(text);
+    if (cache.size >= MOST_REMEMBERED) cache.clear();
+    if (text.length <= LONGEST_REMEMBERED) cache.set(text, found);
     return found;
   };
 }

@@ -35,8 +35,8 @@ export type RunColumns = Pick<Run, 'request' | 'listed' | 'excepted'>;
 export function fieldsNamedInRuns(entry: string, names: readonly string[], runs: readonly RunColumns[]): LeftOut[] {
   return runs.flatMap((run, place) => {
     const listed = [...(fieldsOf(run) ?? []), ...run.excepted];
-    const known = new Set(listed.map(({ name }) => name));
-    const others = place === 0 ? names.filter((name) => !known.has(name)) : [];
+    const listedNames = new Set(listed.map(({ name }) => name));
+    const others = place === 0 ? names.filter((name) => !listedNames.has(name)) : [];
     const all = [...listed, ...others.map((name) => ({ name, label: null }))];
     return [...fieldsNamedBy([entry], all), ...run.excepted.filter((each) => each.entry === entry)];
   });

@@ -25,8 +25,8 @@ export interface Configuration {
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
   if (typeof name !== 'string' || !isDeploymentName(name)) {
-    const known = `one of ${deploymentNames().join(', ')} (${configurationFile('NAME')})`;
-    throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${known}`);
+    const choices = `one of ${deploymentNames().join(', ')} (${configurationFile('NAME')})`;
+    throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${choices}`);
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
@@ -123,12 +123,12 @@ function hintFor(unknown: string, path: PropertyKey[]): string {
   const places = new Map<string, string[]>();
   addKeys(z.toJSONSchema(deploymentSchema, { io: 'input' }), '', places);
   const here = path.map((part, index) => (path[0] === 'entities' && index === 1 ? 'ENTITY' : part));
-  const known = places.get(path.length > 0 ? pathText(here).replace(/\[\d+\]/g, '[]') : '') ?? [];
-  const near = suggestion(unknown, known);
+  const keysHere = places.get(path.length > 0 ? pathText(here).replace(/\[\d+\]/g, '[]') : '') ?? [];
+  const near = suggestion(unknown, keysHere);
   if (near !== '') return near;
   const others = [...places].filter(([, keys]) => keys.some((key) => key.toLowerCase() === unknown.toLowerCase()));
   const belongs = others.map(([place]) => (place === '' ? 'the top level' : `\`${place}\``)).join(' or ');
-  return belongs === '' ? ` (known here: ${known.join(', ')})` : ` here: it belongs to ${belongs}`;
+  return belongs === '' ? ` (known here: ${keysHere.join(', ')})` : ` here: it belongs to ${belongs}`;
 }
 
 /** Adds the keys of every object in a configuration, by the place of the object. */

@@ -111,10 +111,10 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
     // Next to an error, only an id or a sent value shows that another object than a usual wrapper is a record.
     .filter(([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => isRecordOf(one, sent)));
   const isWhole = level.some(([key, value]) => sent.has(key) && objectsIn(value).length === 0);
-  const known = inner
+  const usual = inner
     .filter(([key]) => (isWhole ? isWrapper(key) : WRAPPERS.has(key)))
     .flatMap(([, objects]) => objects);
-  if (known.length > 0) return known;
+  if (usual.length > 0) return usual;
   const all = inner.filter(([key, objects]) => objects.length > 0 && !NO_RECORD.test(key));
   const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
   const isCustomer = level.some(([key]) => key === 'id' || sent.has(key));
@@ -240,12 +240,12 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
  * its dashes and quotation marks, such as the gershayim of Hebrew.
  */
 function comparableText(text: string): string {
-  const plain = text
+  const normalized = text
     .normalize('NFKC')
     .replace(/[\s\p{Cf}]/gu, '')
     .replace(/\p{Pd}/gu, '-')
     .replace(/[\p{Pi}\p{Pf}\u02bc\u05f3\u05f4\u2032\u2033`´"]/gu, "'");
-  return cased(plain);
+  return cased(normalized);
 }
 
 /** Whether the CRM kept only the beginning of a long text, or wrote a number without zeros or as its last digits. */

@@ -58,8 +58,8 @@ interface Connected extends ClientDeps {
   http: KyInstance;
 }
 
-export function createCrmClient(given: ClientDeps): CrmClient & CrmExchange {
-  const baseUrl = `${given.baseUrl.replace(/\/+$/, '')}/`;
+export function createCrmClient(clientDeps: ClientDeps): CrmClient & CrmExchange {
+  const baseUrl = `${clientDeps.baseUrl.replace(/\/+$/, '')}/`;
   const http = ky.create({
     baseUrl,
     // Following a redirect would send the credentials to an address that is not configured.
@@ -69,7 +69,7 @@ export function createCrmClient(given: ClientDeps): CrmClient & CrmExchange {
     // One retry, for a kept-alive connection that the server has just closed. Wait states handle longer outages.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
-  const deps = { ...given, baseUrl, http };
+  const deps = { ...clientDeps, baseUrl, http };
   return {
     call: async (call, schema, onRetryAfter) => {
       const { answer, error } = await exchange(call, deps);

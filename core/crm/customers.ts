@@ -49,8 +49,8 @@ function isScopeMissing(scope: string): boolean {
 
 /** The sent fields that the answer names as a key, a text or the last part of a path. Nothing else is kept. */
 function namedIn({ body }: CrmAnswer, fields: object): string[] {
-  const seen = new Set<string>();
-  const note = (word: string) => seen.add(word.split(/[./]/).at(-1) ?? '');
+  const words = new Set<string>();
+  const note = (word: string) => words.add(word.split(/[./]/).at(-1) ?? '');
   try {
     JSON.stringify(body, (key, value) => {
       note(key);
@@ -61,5 +61,5 @@ function namedIn({ body }: CrmAnswer, fields: object): string[] {
     // The body is nested too deeply.
     return [];
   }
-  return Object.keys(fields).filter((name) => seen.has(name));
+  return Object.keys(fields).filter((name) => words.has(name));
 }

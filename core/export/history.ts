@@ -78,8 +78,8 @@ function add(history: History, manifest: Manifest, { newNormal, released }: Poin
   if (!own || newNormal) history.comparedWith.push(manifest);
   const { releasedBefore } = history;
   for (const one of [...(released ? acceptedBy(manifest) : []), ...manifest.releasedBefore]) {
-    const isKnown = releasedBefore.some((known) => isDeepStrictEqual(known, one));
-    if (!isKnown && releasedBefore.length < MOST_CARRIED) releasedBefore.push(one);
+    const isCarried = releasedBefore.some((carried) => isDeepStrictEqual(carried, one));
+    if (!isCarried && releasedBefore.length < MOST_CARRIED) releasedBefore.push(one);
   }
 }
 

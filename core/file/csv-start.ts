@@ -192,7 +192,7 @@ const MOST_PLACES = 20;
 /** @param headed the record names the columns; `null` = not known */
 export function headerOf(cells: readonly string[], headed: boolean | null, index: FieldIndex): Header {
   const { names, unlisted, excepted, unnamed } = index.readHeader(cells);
-  const known = headed === false || (headed && names !== null);
+  const isCertain = headed === false || (headed && names !== null);
   const texts = new Set(unlisted);
   const places = headed ? cells.flatMap((cell, place) => (texts.has(cell) ? [place + 1] : [])) : [];
   return {
@@ -202,7 +202,7 @@ export function headerOf(cells: readonly string[], headed: boolean | null, index
     counts: {
       width: cells.length,
       headed,
-      firstRecord: known ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
+      firstRecord: isCertain ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
       unlisted: headed ? unlisted.length : null,
       unlistedPlaces: places.slice(0, MOST_PLACES),
       excepted: headed ? excepted : null,

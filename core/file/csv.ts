@@ -283,9 +283,9 @@ class CsvCount {
     } else if (this.#headers.nested?.mayBeIn(block, from, to)) {
       this.#headers.judgeCells(this.#textsOf(record), verdict);
     }
-    this.#lookForError(record);
-    if (this.#valued.size < this.#unnamed.length) this.#lookForUnnamed(record);
-    if (this.#splits) this.#lookForSplit(block.subarray(from, to), this.#splits);
+    this.#findErrorText(record);
+    if (this.#valued.size < this.#unnamed.length) this.#findUnnamedValues(record);
+    if (this.#splits) this.#findSplit(block.subarray(from, to), this.#splits);
   }
 
   #textsOf(record: Scanner): string[] {
@@ -310,7 +310,7 @@ class CsvCount {
     return cells;
   }
 
-  #lookForUnnamed(record: Scanner): void {
+  #findUnnamedValues(record: Scanner): void {
     if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
     const cells = this.#textsOf(record);
     for (const place of this.#unnamed) if (isFilled(cells[place] ?? '')) this.#valued.add(place);
@@ -334,7 +334,7 @@ class CsvCount {
     return 0;
   }
 
-  #lookForSplit(record: Uint8Array, splits: Map<string, number>): void {
+  #findSplit(record: Uint8Array, splits: Map<string, number>): void {
     for (const separator of OTHER_SEPARATORS) {
       const at = separator === this.#csv.separator ? -1 : record.indexOf(separator.charCodeAt(0));
       // In ordinary text, a space follows a comma.
@@ -342,7 +342,7 @@ class CsvCount {
     }
   }
 
-  #lookForError({ block, from, to }: Scanner): void {
+  #findErrorText({ block, from, to }: Scanner): void {
     if (!mayBeginError(block, from)) return;
     const text = this.#beginning(block, from, to);
     const [cell = ''] = cellsOf(text, this.#csv.separator, text.startsWith('"'));

@@ -197,7 +197,7 @@ const DOCUMENTS: [type: RegExp, description: string][] = [
 /** The kind of an Office package. */
 async function packageKind(archive: ZipArchive): Promise<ZipKind> {
   const type = await mainType(archive);
-  const description = DOCUMENTS.find(([known]) => known.test(type ?? ''))?.[1];
+  const description = DOCUMENTS.find(([pattern]) => pattern.test(type ?? ''))?.[1];
   if (description !== undefined) return { kind: 'other', description };
   // A main part without a specific type may be a workbook: reading it decides.
   return { kind: type !== undefined && /spreadsheetml|ms-excel|^$|\bxml$/.test(type) ? 'xlsx' : 'several' };

@@ -226,12 +226,12 @@ export class LaterHeaders {
     const first = isPadded ? cells.findIndex(isFilled) : 0;
     const lacks = cells.some((cell, at) => at >= first && !isFilled(cell) && folded(header[column + at] ?? '') !== '');
     if (!this.covers) return this.#isHeader(filled, { lacks }) ? this.#kindOf(filled) : 'none';
-    const plain = this.#withoutDecoration(filled);
+    const undecorated = this.#withoutDecoration(filled);
     const isHeader =
       this.#repeatsMost({ record, column }) ||
-      this.#isAnnotated(plain, cells, column) ||
-      this.#isHeader(plain, { lacks, afterGap });
-    const names = isHeader ? plain : this.#alikeNames(filled, { lacks, afterGap });
+      this.#isAnnotated(undecorated, cells, column) ||
+      this.#isHeader(undecorated, { lacks, afterGap });
+    const names = isHeader ? undecorated : this.#alikeNames(filled, { lacks, afterGap });
     return names ? this.#kindOf(names) : 'none';
   }
 
@@ -250,8 +250,8 @@ export class LaterHeaders {
       return cells.length > 0 && cells.every(isName);
     }
     // Whether each cell names exactly one field, or a text that names no field by configuration.
-    const known = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
-    return (known && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
+    const allListed = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
+    return (allListed && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
   }
 
   /**
@@ -344,8 +344,8 @@ function without(signs: RegExp, text: string): string {
 
 /** The text in a form with the same positions as `letters`: in its own letter case, unless a letter has a longer one. */
 function alignedWithLetters(text: string): string {
-  const plain = text.replace(INVISIBLE, '').normalize('NFKC');
-  return plain.length === letters(text).length ? plain : letters(text);
+  const normalized = text.replace(INVISIBLE, '').normalize('NFKC');
+  return normalized.length === letters(text).length ? normalized : letters(text);
 }
 
 /** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. In `phone:050`, it is a value. */

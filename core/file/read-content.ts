@@ -128,10 +128,15 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
  * @param known the kind of the stream, if it is known already
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
-async function readStream(start: Start, packed: Packed, context: Context, known?: Judgement): Promise<Content> {
+async function readStream(
+  start: Start,
+  packed: Packed,
+  context: Context,
+  earlierJudgement?: Judgement,
+): Promise<Content> {
   try {
     if (isGzip(start.first)) throw refused(`gzip${packed === GZIPPED ? ' inside of gzip' : packed}`, context);
-    const judged = known ?? judgeStart(start, context);
+    const judged = earlierJudgement ?? judgeStart(start, context);
     if ('description' in judged) throw refused(`${judged.description}${packed}`, context);
     if (judged.result === 'csv')
       return { ...NO_CONTENT, format: 'csv', ...(await readCsv(start.chunks, judged.csv, context)) };

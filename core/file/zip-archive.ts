@@ -202,10 +202,10 @@ const WITHOUT_TEXT = new Map<number, (data: Buffer) => boolean>([
 
 function holdsText(raw: Buffer, entry: Entry): boolean {
   const fields = parseExtraFields(raw);
-  const known = fields.every(({ id, data }) =>
+  const isUsual = fields.every(({ id, data }) =>
     id === 0x7075 ? data.toString('utf8', 5) === nameOf(entry) : (WITHOUT_TEXT.get(id)?.(data) ?? false),
   );
-  return !known || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
+  return !isUsual || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
 }
 
 function hasTexts({ comment }: ZipFile, listed: Entry[]): boolean {
@@ -272,9 +272,9 @@ class ZipBytes extends RandomAccessReader {
   /** @param to exclusive end */
   async *range(from: number, to: number): AsyncGenerator<Uint8Array> {
     const block = this.blocks.find(({ from: start, bytes }) => start <= from && from < start + bytes.length);
-    const known = block?.bytes.subarray(from - block.from, to - block.from);
-    if (known) yield known;
-    const next = from + (known?.length ?? 0);
+    const inBlock = block?.bytes.subarray(from - block.from, to - block.from);
+    if (inBlock) yield inBlock;
+    const next = from + (inBlock?.length ?? 0);
     if (next < to) yield* this.source.read(next, to);
   }
 
@@ -282,8 +282,8 @@ class ZipBytes extends RandomAccessReader {
   async piece(position: number, length: number): Promise<Uint8Array> {
     const end = position + length;
     if (position < 0 || end > this.source.size) throw new RangeError('after the end of the file');
-    const known = this.blocks.find(({ from, bytes }) => from <= position && end <= from + bytes.length);
-    const block = known ?? (await this.load(position, length));
+    const loaded = this.blocks.find(({ from, bytes }) => from <= position && end <= from + bytes.length);
+    const block = loaded ?? (await this.load(position, length));
     return block.bytes.subarray(position - block.from, end - block.from);
   }
 

@@ -51,8 +51,8 @@ export interface Subject {
  * Rows that the checks count: rows with a value. A first record that may be a header is not counted.
  * @returns `null` if the rows are not counted
  */
-export function rowsThatCount({ rows: known, content }: Pick<Facts, 'rows' | 'content'>): number | null {
-  const rows = content?.headed === null ? rowsIn(content, true) : known;
+export function rowsThatCount({ rows: counted, content }: Pick<Facts, 'rows' | 'content'>): number | null {
+  const rows = content?.headed === null ? rowsIn(content, true) : counted;
   return rows === null ? null : Math.max(0, rows - (content?.emptyRows ?? 0));
 }
 
@@ -98,8 +98,8 @@ export function columnChanges(
 export function withKnownHeader(facts: Facts, { releasedBefore }: History): Facts {
   const { header, content } = facts;
   if (header || !content || content.firstRecord === null) return facts;
-  const known = releasedBefore.find(({ columns, kind }) => columns && kind === content.firstRecord)?.columns;
-  if (!known) return facts;
+  const releasedColumns = releasedBefore.find(({ columns, kind }) => columns && kind === content.firstRecord)?.columns;
+  if (!releasedColumns) return facts;
   const rows = rowsIn(content, true);
-  return { ...facts, rows, header: [...known], content: { ...content, headed: true } };
+  return { ...facts, rows, header: [...releasedColumns], content: { ...content, headed: true } };
 }

@@ -78,9 +78,9 @@ export function embeddedMetrics(
   const directives = (Object.keys(values) as MetricName[]).flatMap((name) => {
     if (!dashboard && DASHBOARD_ONLY.includes(name)) return [];
     const sets: readonly (readonly Dimension[])[] = METRICS[name].dimensions;
-    const known = sets.filter((set) => set.every((dimension) => dimensions[dimension]));
-    if (!Number.isFinite(values[name]) || known.length === 0) return [];
-    return [{ Namespace: namespace, Dimensions: known, Metrics: [{ Name: name, Unit: METRICS[name].unit }] }];
+    const complete = sets.filter((set) => set.every((dimension) => dimensions[dimension]));
+    if (!Number.isFinite(values[name]) || complete.length === 0) return [];
+    return [{ Namespace: namespace, Dimensions: complete, Metrics: [{ Name: name, Unit: METRICS[name].unit }] }];
   });
   if (directives.length === 0) return undefined;
   const names = directives.flatMap(({ Metrics }) => Metrics.map(({ Name }) => [Name, values[Name]]));

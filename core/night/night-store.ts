@@ -42,8 +42,8 @@ export function nightStore(date: string, deps: NightDeps) {
     writesTables: (entity: Entity) => deployment.entities[entity].tables !== undefined,
     read: () => readNight(bucket, date),
     /** @param known what the stored night says of the entity */
-    find: async (entity: Entity, tableVersion: number | null, known: EntityOfNight | undefined): Promise<Found> => {
-      const file = await fileOf(entity, date, known?.file ?? null, bucket);
+    find: async (entity: Entity, tableVersion: number | null, recorded: EntityOfNight | undefined): Promise<Found> => {
+      const file = await fileOf(entity, date, recorded?.file ?? null, bucket);
       if (!file) return { file, table: null, feed: null };
       const table = await tableOf(entity, date, tableVersion, file.run, deps);
       return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
@@ -73,14 +73,14 @@ async function unlessConflict(write: () => Promise<boolean>): Promise<boolean> {
 async function fileOf(
   entity: Entity,
   date: string,
-  known: EntityOfNight['file'],
+  recorded: EntityOfNight['file'],
   bucket: NightDeps['bucket'],
 ): Promise<EntityOfNight['file']> {
   const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
   if (!pointer || pointer.kind === 'partial') return null;
   const run = pointer.execution;
   // Manifests are written once.
-  if (known?.run === run) return known;
+  if (recorded?.run === run) return recorded;
   const manifestKey = manifestKeyOf(entity, run);
   const manifest = await readManifest(bucket, manifestKey);
   if (!manifest) return null;
@@ -171,12 +171,12 @@ async function markedOf(
   standing: Night | undefined,
   failure: Failure | undefined,
 ): Promise<EntityOfNight> {
-  const known = standing?.entities[entity];
-  const { file, table, feed } = await store.find(entity, version, known);
+  const recorded = standing?.entities[entity];
+  const { file, table, feed } = await store.find(entity, version, recorded);
   // The night does not wait for tables that are no longer written.
   const tableVersion = table === null && !store.writesTables(entity) ? null : version;
   const isWhole = file !== null && (tableVersion === null || table !== null);
-  const error = failure?.entity === entity ? failure.error : (known?.error ?? null);
+  const error = failure?.entity === entity ? failure.error : (recorded?.error ?? null);
   return { file, tableVersion, table, feed, error: isWhole ? null : error };
 }
 

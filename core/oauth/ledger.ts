@@ -49,7 +49,7 @@ export function isDead({ state, diedAt }: LedgerItem): boolean {
 const ABSENT = 'attribute_not_exists(pk)';
 const FREE = `${ABSENT} OR (#deadline < :now AND attribute_not_exists(#diedAt) AND (#state = :state OR #state = :authorized))`;
 /** An item that was deleted meanwhile (by age, or a restore) has no holder either. */
-const OBSERVED = `${ABSENT} OR (#state = :seenState AND #owner = :seenOwner)`;
+const OBSERVED = `${ABSENT} OR (#state = :observedState AND #owner = :observedOwner)`;
 
 /**
  * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
@@ -83,8 +83,13 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
      * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
      * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
      */
-    claimObserved: (versionId: string, now: number, seen: LedgerItem | undefined) =>
-      claimIf(seen ? OBSERVED : ABSENT, versionId, now, seen ? { seenState: seen.state, seenOwner: seen.owner } : {}),
+    claimObserved: (versionId: string, now: number, observed: LedgerItem | undefined) =>
+      claimIf(
+        observed ? OBSERVED : ABSENT,
+        versionId,
+        now,
+        observed ? { observedState: observed.state, observedOwner: observed.owner } : {},
+      ),
     /** Changes the entry of a claim. If another owner holds it by now, the entry stays as it is. */
     end: async ({ versionId, owner: ours }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
       await setIf(client, TableName, keyOf(versionId), changes, { condition: '#owner = :ours', more: { ours } });
@@ -105,8 +110,8 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
 }
 
 function parseItem(attributes: Attributes = {}): LedgerItem {
-  const plain = Object.entries(attributes).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
-  return itemSchema.parse(Object.fromEntries(plain));
+  const values = Object.entries(attributes).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
+  return itemSchema.parse(Object.fromEntries(values));
 }
 
 export type Attributes = Record<string, AttributeValue>;
@@ -137,7 +142,7 @@ export async function setIf(
   const sets = Object.keys(values).map((name) => `#${name} = ${terms[name] ?? `:${name}`}`);
   const UpdateExpression = `SET ${sets.join(', ')}`;
   const names = `${UpdateExpression} ${condition}`.match(/#\w+/g) ?? [];
-  const given = Object.entries({ ...values, ...more });
+  const entries = Object.entries({ ...values, ...more });
   const command = new UpdateItemCommand({
     TableName,
     Key: { pk: { S: pk } },
@@ -145,7 +150,7 @@ export async function setIf(
     UpdateExpression,
     ExpressionAttributeNames: Object.fromEntries(names.map((name) => [name, name.slice(1)])),
     ExpressionAttributeValues: Object.fromEntries(
-      given.map(([name, value]) => [`:${name}`, typeof value === 'number' ? { N: String(value) } : { S: value }]),
+      entries.map(([name, value]) => [`:${name}`, typeof value === 'number' ? { N: String(value) } : { S: value }]),
     ),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',

@@ -92,7 +92,7 @@ function answerOf({ status, ok, headers }: WholeAnswer, body: unknown, obtainedA
 }
 
 function tokensOf(
-  { access_token, refresh_token, expires_in, scope: given }: z.infer<typeof answerSchema>,
+  { access_token, refresh_token, expires_in, scope: granted }: z.infer<typeof answerSchema>,
   obtainedAt: Date,
   { scope, crm }: TokenCall,
 ) {
@@ -102,7 +102,7 @@ function tokensOf(
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
     // Scopes that were not requested are dropped, because people see this list. Some services separate by commas.
-    scope: given ? crm.scopes.filter((name) => given.split(/[\s,]+/).includes(name)).join(' ') : scope,
+    scope: granted ? crm.scopes.filter((name) => granted.split(/[\s,]+/).includes(name)).join(' ') : scope,
   };
 }
 

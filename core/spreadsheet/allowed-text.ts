@@ -192,8 +192,8 @@ export class AllowedText implements XmlHandler {
 
   #isAllowed(value: string, attribute = false): boolean {
     const judged = attribute ? this.#attributes : this.#texts;
-    const known = judged.get(value);
-    if (known !== undefined) return known;
+    const earlier = judged.get(value);
+    if (earlier !== undefined) return earlier;
     if (value.length > LONGEST_JUDGED) return false;
     const formal = FORMAL.test(value) || (attribute && FORMAL_ATTRIBUTE.test(value));
     const allowed = formal || this.#isMentioned(value) || isAllowedName(value, this.#names.settings);
@@ -209,8 +209,8 @@ export class AllowedText implements XmlHandler {
   /** Ranges of sheets with known names: `'Sheet 1'!$A$1:$C$9`. */
   #isReference(value: string): boolean {
     return value.split(',').every((part) => {
-      const [, quoted, plain, range = ''] = /^(?:'((?:[^']|'')*)'|([^'!]*))!(.*)$/.exec(part) ?? [];
-      const sheet = quoted?.replaceAll("''", "'") ?? plain;
+      const [, quoted, unquoted, range = ''] = /^(?:'((?:[^']|'')*)'|([^'!]*))!(.*)$/.exec(part) ?? [];
+      const sheet = quoted?.replaceAll("''", "'") ?? unquoted;
       return sheet !== undefined && this.#names.mentioned.has(sheet) && new RegExp(`^(?:${RANGE})$`).test(range);
     });
   }

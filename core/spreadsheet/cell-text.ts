@@ -31,8 +31,8 @@ export function numberText(text: string, { shown, mask }: NumberFormat, calendar
   const value = Number(text);
   if (!Number.isFinite(value)) return text;
   if (shown !== 'number') return momentText(value, shown, calendar) ?? decimalText(value);
-  const plain = WHOLE.test(text) ? text : decimalText(value);
-  return mask !== null && WHOLE.test(plain) ? maskedText(plain, mask) : plain;
+  const digits = WHOLE.test(text) ? text : decimalText(value);
+  return mask !== null && WHOLE.test(digits) ? maskedText(digits, mask) : digits;
 }
 
 /** Fills digits into a mask from the right. The first place takes all digits that are left. */

@@ -59,7 +59,9 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
     ...outside,
   ];
   // Visible sheets that match the request as well as the counted sheet.
-  const alike = [counted, ...others].filter((start) => start.sheet.visible && start.header?.known === header.known);
+  const alike = [counted, ...others].filter(
+    (start) => start.sheet.visible && start.header?.allListed === header.allListed,
+  );
   return {
     header: header.header.names,
     rows: rowsIn(content, content.headed),
@@ -104,7 +106,7 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expe
     return named;
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
-  return visible.find(({ header }) => header?.known) ?? visible.find(({ header }) => header);
+  return visible.find(({ header }) => header?.allListed) ?? visible.find(({ header }) => header);
 }
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
@@ -136,7 +138,7 @@ interface SheetHeader {
   first: number;
   cells: string[];
   /** All its texts are listed. Otherwise the row only has the requested width. */
-  known: boolean;
+  allListed: boolean;
   header: Header;
 }
 
@@ -160,8 +162,9 @@ async function findHeader(
     if (first.length === FIRST_ROWS) break;
   }
   const extents = first.flatMap((row) => extentOf(row, index) ?? []);
-  const known = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
-  if (known) return { filled: true, header: { ...known, known: true, header: headerOf(known.cells, true, index) } };
+  const listedRow = headerless ? undefined : extents.find(({ cells }) => index.readHeader(cells).unlisted.length === 0);
+  if (listedRow)
+    return { filled: true, header: { ...listedRow, allListed: true, header: headerOf(listedRow.cells, true, index) } };
   const named = headerless ? undefined : extents.find(({ cells }) => namesMost(cells, index));
   const wide = named ?? extents.find(({ cells }) => cells.length === index.width);
   if (!wide) return { filled: first.length > 0, header: null };
@@ -169,11 +172,11 @@ async function findHeader(
   const second = below ? cellsOf(below, wide.first, wide.cells.length) : [];
   const header = headerOf(wide.cells, headerless ? false : headedByShape(wide.cells, second, index), index);
   const number = headerless ? firstRecord(extents, wide) : wide.number;
-  return { filled: true, header: { ...wide, known: false, number, header } };
+  return { filled: true, header: { ...wide, allListed: false, number, header } };
 }
 
 /** The range of a row from the first to the last cell with a visible text. */
-type Extent = Omit<SheetHeader, 'known' | 'header'>;
+type Extent = Omit<SheetHeader, 'allListed' | 'header'>;
 
 /** `undefined` for a row with too few texts for a header: a single text is a title. */
 function extentOf(row: SheetRow, { width }: FieldIndex): Extent | undefined {
@@ -224,11 +227,11 @@ class RowCounter {
   private beginsWithWords = false;
 
   constructor(header: SheetHeader, expected: Expected) {
-    const { first, cells, header: known } = header;
+    const { first, cells, header: start } = header;
     this.header = header;
     this.end = first + cells.length;
-    this.nameless = new Set(known.unnamed.map((place) => first + place));
-    this.later = new LaterHeaders(expected, known.index, known.counts.headed === false ? [] : cells, 'utf-8', true);
+    this.nameless = new Set(start.unnamed.map((place) => first + place));
+    this.later = new LaterHeaders(expected, start.index, start.counts.headed === false ? [] : cells, 'utf-8', true);
   }
 
   add(row: SheetRow): void {

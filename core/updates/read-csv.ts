@@ -171,22 +171,22 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
 /** `columns` is `null`, and the file unreadable, if `id` is missing or a name is repeated. Unknown ones are `null`. */
 function readHeader(line: number, cells: Cells): { columns: (CsvColumn | null)[] | null; problems: Problem[] } {
   const problems: Problem[] = [];
-  const seen = new Set<string>();
+  const earlierNames = new Set<string>();
   const names = cells.map((cell) => cell ?? '');
   const columns = names.map((name) => {
-    const sentence = wrongColumn(name, seen, names);
+    const sentence = wrongColumn(name, earlierNames, names);
     if (sentence) problems.push({ line, field: shownName(name), sentence });
-    seen.add(name);
+    earlierNames.add(name);
     const read = READERS[FIELD_RULES.get(name)?.[0] ?? 'text'] ?? ((cell: string) => cell);
     return sentence ? null : { name, read };
   });
-  if (!seen.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });
-  const readable = seen.has('id') && seen.size === names.length;
+  if (!earlierNames.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });
+  const readable = earlierNames.has('id') && earlierNames.size === names.length;
   return { columns: readable ? columns : null, problems };
 }
 
-function wrongColumn(name: string, seen: Set<string>, names: string[]): string | undefined {
-  if (seen.has(name)) return 'is the name of two columns';
+function wrongColumn(name: string, earlierNames: Set<string>, names: string[]): string | undefined {
+  if (earlierNames.has(name)) return 'is the name of two columns';
   if (name === '') return `is column ${names.indexOf(name) + 1}: each column needs the name of a field`;
   if (name === 'customFields') return 'is an object, which a cell cannot hold: use JSON Lines (and it is deprecated)';
   return name === 'id' || FIELD_RULES.has(name) ? undefined : unknownField(name);

@@ -151,7 +151,7 @@ interface Unchecked extends Omit<UpdateRecord, 'record'> {
 }
 
 /** Returns either the record or its problems. */
-export type RecordCheck = (given: Unchecked) => UpdateEntry[];
+export type RecordCheck = (record: Unchecked) => UpdateEntry[];
 
 /** Checks records, and refuses an id that occurs twice: two changes to one customer might be applied in any order. */
 export function createRecordCheck(rules: LineRules): RecordCheck {
@@ -207,6 +207,6 @@ export function formatOf(name: string): UpdateFormat | Problem {
   const extension = /\.[^.\\/]*$/.exec(name)?.[0].toLowerCase() ?? '';
   const format = Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined;
   if (format) return format;
-  const known = Object.keys(EXTENSIONS).join(', ');
-  return { line: 0, field: null, sentence: `must have a name that ends in one of ${known}` };
+  const extensions = Object.keys(EXTENSIONS).join(', ');
+  return { line: 0, field: null, sentence: `must have a name that ends in one of ${extensions}` };
 }

@@ -97,9 +97,9 @@ const NOT_TEXT = new Set<FieldKind>(['code', 'int32', 'number', 'flag', 'customF
 
 /** A name from the file for a terminal: no control characters, at most 40 characters. */
 export function shownName(name: string): string {
-  const plain = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
-  const letters = [...plain.slice(0, 2 * LONGEST_NAME)];
-  const shown = letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME).join('')}…` : plain;
+  const printable = name.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '?');
+  const letters = [...printable.slice(0, 2 * LONGEST_NAME)];
+  const shown = letters.length > LONGEST_NAME ? `${letters.slice(0, LONGEST_NAME).join('')}…` : printable;
   return shown || '(empty name)';
 }
 

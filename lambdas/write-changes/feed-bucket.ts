@@ -41,9 +41,9 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
   const path = join(folder, 'changes.parquet');
   const base = async ({ run, etag }: FeedEnd) => {
     const key = baseKey(entity, run);
-    const known = copies.get(versionOf(key, etag));
-    const found = known === undefined ? await bucket.head(key) : undefined;
-    return known ?? (found?.etag === etag ? copyOf({ key, ...found }) : undefined);
+    const copied = copies.get(versionOf(key, etag));
+    const found = copied === undefined ? await bucket.head(key) : undefined;
+    return copied ?? (found?.etag === etag ? copyOf({ key, ...found }) : undefined);
   };
   const compare = comparing(path, base, options);
   return {

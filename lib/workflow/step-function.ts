@@ -87,8 +87,8 @@ function bundledCode(step: FunctionName, deployment: Deployment): lambda.AssetCo
   const bundling = bundledHere((outputDir) => {
     for (const { name, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, name), contents);
     // Rules and functions use the same zone data, from this synthesis.
-    const known: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
-    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(known, undefined, 2)}\n`);
+    const bundled: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
+    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(bundled, undefined, 2)}\n`);
   }, environment);
   return lambda.Code.fromAsset(folderOfStep(step), { bundling, assetHashType: AssetHashType.OUTPUT });
 }

@@ -79,9 +79,9 @@ const requestSchema = z.looseObject({
 function readExportRequest(world: World, entity: Entity, body: unknown): ExportRequest {
   const { data, error } = requestSchema.safeParse(body);
   if (!data) throw problem(world, 400, 'invalid_request', z.prettifyError(error));
-  const known = new Set(fieldNames(entity));
+  const names = new Set(fieldNames(entity));
   const used = [...data.columns, ...[...data.sorts, ...data.filters].map(({ field }) => field)];
-  const fields = used.filter((name) => !known.has(name));
+  const fields = used.filter((name) => !names.has(name));
   if (fields.length === 0) return data;
   throw problem(world, 400, 'unknown_field', `Not fields of ${entity}: ${fields.join(', ')}.`, { fields });
 }

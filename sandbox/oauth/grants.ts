@@ -79,34 +79,34 @@ export class Grants {
 
   /** Exchanges a code. A second exchange is refused and revokes the tokens of the first. */
   exchangeCode(code: string, redirectUri: string, verifier: string): IssuedTokens | Refusal {
-    const known = this.#codes.get(code);
-    if (!known) return { refused: 'The code is unknown.', reuse: false };
-    if (known.grant) {
-      known.grant.revoked = true;
+    const consent = this.#codes.get(code);
+    if (!consent) return { refused: 'The code is unknown.', reuse: false };
+    if (consent.grant) {
+      consent.grant.revoked = true;
       return { refused: 'The code was used before; its tokens are revoked.', reuse: true };
     }
-    if (known.expiresAt <= this.#clock.now()) return { refused: 'The code has expired.', reuse: false };
-    if (known.redirectUri !== redirectUri)
+    if (consent.expiresAt <= this.#clock.now()) return { refused: 'The code has expired.', reuse: false };
+    if (consent.redirectUri !== redirectUri)
       return { refused: 'The redirect_uri differs from that of the authorization.', reuse: false };
-    if (createHash('sha256').update(verifier).digest('base64url') !== known.challenge) {
+    if (createHash('sha256').update(verifier).digest('base64url') !== consent.challenge) {
       return { refused: 'The code_verifier does not match.', reuse: false };
     }
-    known.grant = { scopes: known.scopes, revoked: false };
-    return this.#issue(known.grant);
+    consent.grant = { scopes: consent.scopes, revoked: false };
+    return this.#issue(consent.grant);
   }
 
   /** Exchanges a refresh token according to the `rotation` setting. */
   refresh(token: string): IssuedTokens | Refusal {
-    const known = this.#refresh.get(token);
-    if (!known) return { refused: 'The refresh token is unknown.', reuse: false };
-    if (known.usedAt !== null && !this.#inGrace(known.usedAt)) {
-      known.grant.revoked = true;
+    const refresh = this.#refresh.get(token);
+    if (!refresh) return { refused: 'The refresh token is unknown.', reuse: false };
+    if (refresh.usedAt !== null && !this.#inGrace(refresh.usedAt)) {
+      refresh.grant.revoked = true;
       return { refused: 'The refresh token was used before; its grant is revoked.', reuse: true };
     }
-    if (known.grant.revoked) return { refused: 'The refresh token is revoked.', reuse: false };
-    if (this.#settings.rotation === 'none') return this.#issue(known.grant, token);
-    known.usedAt ??= this.#clock.now();
-    return this.#issue(known.grant);
+    if (refresh.grant.revoked) return { refused: 'The refresh token is revoked.', reuse: false };
+    if (this.#settings.rotation === 'none') return this.#issue(refresh.grant, token);
+    refresh.usedAt ??= this.#clock.now();
+    return this.#issue(refresh.grant);
   }
 
   /** Issues the tokens of a new grant without a browser. */
@@ -116,9 +116,9 @@ export class Grants {
 
   /** The scopes of a valid access token, or null. */
   check(accessToken: string): string[] | null {
-    const known = this.#access.get(accessToken);
-    if (!known || known.grant.revoked || known.expiresAt <= this.#clock.now()) return null;
-    return known.grant.scopes;
+    const access = this.#access.get(accessToken);
+    if (!access || access.grant.revoked || access.expiresAt <= this.#clock.now()) return null;
+    return access.grant.scopes;
   }
 
   expireAccessTokens(): void {

@@ -76,8 +76,10 @@ export function isAllowedHost(host: string, { hosts, local }: SourcePolicy): boo
 
 /** The host for a message, or a placeholder if the name might contain a secret. */
 export function printableHost(host: string): string {
-  const plain = host.split('.').every((label) => /^[a-z0-9-]+$/.test(label) && label.length <= LONGEST_PRINTED_LABEL);
-  return plain && host.length <= LONGEST_HOST ? host : 'a host whose name is not shown';
+  const isPrintable = host
+    .split('.')
+    .every((label) => /^[a-z0-9-]+$/.test(label) && label.length <= LONGEST_PRINTED_LABEL);
+  return isPrintable && host.length <= LONGEST_HOST ? host : 'a host whose name is not shown';
 }
 
 /**

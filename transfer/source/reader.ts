@@ -139,9 +139,9 @@ export function wholeReader(
   crc32Before: () => number,
   { offset, first }: { offset: number; first?: Opened | undefined },
 ): Reader {
-  const open = async (known: number) => {
+  const open = async (bytes: number) => {
     const next = await openSized(source, undefined, null, size);
-    const checksum = await skip(next, known, source.blocks);
+    const checksum = await skip(next, bytes, source.blocks);
     if (checksum !== crc32Before()) throw new StartOver('The file at the origin has changed.');
     return next;
   };
@@ -169,11 +169,11 @@ async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<nu
   for (let left = bytes; left > 0; ) {
     const chunk = await body.next();
     if (!chunk) throw new StartOver('The file at the origin is shorter than before.');
-    const known = chunk.subarray(0, left);
-    checksum = crc32(known, checksum);
-    left -= known.length;
-    blocks.release(known);
-    if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
+    const skipped = chunk.subarray(0, left);
+    checksum = crc32(skipped, checksum);
+    left -= skipped.length;
+    blocks.release(skipped);
+    if (skipped.length < chunk.length) body.unread(chunk.subarray(skipped.length));
   }
   return checksum;
 }

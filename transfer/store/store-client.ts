@@ -117,8 +117,8 @@ export async function readResponse(
   if (accept.includes(status)) return { status, headers, text: '' };
   if (status < 300 && !/<Error>/.test(body.trimStart().slice(0, 4096))) return { status, headers, text: body };
   const code = textOf(body, 'Code') ?? '';
-  const plainCode = /^[\w.]{1,60}$/.test(code) ? code : '';
-  throw refusalOf(status >= 300 ? status : 500, plainCode, action, textOf(body, 'Message') ?? '');
+  const safeCode = /^[\w.]{1,60}$/.test(code) ? code : '';
+  throw refusalOf(status >= 300 ? status : 500, safeCode, action, textOf(body, 'Message') ?? '');
 }
 
 /** Node's SHA-256 with the interface that the signer requires. */

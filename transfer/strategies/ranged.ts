@@ -32,11 +32,11 @@ class RangedFetch {
 
   constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], first: Opened | undefined) {
     const parts = partsOf(upload.size, upload.partBytes);
-    const known = new Map(before.map((part) => [part.number, part]));
-    const isStored = ({ number, from, to }: Part) => known.get(number)?.bytes === to - from;
+    const stored = new Map(before.map((part) => [part.number, part]));
+    const isStored = ({ number, from, to }: Part) => stored.get(number)?.bytes === to - from;
     this.#attempt = attempt;
     this.#upload = upload;
-    this.#stored = parts.filter(isStored).flatMap(({ number }) => known.get(number) ?? []);
+    this.#stored = parts.filter(isStored).flatMap(({ number }) => stored.get(number) ?? []);
     const missing = parts.filter((part) => !isStored(part));
     this.#connections = new Connections(attempt.options.connections);
     this.#segments = new Segments(missing, this.#connections.wanted);
