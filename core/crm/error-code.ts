@@ -168,9 +168,12 @@ function reasonsIn(body: unknown, isResult: boolean): string[] {
  */
 export function possibleCodes(body: unknown): string[] {
   const [error, , first] = errorsIn(body);
-  const inside = [error, first].filter(isRecord).flatMap(Object.values);
+  const inside = [error, first]
+    .filter(isRecord)
+    .flatMap(Object.values)
+    .filter((text) => typeof text === 'string');
   const words = [...reasonsIn(body, false), ...inside].filter((text) => /^[\w.-]+$/.test(text));
-  return [error, first, ...words, ...codesIn(body)].filter((text) => typeof text === 'string');
+  return [...[error, first].filter((text) => typeof text === 'string'), ...words, ...codesIn(body)];
 }
 
 function firstIn(value: unknown): unknown {

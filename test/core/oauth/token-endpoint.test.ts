@@ -84,6 +84,16 @@ test.each<[string, object, object]>([
   expect(['openid', 'known']).toContain(tokens.scope);
 });
 
+test('an answer is a grant even if it has an error whose parts have no text', async () => {
+  const { tokens } = await tokensFrom({
+    ...GOOD,
+    error: { detail: { toString: 7 } },
+    errors: [{ detail: { toString: 7 } }],
+  });
+
+  expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r' });
+});
+
 test.each([[''], [null], [undefined], [7]])('a scope or refresh token of %j is ignored', async (value) => {
   const { tokens } = await tokensFrom({ ...GOOD, scope: value, refresh_token: value });
 
