@@ -1,9 +1,11 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import { meaningOf, type Outcome, parsedBody, readAnswer } from '../../../core/crm/answers.ts';
 import { type CrmCall, type Operation, requestOf } from '../../../core/crm/call.ts';
 import { notReached } from '../../../core/crm/crm-client.ts';
 import type { RunErrorName } from '../../../core/errors.ts';
+import { meaningOfToken } from '../../../core/oauth/token-answers.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 
@@ -367,4 +369,27 @@ test('names only the first ten of many wrong paths', async () => {
 
   expect(error.message).toContain('(wrong at 0.fieldName, 1.fieldName, ');
   expect(error.message).not.toContain('10.fieldName');
+});
+
+/** Bodies with the keys that are read, and values that are no text although JavaScript may ask them for one. */
+const KEYS = ['toString', 'valueOf', 'error', 'errors', 'detail', 'status', 'code', 'success', 'id', 'data', 'url'];
+const { body: anyBody } = fc.letrec((tie) => ({
+  body: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(null, true, 0, 404, '', 'error', 'invalid_grant'),
+    fc.array(tie('body'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...KEYS), tie('body'), { maxKeys: 5 }),
+  ),
+}));
+
+test('every JSON body has a meaning, for each operation and for the token endpoint', async () => {
+  const statuses = fc.constantFrom(200, 201, 400, 403, 409, 422);
+  await fc.assert(
+    fc.asyncProperty(anyBody, statuses, async (body, status) => {
+      for (const operation of OPERATIONS)
+        expect(await meaningFor(Response.json(body, { status }), CALLS[operation])).toHaveProperty('outcome');
+      expect(meaningOfToken(status, body)).toHaveProperty('means');
+    }),
+    { numRuns: 500 },
+  );
 });
