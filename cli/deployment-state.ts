@@ -57,7 +57,7 @@ export async function rulesOf(
 
 type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'TokensSecretId' | 'LedgerTableName'>;
 
-/** Where the grant of a deployment is stored, and where its use is claimed. */
+/** The secret that stores the grant of a deployment, and the ledger of its claims. */
 export function grantPlaces({ secrets, dynamo, TokensSecretId, LedgerTableName }: GrantTarget) {
   return {
     store: createGrantStore(secrets, TokensSecretId),

@@ -74,7 +74,7 @@ async function listen(server: Server, port: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Starts a sandbox CRM on 127.0.0.1. @throws Error with code EADDRINUSE where the port is taken. */
+/** Starts a sandbox CRM on 127.0.0.1. @throws Error with code EADDRINUSE if the port is taken. */
 export async function startSandbox({ port = 0, ...options }: SandboxOptions = {}): Promise<Sandbox> {
   const closing = new AbortController();
   const world = makeWorld(options, closing.signal);

@@ -81,7 +81,7 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
   };
 }
 
-/** The entity of the path. @throws HTTPException 404 where there is no such entity. */
+/** The entity of the path. @throws HTTPException 404 if the entity does not exist. */
 export function entityOf(world: World, c: SandboxContext) {
   const { entity } = c.get('call');
   if (entity === undefined) throw problem(world, 404, 'not_found', 'No such resource.');

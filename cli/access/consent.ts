@@ -146,7 +146,7 @@ function understand(line: string, judge: Judge): (CrmAnswer & { note?: string })
   if (/^https?:/i.test(text)) {
     // Addresses copied from a terminal may contain line breaks.
     const url = URL.parse(text.replace(/\s+/g, ''));
-    if (!url) return { kind: 'unusable', why: 'This address was not understood.' };
+    if (!url) return { kind: 'unusable', why: 'The command does not recognise this address.' };
     if (!url.searchParams.has('code_challenge')) return judge(url.searchParams);
     return {
       kind: 'unusable',
@@ -154,8 +154,9 @@ function understand(line: string, judge: Judge): (CrmAnswer & { note?: string })
     };
   }
   if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) return judge(new URLSearchParams(text));
-  if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
-  const note = 'Taken as a bare code. It was not checked against "state"; PKCE still protects it.';
+  if (!/^[\x21-\x7e]{6,4096}$/.test(text))
+    return { kind: 'unusable', why: 'The command does not recognise this text.' };
+  const note = 'The text counts as a bare code. It cannot be checked against "state", but PKCE still protects it.';
   return { kind: 'code', code: text, note };
 }
 

@@ -57,7 +57,7 @@ export async function changes(entity: Entity, options: ChangesOptions): Promise<
 }
 
 /**
- * The head, the records of the current chain in its order, and whether the chain is kept from `since` on.
+ * The head, the records of the current chain in its order, and whether the bucket still has the chain from `since` on.
  * @param since feeds after this sequence; without it, the newest feed
  * @throws RunError `StorageConflict` (the head cannot be read), `StorageDenied`, `StorageUnavailable`
  */
@@ -80,8 +80,9 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
 }
 
 /**
- * The feeds up to the head, each followed back to the one before by the run where it begins: a snapshot may skip
- * sequence numbers. After a chain restarts, feeds of the former chain remain with the same numbers.
+ * The feeds up to the head, from the newest one back. Each feed is followed to the one before it by the run at which it
+ * begins, because a snapshot may skip sequence numbers. After a chain restarts, feeds of the former chain remain with
+ * the same numbers.
  */
 function chainOf(records: FeedRecord[], { sequence, end }: FeedHead): FeedRecord[] {
   const chain: FeedRecord[] = [];

@@ -50,12 +50,12 @@ export const HEALTH_COMMANDS = {
     takes: (command) =>
       command
         .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
-        .option('--refresh', 'also refresh the grant once, which uses up the current refresh token')
+        .option('--refresh', 'also refresh the grant once, which spends the current refresh token')
         .option('--all', 'also print the checks that passed')
         .option('--json', 'one JSON document'),
     examples: {
       'doctor --deployment prod': 'after authorize, and when a night has failed',
-      'doctor --deployment prod --refresh': 'also try the refresh token, which uses it up',
+      'doctor --deployment prod --refresh': 'also try the refresh token, which spends it',
     },
     action: async () => (await import('../health/doctor.ts')).doctorAndPrint,
   },

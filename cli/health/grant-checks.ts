@@ -69,7 +69,10 @@ export function grantFinding({ versionId, tokens }: TokenSet, now: Date): Findin
   return holds(`Token set ${versionId}, obtained at ${obtainedAt}; ${end}.`);
 }
 
-/** Allowance for two different clocks: a claim counts as longer than a lease only beyond it. */
+/**
+ * The largest difference between two clocks. A claim counts as older than a lease only if it is older by more than
+ * this.
+ */
 const CLOCKS_MS = 15_000;
 
 /** Whether a run can spend the newest token set. */
@@ -91,7 +94,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
   const left = deadline - now.getTime();
   const claimedAt = new Date(deadline - LEASE_MS).toISOString();
   if (left < 0) {
-    const text = `The current token set was claimed at ${claimedAt}, and its holder recorded no result`;
+    const text = `The current token set was claimed at ${claimedAt}, and its holder did not record a result`;
     const found = item.unanswered > 0 ? unansweredText(item) : text;
     return warning(`${found}.`, `The next run tries again; to try now: ${refreshCommand}.`);
   }
@@ -119,7 +122,10 @@ export const GRANT_RIGHTS = [
   'kms:Decrypt on the key, through Secrets Manager and DynamoDB',
 ];
 
-/** The question that `doctor` and `verify` ask: only the first refresh by a function shows that functions can store one. */
+/**
+ * The question that `doctor` and `verify` ask. Only a refresh by a function shows that functions can store a refreshed
+ * grant.
+ */
 export const GRANT_STORED = {
   id: 'grant-stored',
   question: 'When did a function last store a refreshed grant?',
@@ -170,7 +176,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
   return holds(`${lives} and has ${durationText((end - now.getTime()) / 1000)} left.`);
 }
 
-/** What one refresh did, by the token set before and the newest one after it. */
+/** What one refresh did, shown by the token sets before and after it. */
 export function refreshFinding(before: TokenSet, after: TokenSet): Finding {
   if (after.versionId === before.versionId) {
     const text =

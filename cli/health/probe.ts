@@ -74,7 +74,10 @@ export async function probe(options: ProbeOptions): Promise<void> {
   process.exitCode = code;
 }
 
-/** Runs the probe without throwing, so that observations are printed. @returns why it ended early, if it did */
+/**
+ * Runs the probe, and returns an error instead of throwing it, so that the observations are printed.
+ * @returns why it ended early, if it did
+ */
 async function endOfProbe(made: Probe) {
   try {
     await makeCalls(made);

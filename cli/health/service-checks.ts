@@ -15,10 +15,10 @@ import { about, broken, type Finding, findingOf, holds, warning } from './check.
 
 interface AskOptions {
   now: () => Date;
-  /** Whether the token was refreshed: then a 401 is final, otherwise a run would refresh first. */
+  /** Whether the token was just refreshed. If so, a 401 is final. If not, a run would refresh the token first. */
   refreshed: boolean;
   refreshCommand: string;
-  /** The deployment with the newest published exports to compare with. */
+  /** The deployment whose newest published exports the columns are compared with. */
   target: Pick<Target, 's3' | 'BucketName'>;
 }
 
@@ -61,7 +61,7 @@ export async function askCrm(
 function refused({ refreshed, refreshCommand }: AskOptions): Finding {
   if (refreshed) return broken('The CRM answers 401 to a token that it has just issued.', ERRORS.AuthRefused.advice);
   const text =
-    'The CRM refuses the stored access token before it expires (401), as after a withdrawn grant. The lists of fields were not read.';
+    'The CRM refuses the stored access token before it expires (401), as it would after a person withdrew the grant. The lists of fields were not read.';
   return broken(text, `A run would refresh it first. To try this now: ${refreshCommand}.`);
 }
 
@@ -116,7 +116,7 @@ export function columnsFindings(deployment: Deployment, entity: Entity, fields: 
     const correct = 'The next run warns of it in its manifest: correct the configuration if that is not intended.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);
     of = `${entity}.changed`;
-    // Without a newest export whose columns are known, no run fails by a change.
+    // Without a newest export with known columns, a change of columns fails no run.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
     const advice = 'The next run exports them as they are, and its manifest lists them. Tell the readers of the files.';
     if (changes.length > 0) warn(of, changes.join(' '), advice);

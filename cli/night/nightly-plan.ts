@@ -97,7 +97,7 @@ function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: 
     return [`None: ${RULE_WORDS[rule]}.`, `-> ${withPlace('npx cdk deploy --revert-drift', place)}`];
   }
   if (!starts) return ['Unknown: rate(…) counts from when the rule was created.'];
-  if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule is over.`];
+  if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule has no further start.`];
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
   const changed = `${RULE_WORDS.changed}: it starts at other times, because this configuration is not deployed, or the rule was changed by hand.`;
   return [

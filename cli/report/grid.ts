@@ -87,7 +87,7 @@ export function gridTable(data: Nights): Markup {
     (row) =>
       html`<tr><th scope="row">${row.entity}${row.rule !== 'on' ? html` <small>${RULE_WORDS[row.rule]}</small>` : null}</th>${row.cells.map((cell) => gridCell(cell))}</tr>\n`,
   );
-  return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it.</p>
+  return html`<p class="hint" id="nights-hint">To see details, click a cell, or press Enter on it.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="${dates.length > PRINTED_NIGHTS ? 'grid many' : 'grid'}">
 <caption id="nights-caption" class="hidden">Outcome of each entity in the last ${manyText(dates.length, 'night')}</caption>
 <thead><tr class="months"><td></td>${months}</tr>
@@ -173,7 +173,7 @@ function manifestFacts(cell: Cell, manifest: Manifest): Markup[] {
   const { file, run } = manifest;
   const facts: [string, string][] = [
     ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
-    ['Columns', file.header === null ? 'not known' : String(file.header.length)],
+    ['Columns', file.header === null ? 'unknown' : String(file.header.length)],
     ['Size', `${bytesText(file.bytes)} (${manyText(file.bytes, 'byte')}), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],

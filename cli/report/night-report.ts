@@ -71,7 +71,7 @@ ${plotSections(data)}
 ${factsOf(data)}
 <footer>
 <p>Deployment ${deployment}, ${manyText(dates.length, 'night')}, dates in ${configured.timeZone}. Made ${timeText(now.toISOString())} from the manifests in the
-bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
+bucket and the executions of the last 90 days: earlier failed runs are unknown.</p>
 </footer>
 </body>
 </html>

@@ -34,7 +34,7 @@ function answerOf(data: Nights): Headline {
   if (isFuture(data)) return { tone: 'open', text: `No run of ${asked} is due yet: the date is in the future` };
   const isKnown = data.published.length + data.attempts.length > 0;
   if (!isKnown && night.every(({ outcome }) => CELLS[outcome].tone === 'idle'))
-    return { tone: 'open', text: 'Nothing is due yet: no run is known' };
+    return { tone: 'open', text: 'Nothing is due yet: there is no run' };
   if (exported && !night.some(({ missing }) => missing)) return firstNight(rows, exported);
   return countsOf(night, { past: asked ?? 'Last night', open: asked ?? 'This night' });
 }
@@ -42,7 +42,9 @@ function answerOf(data: Nights): Headline {
 function firstNight(rows: EntityNights[], exported: Entity[]): Headline {
   const [next] = rows.flatMap((row) => row.next?.at.toISOString() ?? []).sort();
   const first =
-    next === undefined ? 'No next start is known' : `First night at ${next.slice(11, 16)} UTC on ${next.slice(0, 10)}`;
+    next === undefined
+      ? 'The next start is unknown'
+      : `First night at ${next.slice(11, 16)} UTC on ${next.slice(0, 10)}`;
   const isAll = rows.every(({ entity, rule }) => rule === 'off' || exported.includes(entity));
   const tone = exported.length === 0 || rows.some(({ last }) => isOpen(last)) ? 'open' : 'good';
   const soFar = isAll ? 'all entities' : exported.join(', ') || 'nothing';

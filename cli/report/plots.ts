@@ -8,7 +8,7 @@ import { shortDate } from './night-words.ts';
 
 const WIDTH = 264;
 const HEIGHT = 124;
-/** Room for labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
+/** Space for labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
 const MARGINS = { marginLeft: 60, marginRight: 20, marginTop: 10, marginBottom: 28 };
 
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
@@ -49,7 +49,7 @@ function figure(measure: Measure, entity: Entity, cells: Cell[]): Markup {
 function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
   const values = cells.flatMap((cell) => of(cell) ?? []);
   const last = cells.findLast((cell) => of(cell) !== null);
-  if (!last) return ['nothing is known'];
+  if (!last) return ['no data'];
   const low = Math.min(...values);
   const high = Math.max(...values);
   const range = low === high ? `always ${text(low)}` : `${text(low)} to ${text(high)}`;

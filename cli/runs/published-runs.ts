@@ -83,7 +83,7 @@ type Pointers = [latest?: Pointer, ofDate?: Pointer] | undefined;
 function standingBy(manifest: Manifest, [latest, ofDate]: Pointers = []): Standing {
   if (manifest.execution === latest?.execution) return 'latest';
   if (manifest.execution === ofDate?.execution) return 'current';
-  // Only pointers count: a run may have failed after it wrote its manifest. No pointer ever named an unpublished file.
+  // Only pointers count: a run may have failed after it wrote its manifest. A pointer never names an unpublished file.
   if (manifest.state === 'unpublished') return null;
   return ofDate && compareRuns(ofDate, { ...manifest, ...manifest.run }) >= 0 ? 'superseded' : null;
 }

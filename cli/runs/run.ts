@@ -138,7 +138,7 @@ export const runSchema = z.object({
     .check(z.describe('The execution that already handles the same start of the rule; null for any other run.')),
   standing: standingSchema.check(
     z.describe(
-      'Whether the pointer of the newest date names it, or only that of its own date, or a later run replaced it; null = no pointer has named it.',
+      'Whether the pointer of the newest date names it, or only that of its own date, or a later run replaced it; null if no pointer has named it.',
     ),
   ),
   readers: z.nullable(readersSchema).check(z.describe('What readers have, if the run failed.')),

@@ -57,7 +57,10 @@ export function deniedRight(error: unknown): string | undefined {
   return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? needed;
 }
 
-/** Whether AWS says that a part of the deployment does not exist. An object of S3 is none (`isObjectGone`). */
+/**
+ * Whether AWS says that a part of the deployment does not exist. An object of S3 does not count as a part
+ * (`isObjectGone`).
+ */
 export function isGone(error: unknown): boolean {
   return error instanceof Error && /NotFound|NonExistent|DoesNotExist|^NoSuchBucket$/.test(error.name);
 }
@@ -74,7 +77,7 @@ function withoutCredentials(message: string): string {
   return `There are no AWS credentials: ${sentence(message)} Log in, check --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
 }
 
-/** The sentence for a call without an answer. */
+/** The message about a call without an answer. */
 function onTheWay(facts: string, message: string): string | undefined {
   if (/Region is missing/i.test(message)) return 'No AWS region is set: add --region, or set AWS_REGION.';
   const host = /(?:ENOTFOUND|EAI_AGAIN) (\S+)/.exec(facts)?.[1];
@@ -123,7 +126,10 @@ function fileText(error: unknown): string | undefined {
   return `${error.path} cannot be read or written (${error.code})${advice}.`;
 }
 
-/** What a screen can do without: an error becomes a warning, and the value `null`. @param what is not known then */
+/**
+ * Reads a part that a screen can do without. An error becomes a warning and the value `null`.
+ * @param what is unknown after an error
+ */
 export function orUnknown<T>(reading: Promise<T>, warn: (sentence: string) => void, what: string): Promise<T | null> {
   return reading.catch((error: unknown) => {
     warn(`${what}: ${describeError(error).sentence}`);

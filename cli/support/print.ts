@@ -28,7 +28,7 @@ export function printErr(text: string): void {
   writeText(process.stderr, `${text}\n`);
 }
 
-/** A line at the end of a terminal that each call overwrites. It is cut where it is too long for the terminal. */
+/** A line at the end of a terminal that each call overwrites. It is cut if it is too long for the terminal. */
 export function liveLine(stream: NodeJS.WriteStream) {
   let isShown = false;
   const clear = () => {

@@ -23,7 +23,8 @@ export interface DerivedObject {
 }
 
 /**
- * All tables, feeds and copies of tables in the bucket, by date. An earlier release wrote those without a digest.
+ * All tables, feeds and copies of tables in the bucket, by date. Objects without a digest were written by an earlier
+ * release.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export async function derivedObjects(

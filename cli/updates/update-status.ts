@@ -34,7 +34,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
 
-/** Batches of customer updates as the bucket and Step Functions know them, and the command that shows them. */
+/** Reads batches of customer updates from the bucket and Step Functions, and shows them. */
 
 interface StatusOptions extends TargetOptions {
   failedTo?: string;
@@ -139,7 +139,7 @@ export async function connectForUpdates(options: TargetOptions): Promise<Updates
   );
 }
 
-/** @throws CommandError (exit code 2) for a text that names no batch */
+/** @throws CommandError (exit code 2) for a text that cannot be the name of a batch */
 export function refuseBatchName(text: string): void {
   if (batchNameSchema.safeParse(text).success) return;
   throw usage('The name of a batch has letters, digits and hyphens, at most 60.');
@@ -320,11 +320,14 @@ async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8
   if (later !== undefined) yield* allResultsOf(store, later);
 }
 
-/** Largest error of this machine's clock: AWS refuses signatures beyond it, and the SDK then uses the AWS time. */
+/**
+ * The largest error of this machine's clock. AWS refuses signatures with a larger one, and the SDK then uses the AWS
+ * time.
+ */
 const CLOCK_MS = 300_000;
 const LONGEST_SENDING_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
 
-/** The time until which functions of a batch may send that ended then without a summary. */
+/** The time until which functions may still send, for a batch that ended at `stoppedAt` without a summary. */
 export function sendsUntil(stoppedAt: string): Date {
   return new Date(Date.parse(stoppedAt) + LONGEST_SENDING_MS);
 }

@@ -100,7 +100,7 @@ async function resumeBatch(batch: string, options: UpdateOptions): Promise<void>
 function unfinishedLines({ store }: UpdatesTarget, batch: string): UpdateSource {
   const how = { outcomes: TO_RESUME, inPlace: true };
   return {
-    name: `what is left of ${batch}`,
+    name: `the remaining lines of ${batch}`,
     reader: JSONL,
     open: () => failedLines(inputOf(store, batch), resultsOf(store, batch), how),
   };
@@ -125,7 +125,7 @@ async function refuseToResume(
   }
   if (resumedAs === null) return;
   throw refused(
-    `The batch ${batch} was already resumed as ${resumedAs}. Look at that batch with update-status, and resume it for what is left.`,
+    `The batch ${batch} was already resumed as ${resumedAs}. Look at that batch with update-status, and resume it for the remaining lines.`,
   );
 }
 
@@ -215,7 +215,7 @@ async function checkAndSend(
   }
   const batch = resumed ? resumedName(resumed.batch) : timedName('update');
   const key = await uploadInput(target.store, batch, checked);
-  // Another batch may have begun meanwhile. If this refuses, the next resume finds these stored lines.
+  // Another batch may have begun in the meantime. If this check refuses, the next resume finds the stored lines.
   if (resumed && !options.overNewer) await refuseLaterBatches(target, resumed);
   // The name is printed before the start: if the answer gets lost, the user can look up the batch by this name.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);

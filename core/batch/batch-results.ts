@@ -13,7 +13,7 @@ export const OUTCOMES = {
   FAILED:
     'the CRM did not take the change (401, 403, a 404 with a web page; 423, 429 and busy after the retries): send it again',
   UNKNOWN:
-    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is no JSON object or contradicts the change): send it again',
+    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is not a JSON object or contradicts the change): send it again',
   NOT_SENT: 'never sent',
 } as const;
 export type LineOutcome = keyof typeof OUTCOMES;
@@ -43,7 +43,9 @@ export function resultLineText(result: ResultLine): string {
   return `${JSON.stringify(result)}\n`;
 }
 
-/** Prefix of the last line of a part if its writer did not know the result of some lines. The line is not a result. */
+/**
+ * Prefix of the last line of a part whose writer did not know the result of some lines. That last line is not a result.
+ */
 export const DOUBT = '{"doubt":';
 
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
@@ -103,7 +105,7 @@ export function noCounts(): Counts {
   return { APPLIED: 0, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 };
 }
 
-/** Results in one object. If a function dies, at most this many lines are in doubt. */
+/** The most results in one object. If a function dies, at most this many lines are in doubt. */
 export const RESULTS_PER_PART = 100;
 
 const triesSchema = z.object({
@@ -150,7 +152,7 @@ const doubtSchema = z.object({
 export type Doubt = z.infer<typeof doubtSchema>;
 
 /**
- * The attempts of the next record without a result, which is counted off the doubt: `NEVER_TRIED` if it was not sent,
+ * The attempts of the next record without a result, which is removed from the doubt: `NEVER_TRIED` if it was not sent,
  * `IN_DOUBT` if its function died.
  */
 export function triesOf(line: number, doubt: Doubt | undefined): Readonly<Tries> {
@@ -191,8 +193,8 @@ export async function readParts(store: Bucket, keys: BatchKeys, chunk: number): 
 }
 
 /**
- * Counts the parts that a function may still be sending: claimed after `since`, and either without results or closed
- * by another function (`chunk-results.ts`), which stores a doubt without tries.
+ * Counts the parts that a function may still be sending. These were claimed after `since`, and either have no results
+ * or were closed by another function, which stores a doubt without tries (`chunk-results.ts`).
  */
 export async function openClaims(store: Pick<Bucket, 'list' | 'read'>, batch: string, since: Date): Promise<number> {
   const objects = await store.list(keysOf(batch).results);

@@ -84,7 +84,7 @@ export const batchStateSchema = z.looseObject({
 });
 export type BatchState = z.infer<typeof batchStateSchema>;
 
-/** The batch from ValidateBatch. It is missing only if the state machine is wrong: a bug. */
+/** The batch from ValidateBatch. If it is missing, the state machine is wrong, which is a bug. */
 export function batchOf({ batch }: BatchState): Batch {
   if (!batch) throw new Error('the state has no batch: ValidateBatch was skipped');
   return batch;
@@ -107,7 +107,7 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
   }),
   about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
   inputKept: () => null,
-  // A batch keeps no trouble: `update-status` counts lines and shows no wait.
+  // The state of a batch contains no `trouble`, because `update-status` counts lines and shows no waits.
   troubleAfter: () => ({}),
   endOf: batchEnd,
 };
@@ -146,7 +146,7 @@ const BY_HAND: Stop = { reason: 'UpdateStopped', sentence: 'It was stopped by ha
 export function createStopFlag(store: Pick<Bucket, 'putOnce' | 'read'>, key: string) {
   let stopped: Stopped | undefined;
   return {
-    /** Whether a read has found the flag. It is never taken back. */
+    /** Whether a read has found the flag. The flag is never removed. */
     isSet: () => stopped !== undefined,
     read: async (): Promise<Stopped | undefined> => {
       const object = stopped ? undefined : await store.read(key);

@@ -34,7 +34,10 @@ export function keysOf(batch: string) {
     results: `${folder}results/`,
     /** Prefix of the results of a chunk. */
     chunkOf,
-    /** The claim of a part, written before its lines are sent; and the part, written afterwards. */
+    /**
+     * The keys of the claim of a part, which is written before its lines are sent, and of the part, which is written
+     * afterwards.
+     */
     claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}${CLAIM}`,
     part: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.jsonl`,
     result: `${folder}result.jsonl`,

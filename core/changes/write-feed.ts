@@ -74,7 +74,7 @@ export function writeFeed(input: FeedInput, limits: EngineLimits): Promise<Writt
 
 type Table = Awaited<ReturnType<typeof readTable>>;
 
-/** A table on the disk: the DuckDB type of each column, and how its rows were made. */
+/** A table on the disk, with the DuckDB type of each column and how its rows were made. */
 async function readTable(query: Query, path: string) {
   const described = await query(`DESCRIBE SELECT * FROM ${rowsIn(path)}`);
   const columns = new Map(described.map(([name, type = null]) => [String(name), type]));
@@ -166,8 +166,8 @@ const FEWEST_AT_ONCE = 4;
 const MOST_UNSORTED = 1_000_000;
 
 /**
- * The changed rows in SQL: rows of the previous table in its order, then rows of the newer table. Their places are
- * computed first, so that no join or sort holds whole rows.
+ * The changed rows in SQL: rows of the previous table in its order, then rows of the newer table. The query computes
+ * their places first, so that no join or sort holds whole rows.
  */
 async function changedRows(query: Query, keys: string, columns: FeedColumns, counts: KeyCounts): Promise<string> {
   const hasBags = counts.unmatched > 0;

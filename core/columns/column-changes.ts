@@ -49,7 +49,7 @@ export function without<T extends { name: string }>(fields: readonly T[], leftOu
   return fields.filter(({ name }) => !left.has(name));
 }
 
-/** The fields that a run knows, without left-out columns; `null` if it does not know all. */
+/** The fields of the entity that a run has recorded, without left-out columns; `null` if it has not recorded all. */
 export function fieldsOf({ request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>) {
   if (!listed.complete) return null;
   const all = [...request.columns, ...listed.others].map((name, place) => ({
@@ -61,8 +61,8 @@ export function fieldsOf({ request, listed, excepted }: Pick<Run, 'request' | 'l
 }
 
 /**
- * The most bytes of request and listed fields together. They are in the state, perhaps twice, and AWS limits the state
- * to 256 KB.
+ * The most bytes of request and listed fields together. The state may contain them twice, and AWS limits the state to
+ * 256 KB.
  */
 export const LARGEST_CARRIED = 64_000;
 

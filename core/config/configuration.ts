@@ -102,7 +102,7 @@ function problems(error: z.ZodError): string[] {
   const lines = error.issues.flatMap(causesOf).flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys' || issue.keys.length === 0)
       return `${pathText(issue.path)}: ${issue.message}`;
-    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is not known${hintFor(key, issue.path)}`);
+    return issue.keys.map((key) => `${pathText([...issue.path, key])}: is unknown${hintFor(key, issue.path)}`);
   });
   return [...new Set(lines)];
 }
@@ -128,7 +128,7 @@ function hintFor(unknown: string, path: PropertyKey[]): string {
   if (near !== '') return near;
   const others = [...places].filter(([, keys]) => keys.some((key) => key.toLowerCase() === unknown.toLowerCase()));
   const belongs = others.map(([place]) => (place === '' ? 'the top level' : `\`${place}\``)).join(' or ');
-  return belongs === '' ? ` (known here: ${keysHere.join(', ')})` : ` here: it belongs to ${belongs}`;
+  return belongs === '' ? ` (allowed here: ${keysHere.join(', ')})` : ` here: it belongs to ${belongs}`;
 }
 
 /** Adds the keys of every object in a configuration, by the place of the object. */

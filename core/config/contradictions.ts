@@ -71,7 +71,7 @@ const DEPLOYMENT: Row<Filled>[] = [
     'crm.fileHosts',
     // A mistake in the address itself is reported with the address.
     ({ local, crm }) => !local && URL.parse(crm.baseUrl)?.protocol === 'https:' && crm.fileHosts.length === 0,
-    'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name',
+    'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is not a full name',
   ],
   [
     'crm.privateHosts',
@@ -141,7 +141,7 @@ const UNKNOWN_COLUMNS = 'the columns of such a file are unknown';
 const opaque = (setting: string, isSet: (plan: EntityPlan) => boolean, why: string): EntityRow => [
   'opaque',
   (plan) => isOpaque(plan) && isSet(plan),
-  `must be empty beside \`${setting}\`: ${why}`,
+  `must be empty with \`${setting}\`: ${why}`,
 ];
 
 const ENTITY: EntityRow[] = [
@@ -154,12 +154,12 @@ const ENTITY: EntityRow[] = [
   [
     'columns.header',
     (plan) => plan.columns.header === 'none' && plan.columns.except.length > 0,
-    'must not be "none" beside `except`: a missing column would go unnoticed',
+    'must not be "none" with `except`: a missing column would go unnoticed',
   ],
   [
     'columns.header',
     (plan) => plan.columns.header === 'none' && Object.keys(plan.columns.labels).length > 0,
-    'must not be "none" beside `labels`: there is no header that they could name',
+    'must not be "none" with `labels`: there is no header that they could name',
   ],
   ['at', ({ at, schedule }) => at !== undefined && schedule !== undefined, 'excludes `schedule`: give one of them'],
   opaque('columns.except', (plan) => plan.columns.except.length > 0, UNKNOWN_COLUMNS),
@@ -177,7 +177,7 @@ const ENTITY: EntityRow[] = [
   [
     'changes',
     ({ changes, filters }) => changes !== undefined && dependsOnDate(filters),
-    'must not be beside a "$date" in `filters`: on another day it selects other rows, and the feed would report the former ones as deleted',
+    'must not be set with a "$date" in `filters`: on another day it selects other rows, and the feed would report the others as deleted',
   ],
 ];
 

@@ -52,7 +52,7 @@ const opaqueSchema = z
   .refine(...once('a kind'))
   .default([])
   .describe(
-    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip but that of one CSV file or spreadsheet). Not beside `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
+    'Kinds of files to publish unread: `xls` (Excel 97), `json`, `archive` (any zip except one with a single CSV file or spreadsheet). Not with `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows` or `tables`.',
   );
 
 /** The settings of an entity's feed, which WriteChanges makes from two tables. */
@@ -178,11 +178,11 @@ const chosenColumns = z.strictObject({
     .enum(['names', 'none'])
     .optional()
     .describe(
-      '`"none"`: files have no header, and their columns are those of the request in order. Not allowed beside `except` or `labels`.',
+      '`"none"`: files have no header, and their columns are those of the request in order. Not allowed with `except` or `labels`.',
     ),
   sheet: sheetName
     .optional()
-    .describe('The sheet of a workbook to read. Beside `except`, other sheets still may not hold text.'),
+    .describe('The sheet of a workbook to read. With `except`, other sheets still may not hold text.'),
   otherSheets: z
     .array(sheetName)
     .min(1)

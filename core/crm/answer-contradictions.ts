@@ -164,7 +164,7 @@ function isFalse(value: unknown): boolean {
   return /^(?:0|false|no)$/i.test(wordOf(value));
 }
 
-/** A text, number or flag as a text. An object in JSON may have a `toString` that is no function. */
+/** A text, number or flag as a text. An object in JSON may have a `toString` that is not a function. */
 function wordOf(value: unknown): string {
   return typeof value === 'object' ? '' : String(value).trim();
 }

@@ -235,8 +235,8 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
 }
 
 /**
- * The body of the answer to a call that is done. @throws RunError `CrmContractError`, which names keys and paths, no
- * values
+ * The body of the answer to a call that is done.
+ * @throws RunError `CrmContractError`, which names keys and paths, no values
  */
 export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$ZodType<T>): T {
   const parsed = z.safeParse(schema, answer.body);

@@ -5,7 +5,7 @@ import type { CrmExchange } from './crm-client.ts';
 
 /**
  * The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. After a
- * `contradiction` the change was perhaps made, and is not sent again. After a `refused` 401 or 403 the error is
+ * `contradiction`, the CRM may have made the change, so it is not sent again. After a `refused` 401 or 403 the error is
  * transient if the call could not be repeated with another token.
  */
 export interface UpdateAnswer extends Meaning {

@@ -13,7 +13,9 @@ export interface Field {
   type: string | null;
 }
 
-/** `GET /{entity}/fields`: an array of objects with `fieldName`, perhaps wrapped (`docs/interface/open-points.md`). */
+/**
+ * `GET /{entity}/fields`: an array of objects with `fieldName`, which may be wrapped (`docs/interface/open-points.md`).
+ */
 const fieldsSchema = unwrapped(
   z
     .array(

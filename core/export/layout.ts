@@ -28,5 +28,5 @@ export function isOfEarlierRelease(text: string): boolean {
 
 /** A sentence for a person, without its full stop. */
 export function earlierText(key: string): string {
-  return `The object ${key} is of an earlier release, so it counts as none`;
+  return `The object ${key} is of an earlier release, so it counts as missing`;
 }

@@ -91,8 +91,8 @@ function judgeText(first: Uint8Array, complete: boolean, expected: Expected): Ju
 const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;
 
 /**
- * The message for a refused file, without its subject. It quotes nothing of the file. @param contentType the declared
- * type; '' = not declared
+ * The message for a refused file, without its subject. It quotes nothing of the file.
+ * @param contentType the declared type; '' = not declared
  */
 export function rejection(description: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;

@@ -76,7 +76,7 @@ export class LaterHeaders {
   readonly covers: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
-  /** Names of these columns that are no words: `nationalId`, `id_number`. */
+  /** Names of these columns that are not words: `nationalId`, `id_number`. */
   readonly #codes: ReadonlySet<string>;
   /** Whether a text contains the name or label of a left-out or hashed column as whole words. */
   readonly #mentions: (text: string) => boolean;

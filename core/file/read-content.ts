@@ -228,7 +228,7 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
 /** The facts about a file of a kind that is published without checks (`files.opaque`). */
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
-  const warning = `The content of the file was not read. The file is published as it came, because the setting opaque names ${format}.`;
+  const warning = `The content of the file was not read. The file is published as the CRM sent it, because the setting opaque names ${format}.`;
   return { ...NO_CONTENT, format, rows: null, warnings: [warning] };
 }
 

@@ -4,7 +4,7 @@ import { failedChecks, type GateCheckResult, type GateReport, rowsText } from '.
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 export interface Verdict {
-  /** `null`: readers do not get the file, and no final check has stopped it. */
+  /** The result of the checks; `null` if readers do not get the file and no final check has stopped it. */
   report: GateReport | null;
   passed: boolean;
   /** Warnings, in sentences. */
@@ -16,7 +16,7 @@ export interface Verdict {
 /**
  * Runs the checks that a file must pass before readers get it. A check that is marked `promised` also fails if its
  * measurement is unknown. Every other check fails only if the measurement exceeds its limit. If readers do not get the
- * file, only the final checks run, because `download --run` still reads it.
+ * file, only the final checks run, because `download --run` can still read it.
  */
 export function passGate(file: Subject): Verdict {
   const facts = withKnownHeader(file.facts, file.history);

@@ -18,7 +18,7 @@ const comparedSchema = z.object({
     .nullable(z.int())
     .check(
       z.describe(
-        'Rows of the file that are not empty. If the number is doubtful, the smallest possible; null = not counted.',
+        'Rows of the file that are not empty. If the number is doubtful, the smallest possible; null if not counted.',
       ),
     ),
 });

@@ -6,7 +6,7 @@ export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'>
 /** A body that was cut off, took too long or was too large. The message is the end of "… was answered 200, but …". */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
-  /** A retry may help after `cut off`. */
+  /** Why the body could not be read. A retry may help after `cut off`. */
   readonly reason: 'cut off' | 'too large';
 
   constructor(reason: UnreadableBody['reason'], message: string, cause?: unknown) {

@@ -32,7 +32,7 @@ const entityOfNightSchema = z.object({
     ),
   error: z
     .nullable(z.string())
-    .check(z.describe('The error of the run that did not store the file or the table; null = no such run is known.')),
+    .check(z.describe('The error of the run that did not store the file or the table; null if no such run is known.')),
 });
 
 /** The state of a night, by date. Parsed loosely, like pointers: later releases may add fields. */

@@ -19,7 +19,7 @@ export function startsOfNight(deployment: Deployment, date: string): Map<Entity,
   return new Map(found);
 }
 
-/** A few starts: on the date of a clock change, an entity may have a start more or less. */
+/** On the date of a clock change, an entity may have one start more or fewer than usual. */
 const STARTS_COMPARED = 9;
 
 /** Whether an entity belongs to nights: on most of its dates it has one start. */

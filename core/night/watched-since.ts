@@ -17,10 +17,7 @@ export async function watchedSince(bucket: Pick<Bucket, 'read' | 'putOnce'>, now
   if (object) {
     const found = parseJson(sinceSchema, object.text);
     if (found) return new Date(found.since);
-    throw new RunError(
-      'StorageConflict',
-      `The object at ${SINCE_KEY} has no valid date from which nights are checked.`,
-    );
+    throw new RunError('StorageConflict', `The object at ${SINCE_KEY} has no valid date for the first checked night.`);
   }
   // Two checks at the same time would both write this.
   await bucket.putOnce(SINCE_KEY, JSON.stringify({ since: now.toISOString() }));

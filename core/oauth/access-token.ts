@@ -33,8 +33,8 @@ export interface TokenCache {
 }
 
 /**
- * How long a caller waits for a refresh by another function. It is longer than a claim, so that a waiter can take over
- * from a holder that died.
+ * How long a caller waits for a refresh by another function. It is longer than a claim, so that a waiting caller can
+ * take over from a function that died.
  */
 const PATIENCE_MS = 60_000;
 const LEAST_PAUSE_MS = 30_000;

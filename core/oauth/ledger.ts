@@ -20,7 +20,7 @@ const itemSchema = z.object({
   owner: z.string(),
   /** Until when the claim excludes all others, in milliseconds since the epoch; 0 after the claim was given back. */
   deadline: z.number(),
-  /** Claims without a usable answer, and the time of the first; 0 if there were none. */
+  /** The number of claims without a usable answer, and the time of the first; 0 if there were none. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
@@ -48,7 +48,7 @@ export function isDead({ state, diedAt }: LedgerItem): boolean {
 
 const ABSENT = 'attribute_not_exists(pk)';
 const FREE = `${ABSENT} OR (#deadline < :now AND attribute_not_exists(#diedAt) AND (#state = :state OR #state = :authorized))`;
-/** An item that was deleted meanwhile (by age, or a restore) has no holder either. */
+/** An item that was deleted in the meantime (by age, or a restore) has no holder either. */
 const OBSERVED = `${ABSENT} OR (#state = :observedState AND #owner = :observedOwner)`;
 
 /**
@@ -81,7 +81,8 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
     claim: (versionId: string, now: number) => claimIf(FREE, versionId, now, { now, authorized: 'AUTHORIZED' }),
     /**
      * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
-     * For `authorize`, whose clock may be wrong. Until the deadline no function claims it; a dead one never.
+     * Used by `authorize`, whose clock may be wrong. No function claims the token set before the deadline, and none
+     * ever claims a dead one.
      */
     claimObserved: (versionId: string, now: number, observed: LedgerItem | undefined) =>
       claimIf(
@@ -90,7 +91,7 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
         now,
         observed ? { observedState: observed.state, observedOwner: observed.owner } : {},
       ),
-    /** Changes the entry of a claim. If another owner holds it by now, the entry stays as it is. */
+    /** Changes the entry of a claim. If another owner has claimed it in the meantime, the entry stays as it is. */
     end: async ({ versionId, owner: ours }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
       await setIf(client, TableName, keyOf(versionId), changes, { condition: '#owner = :ours', more: { ours } });
     },

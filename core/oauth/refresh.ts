@@ -29,7 +29,7 @@ export async function refreshTokenSet(
   deps: AccessTokenDeps,
 ): Promise<TokenSet> {
   const { versionId, tokens } = tokenSet;
-  // Best effort: a claim also ends by its deadline, and functions look for a successor before they claim.
+  // An error is ignored: the claim also ends at its deadline, and functions look for a successor before they claim.
   const end = (changes: Partial<LedgerItem>) => deps.ledger.end(claim, changes).catch(() => undefined);
   let client: OAuthClient;
   try {
@@ -53,7 +53,7 @@ export async function refreshTokenSet(
     const isRotated = next.tokens.refreshToken !== tokens.refreshToken;
     const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);
     if (stored) await end({ state: 'STORED' });
-    // The CRM does not rotate: the stored token can be used again.
+    // The CRM does not rotate refresh tokens, so the stored one can be used again.
     else if (!isRotated) await end(CLAIM_RETURNED);
     else {
       // Only this answer has the valid token: use it here, and keep all functions from presenting the old one.
@@ -108,7 +108,7 @@ async function present(tokens: Tokens, client: OAuthClient, claim: Claim, deps: 
 }
 
 const MINUTE_MS = 60_000;
-/** The most claims that present a token which is refused with an unrecognised error code. */
+/** How many claims present a token that was refused with an unrecognised error code. */
 export const MOST_REFUSALS = 3;
 
 /** What the ledger records about a refresh that failed, and the error of the run. */

@@ -136,7 +136,7 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }
 
-/** A missing permission, which is not waited for. Functions and the command throw it, so it has advice for both. */
+/** A missing permission ends the run at once. Functions and commands throw this error, so it has advice for both. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
     'If a function reports this, write all policies again: npx cdk deploy -c rewrite=policies. If a person sees this, use another --profile, or ask for the rights that docs/security.md lists';

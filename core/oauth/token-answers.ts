@@ -96,7 +96,7 @@ const ROWS: Row[] = [
 const ELSEWHERE: Row = [
   'elsewhere',
   () => true,
-  ', which is no answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
+  ', which is not an answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
 ];
 
 /** @returns the `code` of a refusal if RFC 6749 lists it */

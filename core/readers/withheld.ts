@@ -26,7 +26,7 @@ export function withheldReason(
   if (!file.content) return exceptedPlaces(file)?.detail ?? undefined;
   const { width, otherHeaders } = file.content;
   const content = { ...file.content, excepted: Math.max(excepted, file.content.excepted ?? 0) };
-  // The run may have checked the file for other columns than those that are left out today.
+  // When the file was checked, other columns may have been left out than today.
   const wereChecked = [...meant].every((name) => run.excepted.some((column) => column.name === name));
   if (!wereChecked && width === 1) return 'may have cells with several values, of which one must not be there';
   if (!wereChecked) content.leftOutHeaders = otherHeaders;

@@ -50,9 +50,9 @@ const NEAR_MS = 30 * MINUTE_MS;
 export const EARLY_MS = 15 * MINUTE_MS;
 
 /**
- * The start that an event of the rule stands for, even if it is late, and the date of the run; `undefined` if another
- * start of the rule counts for that date. An event far from every listed start is its own start: somebody has changed
- * the rule, and assigning the event to another start would leave out dates.
+ * The start that an event of the rule belongs to, even if the event is late, and the date of the run; `undefined` if
+ * another start of the rule counts for that date. An event far from every listed start is its own start: somebody has
+ * changed the rule, and assigning the event to another start would leave out dates.
  */
 export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
   const near = starts ? byDistance(starts, event).filter((start) => distance(start, event) <= NEAR_MS) : [];

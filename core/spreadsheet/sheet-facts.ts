@@ -48,7 +48,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const outside = [
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
     // If other sheets have values, shared texts that only they use do not count as unused.
-    ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell has'] : []),
+    ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell uses'] : []),
     ...(workbook.archive.hasUnlisted() ? ['bytes outside of its parts'] : []),
   ];
   const elsewhere = [

@@ -5,7 +5,10 @@ import { RunError } from '../errors.ts';
 import { ownValue } from '../json.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
-/** Reads the input of an execution. It is apart from the inputs because each function has only its own in its bundle. */
+/**
+ * Reads the input of an execution. It is apart from the schemas of the inputs, because the bundle of each function has
+ * only the schema of its own input.
+ */
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));
 
@@ -37,7 +40,7 @@ function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): st
   if (issue.code === 'unrecognized_keys') {
     return `unknown: ${quotedNames(issue.keys, known)}`;
   }
-  if (issue.path.length === 0) return `the input is wrong (${issue.message})`;
+  if (issue.path.length === 0) return `the input is invalid (${issue.message})`;
   if (issue.path[0] === 'entity') return entityText(input);
   const path = issue.path.slice(0, 8).map((key) => shownKey(key, known));
   return `"${path.join('.')}" is wrong (${issue.message})`;

@@ -1,7 +1,7 @@
 import type { LogFields } from '../log/log-fields.ts';
 import { WHOLE_CORE_MB } from '../whole-core.ts';
 
-/** A pass with at least this share of its CPU is limited by the CPU, not by the network. */
+/** A pass that uses at least this share of its CPU is limited by the CPU, not by the network. */
 const BUSY = 0.9;
 const MIB = 1024 * 1024;
 

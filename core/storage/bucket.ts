@@ -112,7 +112,7 @@ export function createBucket(client: S3Client, name: string, requests = { store:
       requests.store += 1;
       try {
         const { ETag, ContentLength, Metadata } = await client.send(new HeadObjectCommand({ Bucket: name, Key: key }));
-        // The answer of a proxy would count as an object without metadata.
+        // Without this check, the answer of a proxy would count as an object without metadata.
         if (!ETag) throw new RunError('StorageUnavailable', `S3 returned no object for ${key}.`);
         return { etag: ETag, bytes: ContentLength ?? 0, metadata: Metadata ?? {} };
       } catch (error) {
@@ -177,7 +177,7 @@ async function list(
     const page = await client.send(command).catch((error: unknown) => {
       throw storageError(error, 'read', Prefix);
     });
-    // Another page, such as from a proxy, would count as an empty listing: nothing published, no line with a result.
+    // Without this check, a page of a proxy would count as an empty listing: nothing published, no line with a result.
     if (page.IsTruncated === undefined)
       throw new RunError('StorageUnavailable', `S3 did not return a listing for ${Prefix}.`);
     for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])

@@ -2,7 +2,7 @@ import { refusedBy } from '../../transfer/store/store-errors.ts';
 import { RunError } from '../errors.ts';
 import { ownValue } from '../json.ts';
 
-/** 412: the condition of a conditional write does not hold. AWS sends it for Put and Complete (docs/adr/0006). */
+/** 412: the condition of a conditional write is false. AWS sends it for Put and Complete (docs/adr/0006). */
 export function refusedCondition(error: unknown): boolean {
   return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
 }
@@ -22,7 +22,7 @@ export function storageError(error: unknown, how: 'read' | 'write', key: string)
   if (error instanceof RunError) return error;
   const name = nameOf(error);
   const who = refusedBy(name, error instanceof Error ? error.message : '');
-  const what = `${who} did not let ${key} be ${how === 'read' ? 'read' : 'written'} (${name}).`;
+  const what = `${who} did not allow ${key} to be ${how === 'read' ? 'read' : 'written'} (${name}).`;
   const denied = /^(AccessDenied|NoSuchBucket|AllAccessDisabled|KMS\..*)$/.test(name) || statusOf(error) === 403;
   return new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
 }

@@ -9,7 +9,7 @@ import type { TableColumn } from './table-columns.ts';
 /** Version of the rules that turn files into rows. Raise it when equal files give other rows: feeds then restart. */
 const RULES = 1;
 
-/** The text that identifies the key of the hashed columns: its HMAC is part of the identity. */
+/** A fixed text. Its HMAC under the key of the hashed columns identifies the key, and is part of the identity. */
 const KEY_PROBE = 'crm-export: the key of the hashed columns';
 
 /**
@@ -53,7 +53,7 @@ export async function readIdentity(query: Query, path: string) {
   const stored = await query(`SELECT decode(key), decode(value) FROM parquet_kv_metadata(${quoted(path)})`);
   const found: Partial<Record<string, string | null>> = Object.fromEntries(stored);
   const hashed = found['crm-export.hashed']?.split(' ');
-  // Tables of an earlier release do not show by which secret. Their hashes count as different.
+  // Tables of an earlier release do not show which key made their hashes, so the hashes count as different.
   const by = found['crm-export.hashed-by'] ?? path;
   return {
     identity: found['crm-export.identity'] ?? undefined,

@@ -193,7 +193,10 @@ function hiddenProblem(line: number, text: string, record: Record<string, unknow
   return rounded === undefined ? undefined : { line, field: shownName(rounded), sentence: ROUNDED };
 }
 
-/** The check for lines that were validated before, perhaps by another release with other rules: it needs only an id. */
+/**
+ * The check for lines that were validated before. Another release may have used other rules, so this check needs only
+ * an id.
+ */
 export const FOUND_VALID: RecordCheck = ({ line, from, record }) => [
   hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' },
 ];

@@ -41,7 +41,7 @@ export interface LineRules {
 
 export const STRICT: LineRules = { allowNull: false };
 
-/** This field controls the update and is no value of the customer, so it cannot be emptied. */
+/** This field controls the update and is not a value of the customer, so it cannot be emptied. */
 const NEVER_NULL = 'updateRelated';
 
 /** The most unknown names for which similar names are searched, because the search takes time. */
@@ -112,7 +112,7 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 /** Every rounded number matches: it has 16 digits and points in a row, or a negative exponent of three digits. */
 const ROUNDED_SOMEWHERE = /\d[\d.]{15}|[eE]-\d{3}/;
 
-/** The number in a JSON text, perhaps rounded; `undefined` if the text is not a number in JSON. */
+/** The number in a JSON text, which may be rounded; `undefined` if the text is not a number in JSON. */
 export function numberOf(text: string): number | undefined {
   return NUMBER.test(text) ? Number(text) : undefined;
 }

@@ -103,7 +103,7 @@ export class ChunkResults {
       const existing = (await this.#store.read(key))?.text ?? '';
       // If the client repeated a write whose response was lost, it finds its own claim.
       if (existing === text && this.#by !== '') return;
-      // Has no effect if the other invocation has stored its part meanwhile.
+      // Has no effect if the other invocation has stored its part in the meantime.
       const { doubt } = parsePart(existing);
       if (!doubt) throw new RunError('StorageConflict', `The object at ${key} is not the claim of a part.`);
       await this.#putPart([], doubt);

@@ -140,7 +140,10 @@ function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolea
 
 function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown {
   if (!(error instanceof RunError) || error.name !== 'ExportNotFound') return error;
-  return new RunError(error.name, `The CRM has not known the export since ${unknownSince}: ${error.message}`);
+  return new RunError(
+    error.name,
+    `Since ${unknownSince}, the CRM has answered that it does not know the export: ${error.message}`,
+  );
 }
 
 /** Aborts the open upload. If this fails, the lifecycle rules remove it after two days. */

@@ -59,7 +59,7 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       if (standing?.metadata.table === copied) return standing.etag;
       const local = await copyOf(table);
       if (local === undefined) return undefined;
-      // Another function may have copied a different table of the run meanwhile.
+      // Another function may have copied a different table of the run in the meantime.
       const metadata = asMetadata({ run, settings, table: copied });
       await bucket.putParquet(key, local, { metadata }, standing?.etag);
       const stored = await bucket.head(key);

@@ -83,7 +83,7 @@ async function whyNot(run: string, manifest: Manifest | undefined, { bucket }: W
 const isDue = async (manifest: Manifest, deps: WriteTableDeps) =>
   (await whyNot(manifest.execution, manifest, deps)) === undefined;
 
-/** Replaces the table if the pointer still names the run, and if the table was not changed meanwhile. */
+/** Replaces the table if the pointer still names the run, and if the table was not changed in the meantime. */
 async function replaceTable(
   { manifest, plan, settings: configured, key }: Subject,
   deps: WriteTableDeps,

@@ -31,8 +31,8 @@ export function serverEnvironment(
     // Unused listeners on fixed ports, which would make two starts at once collide.
     IOT_MTLS_ENABLED: '0',
     SFTP_ENABLED: '0',
-    // At its start, MiniStack removes Docker containers of an older MiniStack, perhaps the user's own. So Docker is
-    // hidden from it.
+    // At its start, MiniStack removes Docker containers of an older MiniStack, which may be the user's own. So Docker
+    // is hidden from it.
     DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
     ...settings,
   };

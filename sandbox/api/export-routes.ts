@@ -9,7 +9,7 @@ import { type Job, marked, type SandboxApp, type SandboxEnv, type World } from '
 
 type SandboxContext = Context<SandboxEnv>;
 
-/** The body of a request as JSON. @throws HTTPException 400 where it is none. */
+/** The body of a request as JSON. @throws HTTPException 400 if the body is not JSON. */
 export async function readJson(world: World, c: SandboxContext): Promise<unknown> {
   try {
     return JSON.parse(await c.req.text());

@@ -89,7 +89,7 @@ test('asks for secret and address without showing them, and prints no token', as
   const page = await fetch(await args(), { redirect: 'manual' });
   expect(page.headers.get('location')).toBe(url);
   type('what now\r');
-  await shows(/This was not understood\./);
+  await shows(/does not recognise this text\./);
   const { href: address } = await answerConsent(url, 'allow');
   type(`${address}\r`);
 

@@ -124,7 +124,7 @@ function describe(
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
-    throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
+    throw new TransferError('refused', 'The file came without a length, so it is unknown whether it is whole.');
   }
   const head = { length: total, contentType: headers['content-type'] ?? '' };
   const short = isPart && total !== null && Number(to) < Math.min(range?.to ?? total, total);

@@ -12,7 +12,7 @@ const RETRYABLE = ['RequestTimeout', 'BadDigest', 'IncompleteBody', 'ExpiredToke
 
 /** The error for a refusal. `BadDigest` is damage in transit: the same request, checksum included, is repeated. */
 export function refusalOf(status: number, code: string, action: string, message = ''): Error {
-  const what = `${refusedBy(code, message)} did not let the file be ${action} (${code || status}).`;
+  const what = `${refusedBy(code, message)} did not allow the file to be ${action} (${code || status}).`;
   if (code === 'PreconditionFailed' || status === 412) return new KeyExists('conflict', what);
   if (code === 'NoSuchUpload') return new NoSuchUpload(what);
   if (code === 'ConditionalRequestConflict') return new StartOver(what);

@@ -16,7 +16,7 @@ import { type FeedDraft, type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, t
 
 /** The table of the newest published run. */
 export interface NewestTable {
-  /** What a feed that ends at it has in the head, without the copy. */
+  /** The end of a feed at this table, as the head stores it, without the copy. */
   end: Omit<FeedEnd, 'etag'>;
   table: { key: string; etag: string; bytes: number };
 }

@@ -183,9 +183,9 @@ describe('the prompt to paste the address', () => {
     ['an address without a state', `${BACK}?code=abc`, /belongs to a different authorization/],
     ['an address without a code', `${BACK}?state=STATE`, /holds no code/],
     ['the address to open', 'https://crm.example/auth/authorize?code_challenge=x&state=STATE', /address to open/],
-    ['an invalid address', 'https://', /address was not understood/],
-    ['words', 'where do I find it', /not understood/],
-    ['a letter', 'y', /not understood/],
+    ['an invalid address', 'https://', /does not recognise this address/],
+    ['words', 'where do I find it', /does not recognise this text/],
+    ['a letter', 'y', /does not recognise this text/],
   ])('asks again with a reason for %s', async (_, line, sentence) => {
     const { type, code, said } = await waitingConsent();
     type(`${line}\n\n${BACK}?code=right&state=STATE\n`);
@@ -199,7 +199,7 @@ describe('the prompt to paste the address', () => {
     const { type, code, said } = await waitingConsent({}, { isTTY: true });
     type('\x1b[200~a-bare-code\x1b[201~\r');
     expect(await code).toBe('a-bare-code');
-    expect(said()).toMatch(/not checked against "state"; PKCE still protects/);
+    expect(said()).toMatch(/cannot be checked against "state", but PKCE still protects/);
     expect(said()).not.toContain('a-bare-code');
   });
 

@@ -82,7 +82,7 @@ test('authorize --run fails if the run is published but its functions could not 
   const { code, stderr } = await authorized(PUBLISHED, { GetItem: { Item } }, '--run', 'leads');
 
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it: /m);
+  expect(stderr).toMatch(/^The functions refreshed the grant, but could not store it\. /m);
 });
 
 test('authorize --run shows the cause of a failed first run, and keeps the grant', async () => {

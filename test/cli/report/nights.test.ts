@@ -160,8 +160,8 @@ test('shows a published entity whose newest run failed in the words of status', 
 
 test('renders a page for a deployment without any run', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
-  expect(headline(facts)).toBe('Nothing is due yet: no run is known');
-  expect(reportPage(nightsOf(facts))).toContain('nothing is known');
+  expect(headline(facts)).toBe('Nothing is due yet: there is no run');
+  expect(reportPage(nightsOf(facts))).toContain('no data');
 });
 
 test('reports no incomplete night before the first night', () => {
@@ -181,7 +181,7 @@ test('reports no incomplete night before the first night', () => {
   expect(notesOf(nightsOf(young)).join()).not.toContain('complete');
   expect(pageOf(young).querySelector('.grid')?.textContent).not.toContain('whole night');
   const paused = Object.fromEntries(ENTITIES.map((entity) => [entity, 'paused'])) as Facts['rules'];
-  expect(headline({ ...young, rules: paused })).toBe('No next start is known; exported so far: leads');
+  expect(headline({ ...young, rules: paused })).toBe('The next start is unknown; exported so far: leads');
 });
 
 test('counts entities as missing if only failures of others are known', () => {

@@ -50,7 +50,7 @@ test('--dry-run is refused as well, and with --over-newer shows the remaining li
   const shown = await resume('--dry-run', '--over-newer');
 
   expect(refused).toMatchObject({ code: 2, stdout: '' });
-  expect(shown.stdout).toContain(`what is left of ${first}: 4 records on 4 lines, all valid. Nothing was sent.`);
+  expect(shown.stdout).toContain(`the remaining lines of ${first}: 4 records on 4 lines, all valid. Nothing was sent.`);
   expect(batches.size).toBe(2);
 });
 

@@ -60,7 +60,7 @@ test('resume is refused if another batch starts while the question waits', async
   const lineOutcome = (_: number, batch: string) => (batch === 'later' ? {} : UNKNOWN);
   const { place, first, batches, objects } = await withBatch({ lineOutcome });
   const { type, shows, ended, shown } = inTerminal(['cli/main.js', 'update', '--resume', first, ...place], {});
-  await shows(/what is left of \S+ changes 10 customers/);
+  await shows(/the remaining lines of \S+ changes 10 customers/);
   const startedAt = (batches.get(first)?.startedAt ?? 0) + 1;
   const input = JSON.stringify({ file: 'updates/later/input.jsonl' });
   batches.set('later', { name: 'later', batch: 'later', input, looks: 1, startedAt });

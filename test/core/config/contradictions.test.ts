@@ -20,7 +20,7 @@ const dated = [{ field: 'updatedAt', from: { $date: 'day-1d' } }];
 const ADDRESS = 'write the address';
 const LEFT_OUT = 'which `columns.except` leaves out';
 const HASH = 'tables.hash: names "phone", which ';
-const MUST_BE_EMPTY = 'opaque: must be empty beside';
+const MUST_BE_EMPTY = 'opaque: must be empty with';
 const NOT_REQUESTED = 'which `columns` does not request';
 const OF_FILE = 'crm.fileHosts[0]: must be a host name in lower case, such as "files.example.com", or ".files';
 const OF_NETWORK = 'crm.privateHosts[0]: must be a whole host name in lower case, such as ';
@@ -30,9 +30,9 @@ const TWO_SECONDS = { firstWaitSeconds: 1, largestWaitSeconds: 2 };
 
 /** The lines begin with `entities.leads.`. */
 const LEADS: [line: string, content: object][] = [
-  ['columns.exept: is not known (did you mean "except"?)', leads({ columns: { exept: ['a'] } })],
-  ['timeZone: is not known here: it belongs to the top level', leads({ timeZone: 'UTC' })],
-  ['hash: is not known here: it belongs to `entities.ENTITY.tables`', leads({ hash: ['a'] })],
+  ['columns.exept: is unknown (did you mean "except"?)', leads({ columns: { exept: ['a'] } })],
+  ['timeZone: is unknown here: it belongs to the top level', leads({ timeZone: 'UTC' })],
+  ['hash: is unknown here: it belongs to `entities.ENTITY.tables`', leads({ hash: ['a'] })],
   ['columns: must be "all", a list of names, or an object such as', leads({ columns: 'ALL' })],
   ['columns.except: Invalid input: expected array', leads({ columns: { except: 'a' } })],
   ['columns[1]: Invalid input: expected string', leads({ columns: ['a', 7] })],
@@ -65,8 +65,8 @@ const LEADS: [line: string, content: object][] = [
     leads({ columns: { except: ['idNumber'], labels: { 'lead.ID_NUMBER.text': null } } }),
   ],
   ['columns.labels: has a text without letters', leads({ columns: { labels: { '--': 'a' } } })],
-  ['columns.header: must not be "none" beside `except`', leads({ columns: { header: 'none', except: ['id'] } })],
-  ['columns.header: must not be "none" beside `labels`', leads({ columns: { header: 'none', labels: { A: 'a' } } })],
+  ['columns.header: must not be "none" with `except`', leads({ columns: { header: 'none', except: ['id'] } })],
+  ['columns.header: must not be "none" with `labels`', leads({ columns: { header: 'none', labels: { A: 'a' } } })],
   [
     `filters: names "nationalId", ${LEFT_OUT}`,
     leads({ columns: { except: ['nationalId'] }, filters: [{ field: 'nationalId', value: 1 }] }),
@@ -87,7 +87,7 @@ const LEADS: [line: string, content: object][] = [
   [`tables.columns: names "phone", ${LEFT_OUT}`, tables({ columns: { phone: 'integer' } }, { except: ['phone'] })],
   [`tables.hash: names "phone", ${NOT_REQUESTED}`, tables({ hash: ['phone'] }, ['id'])],
   ['changes: needs `tables`', leads({ changes: { key: 'id' } })],
-  ['changes: must not be beside a "$date" in `filters`', feed({ key: 'id' }, { filters: dated })],
+  ['changes: must not be set with a "$date" in `filters`', feed({ key: 'id' }, { filters: dated })],
   [
     'changes.key: names "id", which `tables.except` leaves out',
     feed({ key: 'id' }, { columns: 'all', tables: { except: ['ID '] } }),
@@ -124,15 +124,15 @@ test.each<[line: string, content: unknown]>([
   ['crm.authUrl: must have no query', crm({ authUrl: 'https://auth.test/?a=1' })],
   ['crm.operatorField: is the name of another field', crm({ operatorField: 'filters' })],
   ['crm.emailField: is the name of another field', crm({ emailField: 'filtersOperator' })],
-  ['crm.scopes[1]: must be one scope without blanks', crm({ scopes: ['openid', 'a b'] })],
+  ['crm.scopes[1]: must be one scope without spaces', crm({ scopes: ['openid', 'a b'] })],
   ['crm.fileHosts: must name the hosts that files come from', crm({ baseUrl: 'https://192.0.2.1/api/v1' })],
-  ['retention: is not known (did you mean "retentionDays"?)', more({ retention: 3 })],
-  ['entites: is not known (did you mean "entities"?)', more({ entites: {} })],
-  ['crm.url: is not known (known here: baseUrl, authUrl, ', crm({ url: 'x' })],
-  ['nightly.time: is not known (known here: at, spreadMinutes)', more({ nightly: { time: '01:00' } })],
-  ['baseUrl: is not known here: it belongs to `crm`', more({ baseUrl: 'x' })],
-  ['entities.lead: is not known (did you mean "leads"?)', more({ entities: { lead: {} } })],
-  ['entities.agentNumbers: is not known (did you mean "agent-numbers"?)', more({ entities: { agentNumbers: {} } })],
+  ['retention: is unknown (did you mean "retentionDays"?)', more({ retention: 3 })],
+  ['entites: is unknown (did you mean "entities"?)', more({ entites: {} })],
+  ['crm.url: is unknown (allowed here: baseUrl, authUrl, ', crm({ url: 'x' })],
+  ['nightly.time: is unknown (allowed here: at, spreadMinutes)', more({ nightly: { time: '01:00' } })],
+  ['baseUrl: is unknown here: it belongs to `crm`', more({ baseUrl: 'x' })],
+  ['entities.lead: is unknown (did you mean "leads"?)', more({ entities: { lead: {} } })],
+  ['entities.agentNumbers: is unknown (did you mean "agent-numbers"?)', more({ entities: { agentNumbers: {} } })],
   ['alarms.email: names an address twice', more({ alarms: { email: ['a@b.test', 'a@b.test'] } })],
   ['alarms.runbookUrl: an address or a path', more({ alarms: { runbookUrl: 'a.md#b' } })],
   ['timeZone: an IANA time zone', more({ timeZone: 'Mars/Base' })],
@@ -232,11 +232,11 @@ describe('readers in other accounts', () => {
     [{ principal: { organization: 'ou-a1b2' } }, 'readers[0].principal.organization: must be the id of an organiz'],
     [
       { principal: { organization: 'o-a1b2c3d4e5', account: '1' } },
-      'readers[0].principal.account: is not known (known here: organization)',
+      'readers[0].principal.account: is unknown (allowed here: organization)',
     ],
     [{ of: ['manifests'] }, 'readers[0].of[0]: '],
     [{ entities: ['leads', 'contacts'] }, 'readers[0].entities: names contacts, which has no `tables`'],
-    [{ until: 'today' }, 'readers[0].until: is not known (known here: principal, entities, of)'],
+    [{ until: 'today' }, 'readers[0].until: is unknown (allowed here: principal, entities, of)'],
   ])('are refused with %j', (reader, sentence) => {
     expect(configurationProblems(reading(reader))).toEqual([expect.stringContaining(sentence)]);
   });

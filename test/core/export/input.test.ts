@@ -55,8 +55,8 @@ test('accepts "all" as columns', () => {
 
 test.each<[string, unknown, string]>([
   ['{}', {}, 'The input lacks "entity".'],
-  ['an array', [{ entity: 'leads' }], 'The input is wrong (Invalid input: expected object, received array).'],
-  ['null', null, 'The input is wrong (Invalid input: expected object, received null).'],
+  ['an array', [{ entity: 'leads' }], 'The input is invalid (Invalid input: expected object, received array).'],
+  ['null', null, 'The input is invalid (Invalid input: expected object, received null).'],
   ['a misspelt entity', { entity: 'custommers' }, '"custommers" is not a known entity (did you mean "customers"?).'],
   ['another letter case', { entity: 'Leads' }, '"Leads" is not a known entity (did you mean "leads"?).'],
   ['the un-hyphenated spelling', { entity: 'agentnumbers' }, '(did you mean "agent-numbers"?)'],

@@ -46,7 +46,7 @@ test('counts a shared text that no cell uses as a value elsewhere', async () => 
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['', 'Dan'] })).toMatchObject({ elsewhere: 0 });
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['Ruth', 'Dan'] })).toEqual({
     elsewhere: 1,
-    warnings: ['The workbook has values besides the rows of its sheet: texts that no cell has.'],
+    warnings: ['The workbook has values besides the rows of its sheet: texts that no cell uses.'],
   });
 });
 

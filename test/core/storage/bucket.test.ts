@@ -100,8 +100,8 @@ test.each([
   ];
 
   expect(errors.map(({ message }) => message)).toEqual([
-    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not let k be written (${code}).`)),
-    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not let k be read (${code}).`)),
+    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not allow k to be written (${code}).`)),
+    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not allow k to be read (${code}).`)),
   ]);
 });
 
@@ -112,7 +112,7 @@ test('reports StorageUnavailable if the connection breaks during a read', async 
   await failureOf(bucket.read('k'), 'StorageUnavailable');
   const error = await failureOf(streamed(bucket), 'StorageUnavailable');
 
-  expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
+  expect(error.message).toBe('The bucket did not allow k to be read (ECONNRESET).');
 });
 
 test('lists objects over all pages, or up to a limit', async () => {

@@ -19,7 +19,7 @@ test.each([
 
   expect(storageError(error, 'write', 'k')).toMatchObject({
     name: 'StorageDenied',
-    message: `${who} did not let k be written (${name}).`,
+    message: `${who} did not allow k to be written (${name}).`,
   });
 });
 

@@ -125,7 +125,7 @@ test('waits half an hour for an unknown export, then ends in ExportNotFound', as
 
   expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: since } });
   expect(error.message).toBe(
-    `The CRM has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
+    `Since ${since}, the CRM has answered that it does not know the export: POST /leads/exports/{id}/download was answered 404.`,
   );
 });
 

@@ -72,9 +72,9 @@ test('warns of a deprecated field with its name and count', async () => {
 describe('refuses an input with InvalidInput', () => {
   test.each<[name: string, input: unknown, message: string]>([
     ['an empty object', {}, '"file" is wrong (must be the key'],
-    ['a list', [FILE], 'The input is wrong (Invalid input: expected object'],
-    ['a text', KEYS.input, 'The input is wrong (Invalid input: expected object'],
-    ['null', null, 'The input is wrong (Invalid input: expected object'],
+    ['a list', [FILE], 'The input is invalid (Invalid input: expected object'],
+    ['a text', KEYS.input, 'The input is invalid (Invalid input: expected object'],
+    ['null', null, 'The input is invalid (Invalid input: expected object'],
     ['another folder', { file: 'runs/b1/input.jsonl' }, '"file" is wrong (must be the key'],
     ['another name', { file: 'updates/b1/chunks.jsonl' }, '"file" is wrong (must be the key'],
     ['a path traversal', { file: 'updates/../b1/input.jsonl' }, '"file" is wrong (must be the key'],
