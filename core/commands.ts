@@ -10,14 +10,14 @@ export const COMMAND = new RegExp(
   'gm',
 );
 
-/** Replaces the command as functions store it with the command that the reader types. */
+/** Replaces the name of the command that functions store by the name that the user types. */
 export const asTyped = (text: string) => text.replaceAll(IN_CHECKOUT, CRM_EXPORT);
 
 export const isCrmExport = (command: string) => command.startsWith(CRM_EXPORT);
 
 export const namesDeployment = (command: string) => / --deployment |-c deployment=/.test(command);
 
-/** Adds the deployment to the commands in a text that take one and have none. */
+/** Adds the option for the deployment to those commands in a text that need it and lack it. */
 export function forDeployment(text: string, deployment: string): string {
   return text.replace(COMMAND, (command) => {
     if (namesDeployment(command)) return command;

@@ -19,7 +19,7 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
       const { headers } = result.response as { headers: Partial<Record<string, string>> };
       const date = Date.parse(headers.date ?? '');
       const roundTrip = received - sent;
-      // The header has whole seconds: add half a second on average.
+      // The header has whole seconds, so half a second is added as the average.
       if (!Number.isNaN(date) && roundTrip < best.roundTrip)
         best = { roundTrip, offset: date + 500 - (sent + received) / 2 };
       return result;

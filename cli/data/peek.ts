@@ -68,7 +68,7 @@ function cellText(cell: string): string {
 }
 
 /**
- * Reads the first rows of a file, without its header, and ends the request after them.
+ * Reads the first rows of a file, without its header, and then ends the request.
  * @returns fewer rows if the file has fewer
  * @throws CommandError (exit code 1) if the file cannot be read or is gone
  */

@@ -14,7 +14,7 @@ import { broken, type Finding, holds, warning } from './check.ts';
 
 /** Findings about the stored client and grant, and what a command needs to use them. */
 
-/** Commands in advice; `checked` adds the options of the deployment. */
+/** The commands that advice names. The function `checked` adds the options of the deployment. */
 const AUTHORIZE = `${CRM_EXPORT} authorize`;
 /** Starts the run that refreshes an untried grant. */
 export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;

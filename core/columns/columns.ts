@@ -52,7 +52,7 @@ export interface PublishedColumns {
 export type LastColumns = PublishedColumns | 'unknown' | undefined;
 
 export function lastColumnsOf({ execution, run }: Pick<Manifest, 'execution' | 'run'>): LastColumns {
-  // Warnings quote types, and another program may have written any text into the manifest.
+  // Types are limited, because warnings quote them, and another program may have written any text into the manifest.
   const safeType = (type: string | null) => (type !== null && isSafeName(type) ? type : null);
   const fields = fieldsOf(run)?.map((field) => ({ ...field, type: safeType(field.type) }));
   return fields ? { since: { date: run.date, execution }, fields, leftOut: run.excepted } : 'unknown';
@@ -111,9 +111,9 @@ export function compareColumns(
 }
 
 /**
- * The columns that the configuration leaves out. An entry also keeps the columns that it named last: if its label has
- * moved to another column, or if it names no column now and the CRM has listed no new one since, which could be the
- * same column under another name.
+ * The columns that the configuration leaves out. In two cases an entry also leaves out the columns that it named in the
+ * last published export: if its label has moved to another column; or if it names no column now, and the CRM lists no
+ * new column, which could be the same one under another name.
  * @throws RunError `ConfigInvalid` for an entry without a known column: a typo would export the column every night
  */
 function leftOutOf(

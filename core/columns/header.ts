@@ -14,7 +14,7 @@ export interface ListedFields {
   excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
   /** Texts of the configuration and the field of each text; `null` = the text names no field (`columns.labels`). */
   labels: Readonly<Record<string, string | null>>;
-  /** The kind of the records: in front of a path, its name belongs to no field. */
+  /** The entity of the records. Its name may be the first part of a path, where it names no field. */
   entity?: Run['entity'];
 }
 
@@ -53,20 +53,26 @@ export interface FieldIndex {
   readHeader: (cells: readonly string[]) => ReadHeader;
   /** Number of requested columns. */
   width: number;
-  /** The text names a field, left out or not, or the configuration says that it names no field. */
+  /** Whether the text names a field, even a left-out one, or the configuration says that it names no field. */
   isListed: (cell: string) => boolean;
-  /** The text equals a name, a label or a configured text: not another spelling, and not the end of a path. */
+  /** Whether the text equals a name, a label or a configured text, in the same spelling and as a whole. */
   isExact: (cell: string) => boolean;
 }
 
-/** What a cell names. `excepted`: it names, or may name, a left-out field. `none`: no field, by configuration. */
+/**
+ * What a cell names. `excepted`: it names, or may name, a left-out field. `none`: the configuration says that it names
+ * no field.
+ */
 interface Meaning {
   kind: 'unnamed' | 'excepted' | 'listed' | 'none' | 'unlisted';
   /** The field; '' for no field; `undefined` if it is not known, or several fields share the text. */
   name?: string | undefined;
 }
 
-/** Matches each cell exactly first, then in other spellings. Large: build one for each header, and pass it on. */
+/**
+ * Matches each cell exactly first, then in other spellings. An index is large, so build one for each header and pass it
+ * on.
+ */
 export function fieldIndex(listed: ListedFields): FieldIndex {
   const { columns, excepted } = listed;
   const find = remembered(fieldTexts(listed));
@@ -121,7 +127,7 @@ interface Found {
   assigned: readonly string[];
   /** The configuration says that the text names no field. */
   none: boolean;
-  /** Fields that match the text in another spelling, then fields that match the end of a path. */
+  /** Fields that match the text in another spelling, or else fields that match the end of a path. */
   near: readonly (readonly string[])[];
   /** Fields that match any part of a path, unless the whole path is listed, whatever its letter case. */
   parts: readonly string[];

@@ -95,7 +95,7 @@ function textsIn(places: unknown[], keys: string[]): string[] {
 const REASON_KEYS =
   'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
 
-/** The letters of each reason for which a service does not answer now, by the error of the run. */
+/** For each error of a run, the reasons for which a service does not answer now, as their letters only. */
 const BUSY_REASONS: [RunErrorName, RegExp][] = [
   ['RateLimited', /^(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?$/],
   ['RateLimited', /^(?:toomanyrequests(?:exception)?|resourceexhausted|slowdown)$/],
@@ -115,7 +115,7 @@ const BUSY_REASONS: [RunErrorName, RegExp][] = [
   ],
   ['CrmBusy', /^(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)$/],
 ];
-/** A request to repeat the call, also at the end of another reason. */
+/** A request to repeat the call. It may follow another reason. */
 const ADVICE = /(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)$/;
 
 /**

@@ -17,7 +17,10 @@ import {
 
 /** The three stages of an export (`docs/interface/reference.md`). */
 
-/** How long the CRM may answer that it does not know an export: soon after its creation, or during an outage. */
+/**
+ * How long the CRM may answer that it does not know an export. This happens soon after its creation, or during an
+ * outage.
+ */
 const UNKNOWN_SECONDS = 1800;
 
 /** @param since when the CRM first answered that it does not know the export */
@@ -25,7 +28,7 @@ export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** Errors that do not show whether the CRM knows an export: they interrupt a series of `ExportNotFound`. */
+/** Errors that do not show whether the CRM knows an export. They interrupt a series of `ExportNotFound` errors. */
 export function isOutage(error: unknown): error is RunError {
   return (
     error instanceof RunError && ['CrmUnavailable', 'CrmBusy', 'RateLimited', 'CrmContractError'].includes(error.name)

@@ -51,7 +51,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** Converts the former layout, which has no `run`, and a range in place of doubts. */
+/** Converts the former layout, which has no `run`, and a range of rows in place of `doubts`. */
 function upgraded(stored: unknown): unknown {
   const { data: former } = z.safeParse(formerSchema, stored);
   if (!former) return stored;
@@ -109,7 +109,10 @@ export async function readManifest(bucket: Pick<Bucket, 'read'>, key: string): P
   throw new RunError('StorageConflict', `The object at ${key} is not a manifest of this software.`);
 }
 
-/** The verdict that a repeated step must keep: exports published since might lead to another one. */
+/**
+ * The verdict that a repeated step must keep. Exports that were published in the meantime could lead to another
+ * verdict.
+ */
 const verdictSchema = z.pick(manifestSchema, { state: true, guards: true });
 type Verdict = z.infer<typeof verdictSchema>;
 

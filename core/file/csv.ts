@@ -151,7 +151,10 @@ class CsvCount {
   /** Records whose width differs from the first record, and how many of these have values beyond its width. */
   #irregular = 0;
   #longer = 0;
-  /** The last record of another width. Empty extra cells and missing unnamed cells do not count. */
+  /**
+   * The last record that is wider or narrower than the header. Empty extra cells and missing unnamed cells do not
+   * count.
+   */
   #odd = { record: 0, cells: 0 };
   readonly #width: number;
   /** Number of header cells up to the last one with a text. */
@@ -163,10 +166,10 @@ class CsvCount {
   readonly #valued = new Set<number>();
   /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
-  /** The records that are only counted, once the header was read. */
+  /** The records that are only counted, after the header was read. */
   readonly #regular: RegularRecords;
   #recordsBefore = 0;
-  /** The beginning of the last record of the blocks that have ended. */
+  /** The beginning of the last record in the blocks that were read so far. */
   #last = '';
 
   constructor(csv: Csv, expected: Expected) {

@@ -61,8 +61,8 @@ export function decoded(bytes: Buffer, decoder: Decoder): string {
 }
 
 /**
- * Decodes a text below the first record, whose bytes are given as Latin-1. A joined page may have another encoding than the
- * file: each line that is valid UTF-8 is read so, and any other line of a file of UTF-8 as windows-1255.
+ * Decodes a text below the first record, whose bytes are given as Latin-1. A joined page may have another encoding than
+ * the file. So each line that is valid UTF-8 is decoded as UTF-8, and any other line of a UTF-8 file as windows-1255.
  */
 export function decodedBelow(text: string, decoder: Decoder): string {
   return text.replace(BEYOND_ASCII, (line) => {
@@ -71,7 +71,7 @@ export function decodedBelow(text: string, decoder: Decoder): string {
   });
 }
 
-/** A line from its first character beyond ASCII on. */
+/** The rest of a line from its first character outside ASCII. */
 const BEYOND_ASCII = /[^\0-\x7f][^\r\n]*/g;
 const WINDOWS_1255 = new TextDecoder('windows-1255');
 
@@ -125,7 +125,7 @@ function decoderFor(line: Uint8Array): Decoder {
   if (mayBeUtf8(line)) return 'utf-8';
   const signs = new HebrewSigns();
   signs.read(line);
-  // The labels prove a header, so fewer Hebrew letters than usual are enough.
+  // The header is compared with the labels later, so fewer Hebrew letters than usual are enough here.
   return signs.possible ? 'windows-1255' : 'latin1';
 }
 
@@ -175,7 +175,7 @@ export class Utf16Reader {
     try {
       return transcode(whole, 'utf16le', 'utf8');
     } catch {
-      // There is no UTF-8 for half of a surrogate pair.
+      // UTF-8 cannot represent half of a surrogate pair.
       return withBroken(whole);
     }
   }
@@ -193,17 +193,17 @@ export interface BrokenBytes {
   record: number;
 }
 
-/** Invalid bytes per valid character, so a third of all. A text with more has another encoding. */
+/** The most invalid bytes per valid character outside ASCII. A text with more has another encoding. */
 const MOST_BROKEN = 1 / 2;
 /** An estimate: a text outside ASCII has at least one such character in this number of bytes. */
 const BYTES_PER_CHARACTER = 20;
-/** After this number of invalid bytes, a text that is mostly invalid is no longer counted. */
+/** After this number of invalid bytes, counting stops if the text is mostly invalid. */
 const ENOUGH_BROKEN = 10_000;
 
 /** Checks a text block by block: its encoding, and traces of damage in storage. */
 export class TextCheck {
   ascii = true;
-  /** The longest run of characters with the code 0. */
+  /** The most NUL characters in a row. */
   nulRun = 0;
   broken: BrokenBytes | null = null;
   readonly #hebrew = new HebrewSigns();
@@ -274,7 +274,7 @@ function countCharacters(block: Buffer): { valid: number; broken: number; first:
 const OTHER = 0;
 const LATIN = 1;
 const LETTER = 2;
-/** A point of a Hebrew letter. */
+/** A Hebrew vowel point. */
 const MARK = 3;
 /** Punctuation. */
 const SIGN = 4;
@@ -316,7 +316,7 @@ const FEWEST_JOINED = 3;
 /**
  * Detects Hebrew in windows-1255: words of Hebrew letters, and few other characters outside ASCII. Three things show
  * another encoding: an undefined byte, a complete UTF-8 character, or an accented letter, which follows an ASCII letter
- * or stands where a point without its Hebrew letter would stand.
+ * or stands at a place where a vowel point has no Hebrew letter before it.
  */
 class HebrewSigns {
   possible = true;

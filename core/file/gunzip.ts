@@ -44,7 +44,7 @@ export async function* gunzipped(
   }
 }
 
-/** Flags of the header of a member, and its fixed beginning (RFC 1952, 2.3). */
+/** Flags in the header of a member, and the length of the fixed part of the header (RFC 1952, 2.3). */
 const HAS_CHECKSUM = 2;
 const HAS_EXTRA = 4;
 const HAS_NAME = 8;
@@ -55,9 +55,9 @@ const MAGIC = Buffer.from([0x1f, 0x8b, 8]);
 /** An extra field without text: the size of a block, as bgzip writes it. */
 const BLOCK_SIZE = 'BC\x02\0';
 const BLOCK_SIZE_BYTES = 6;
-/** A longer name is a text. */
+/** A name that is longer than this counts as a text. */
 const LONGEST_NAME = 255;
-/** Names and comments are held in memory. */
+/** The limit for names and comments, which are held in memory. */
 const LONGEST_TEXT = 1024 * 1024;
 
 async function readHeader(input: Pieces): Promise<GzipTexts> {
@@ -191,7 +191,7 @@ function wholeOf(piece: Uint8Array): Whole | undefined {
 
 async function feed(inflate: InflateRaw, input: Pieces): Promise<void> {
   let goOn = () => {};
-  // Ends a pending write at the end of the stream: its callback does not come.
+  // Ends a pending write at the end of the stream, because zlib never calls its callback.
   inflate.once('close', () => goOn());
   let fed = 0;
   for (let piece = await input.next(); piece; piece = await input.next()) {

@@ -25,7 +25,7 @@ interface Circumstances {
   lacks: boolean;
   /** An empty line, an empty row of a sheet, or a record without letters and digits is above the record. */
   afterGap?: boolean;
-  /** Names in any spelling count as exact, because all cells had the same text, or numbers, around them. */
+  /** Names in any spelling count as exact, because the same text, or numbers, were removed around all cells. */
   anySpelling?: boolean;
 }
 
@@ -83,7 +83,10 @@ export class LaterHeaders {
   /** The letters of these names: a quick test before `#mentions`. */
   readonly #letters: RegExp;
   readonly #header: string;
-  /** The most cells of a header: half of them name different fields, or it repeats the first record. */
+  /**
+   * The most cells that a header can have. At least half of them name different fields, or the header repeats the first
+   * record.
+   */
   readonly #widest: number;
   /** Verdicts of earlier records: the same record may occur many times. */
   readonly #judged = new Map<string, Verdict>();
@@ -119,7 +122,7 @@ export class LaterHeaders {
     this.nested = this.#leavesOut ? new NestedNames(textsOf(excepted), decoder, isLeftOut) : null;
   }
 
-  /** A quick test before `judge`. */
+  /** A quick test that avoids most calls of `judge`. */
   mayBe({ cells, named, empty, alike }: CellCounts): boolean {
     const filled = cells - empty;
     if (filled > this.#widest) return false;
@@ -342,7 +345,10 @@ function without(signs: RegExp, text: string): string {
   return text.length > LONGEST_NAME ? text : text.replace(signs, '');
 }
 
-/** The text in a form with the same positions as `letters`: in its own letter case, unless a letter has a longer one. */
+/**
+ * The text with the same positions as `letters(text)`. It keeps its letter case, unless a letter has a different length
+ * in the other case.
+ */
 function alignedWithLetters(text: string): string {
   const normalized = text.replace(INVISIBLE, '').normalize('NFKC');
   return normalized.length === letters(text).length ? normalized : letters(text);
@@ -357,7 +363,7 @@ function withoutNote(text: string): string {
   return at > 0 ? text.slice(0, at) : text;
 }
 
-/** How many characters all texts begin with, or end with. @param edge 0 = begin, -1 = end */
+/** The number of characters with which all texts begin or end. @param edge 0 = begin, -1 = end */
 function sharedLength([first = '', ...others]: readonly string[], edge: 0 | -1): number {
   const at = (text: string, length: number) => text.at(edge === 0 ? length : -1 - length)?.toLowerCase();
   let length = 0;
@@ -380,7 +386,7 @@ const MAY_NEST = /[{\r\n]/;
 
 const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 
-/** The records that a line may be: split by each kind of sign in it, the first `MOST_SIGNS` kinds only. */
+/** The records that a line may be: the line is split by each kind of sign in it, for the first `MOST_SIGNS` kinds. */
 function partsOf(line: string): string[][] {
   const signs = [...new Set(line.match(SIGN_OR_BLANKS))].slice(0, MOST_SIGNS);
   const splits = signs.map((sign) => cellsOf(line, sign, true));

@@ -22,17 +22,17 @@ export const UNSURE = 1 << 21;
 export const MASK = 0xffff;
 const QUOTE = 0x22;
 const BLANK = 0x20;
-/** The bit of small letters in ASCII. */
+/** The bit by which small letters differ from capitals in ASCII. */
 const SMALL = 0x20;
 const LAST_OF_ASCII = 0x7f;
 /** A path has at most 80 characters. */
 const MOST_PARTS = 80;
-/** What a cell is: it may name a column, or it has neither letters nor digits. */
+/** Two bits about a cell: it may name a column; it has neither letters nor digits. */
 export const NAMED = 2;
 export const EMPTY = 1;
 /**
- * A multiple of `MASK + 1`, so that digits show that a cell has text but do not change the sum by which names are found:
- * they may decorate a name, as signs do.
+ * A multiple of `MASK + 1`. So digits show that a cell has text, but do not change the part of the sum by which names
+ * are found, because digits may decorate a name.
  */
 const DIGIT_WEIGHT = MASK + 1;
 /** The weight of a byte of a folded text. */
@@ -50,12 +50,12 @@ const FIRST_OF_THREE = 0xe0;
 const FIRST_OF_FOUR = 0xf0;
 /** The first code that takes three bytes. */
 const SHORTEST_OF_THREE = 0x800;
-/** Encodes texts of a sheet. A text that does not fit may name any column. */
+/** The buffer for texts of a sheet. A text that does not fit into it counts as one that may name a column. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Excludes cells that cannot name a column without decoding them: the weights of their letters have another sum than
- * those of each name. Letters in another order have the same sum, which is rare.
+ * Excludes cells that cannot name a column without decoding them: the sum of the weights of their letters differs from
+ * that of every name. A cell with the letters of a name in another order has the same sum, which is rare.
  */
 export class NameFilter {
   /** The weight of each byte. */

@@ -55,7 +55,7 @@ interface Options {
  * have records of its own with a left-out column.
  */
 export class RegularRecords {
-  /** The number of records that the last call of `skip` has passed, and the position of the last of them. */
+  /** The number of records that the last call of `skip` has skipped, and the position of the last one. */
   records = 0;
   from = 0;
   to = 0;
@@ -114,7 +114,9 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
   let at = from - 1;
   let cells = 0;
   let points = 0;
-  /** The end of the first cell, and the last cell, if they have letters or digits. */
+  /**
+   * The end of the first cell, and the begin and end of the last cell. Cells without letters and digits do not count.
+   */
   let firstEnd = from;
   let textBegin = from;
   let textEnd = from;
@@ -130,20 +132,23 @@ function endOf(block: Buffer, from: number, end: number, width: number): number 
     cells += 1;
   } while (CODES[block[at] as number] === SEPARATES);
   if (cells !== width || (points >= cells && !hasFewerPoints(block, from, at, cells, points))) return end;
-  // All cells can be alike only if the first and the last are.
+  // All cells can be alike only if the first and the last one are alike.
   const mayBeAlike = firstEnd === from || sharedEdgesOf(block, from, firstEnd, textBegin, textEnd) > 0;
   return filter.decorated && width > 1 && mayBeAlike ? end : at;
 }
 
-/** Whether the sum of the last cell shows what the cell may name. */
+/** Whether the sum of the weights of the last cell shows what the cell may name. */
 const isExact = (length: number) => sum < UNSURE && length <= LONGEST_SUMMED;
 
-/** The points of such a cell: two if it may name a column, one if it is empty. A header has at least as many as cells. */
+/**
+ * The points of such a cell: two if it may name a column, one if it is empty. A header has at least as many points as
+ * cells.
+ */
 const pointsBySum = () => (sum === 0 ? EMPTY : (BITS_BY_SUM[sum & MASK] as number));
 
 /**
- * Whether a record has fewer points than cells if the filter reads the cells whose sum is not exact. The filter is slow,
- * so only records with many such cells get here, and it reads no more of them than necessary.
+ * Whether a record has fewer points than cells. For this, the filter reads the cells whose sum is not exact. The filter
+ * is slow, so this function is called only for records that need it, and stops as soon as the answer is certain.
  * @param most the points if each of these cells may name a column
  */
 function hasFewerPoints(block: Buffer, from: number, to: number, cells: number, most: number): boolean {

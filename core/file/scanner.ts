@@ -23,18 +23,18 @@ const SEPARATES = 1;
 const ENDS_LF = 2;
 const ENDS_CR = 3;
 
-/** Results besides the start of the next record: the record continues, or its end is not in the block. */
+/** Results of reading, besides the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
 
 const BLOCK_BYTES = 128 * 1024;
 /** Stops a file with an unclosed quotation mark before it fills the memory. */
 const LARGEST_RECORD = 16 * 1024 * 1024;
-/** Each cell of a record that is decoded takes memory, also if it is empty. */
+/** When a record is decoded, each cell takes memory, even an empty one. */
 export const MOST_CELLS = 100_000;
 /**
- * Room after the bytes of a block: for a line break and a quotation mark, so that the loops need no check for its end,
- * and for the first letters of a record that are compared.
+ * Space after the bytes of a block. It holds a line break and a quotation mark, so that the loops need no check for the
+ * end of the block, and the bytes that a comparison of the first letters of a record may read.
  */
 const SENTINELS = 8;
 /** The most bytes of end-of-file marks and line breaks after the last record. */
@@ -59,7 +59,7 @@ export class Scanner {
   named = 0;
   empty = 0;
 
-  /** Records that are only counted, from now on. */
+  /** The reader for records that are only counted; `undefined` while each record is reported. */
   regular: RegularRecords | undefined;
   /** Records end with CR; `null` before the first line break. */
   breaksAtCr: boolean | null = null;
@@ -69,7 +69,7 @@ export class Scanner {
   emptyLines = 0;
   /** An empty line, or a record without letters and digits, is directly above the record. */
   afterEmptyLine = false;
-  /** Line breaks of another kind outside quotation marks, and how many of them precede a quotation mark directly. */
+  /** Line breaks of another kind outside quotation marks, and how many of them are directly before a quotation mark. */
   strayBreaks = 0;
   strayBreaksBeforeQuote = 0;
   /** Cells with text after their closing quotation mark. */

@@ -38,7 +38,7 @@ export type Judged = Pick<
   'entity' | 'date' | 'kind' | 'plan' | 'request' | 'exportId' | 'adopted' | 'excepted' | 'publish'
 >;
 
-/** The file that the gate judges, with everything that it is compared with. */
+/** The file that the gate checks, with everything that it is compared with. */
 export interface Subject {
   run: Judged;
   /** Today's settings of the entity. */
@@ -70,7 +70,7 @@ function medianOf(numbers: number[]): number | null {
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 
-/** The names of the columns. A cell of the header without text and without values below it is not a column. */
+/** The names of the columns. A header cell without text is not a column, unless it has values below it. */
 export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
   return header?.filter((name) => name !== '') ?? null;
 }

@@ -1,4 +1,7 @@
-/** Errors without a connection or handshake: the request was not processed. Other ERR_SSL_* may come in an answer. */
+/**
+ * Errors before the connection or handshake was complete, so the request was not processed. Other ERR_SSL_* errors may
+ * come during an answer.
+ */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -8,7 +11,7 @@ const NEVER_SENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
-  // The same alert, as older and newer releases of OpenSSL name it.
+  // Two names of the same alert, from older and newer releases of OpenSSL.
   'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
   'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
 ]);
@@ -18,7 +21,7 @@ export function isUntrusted(code: string): boolean {
   return /^(?!ERR_SSL_).*CERT|^UNABLE_TO_/.test(code);
 }
 
-/** The code of a failed request, which `fetch` puts into a nested cause of its error. */
+/** The code of a failed request. `fetch` puts it into a nested cause of its error. */
 export function codeOf(error: unknown): string | undefined {
   return chain(error).map(wordOf('code')).find(Boolean);
 }

@@ -20,7 +20,7 @@ export const METRICS = {
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
   /** Tables that could not be written although their file is published. */
   TablesNotWritten: { unit: 'Count', dimensions: [[]] },
-  /** Every hour: 1 in the hours after the deadline of an incomplete night, otherwise 0. */
+  /** Written every hour: 1 in the hours after the deadline of an incomplete night, otherwise 0. */
   NightIncomplete: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file, divided by the transfer time. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']], dashboardOnly: true },

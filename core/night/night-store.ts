@@ -129,7 +129,10 @@ export interface Failure {
   error: string;
 }
 
-/** A round fails only if another run writes first. Seven runs may end at the same moment, and each may be repeated. */
+/**
+ * The most rounds of reading and writing. A round fails only if another run writes first. Seven runs may end at the
+ * same moment, and each may be repeated.
+ */
 const ROUNDS = 20;
 
 /**
@@ -173,7 +176,7 @@ async function markedOf(
 ): Promise<EntityOfNight> {
   const recorded = standing?.entities[entity];
   const { file, table, feed } = await store.find(entity, version, recorded);
-  // The night does not wait for tables that are no longer written.
+  // The night does not wait for a table that the configuration no longer requests.
   const tableVersion = table === null && !store.writesTables(entity) ? null : version;
   const isWhole = file !== null && (tableVersion === null || table !== null);
   const error = failure?.entity === entity ? failure.error : (recorded?.error ?? null);

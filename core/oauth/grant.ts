@@ -14,7 +14,7 @@ export interface TokenSet {
 /** Ledger key that is claimed while the secret holds no grant yet. */
 export const BEFORE_THE_FIRST = 'before-the-first';
 
-/** The VersionId of the only possible successor. It is known in advance: storing it twice has no effect. */
+/** The VersionId of the only possible successor. It is fixed in advance, so storing it twice has no effect. */
 export function successorOf(versionId: string): string {
   const hex = createHash('sha256').update(`successor of ${versionId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
@@ -22,7 +22,10 @@ export function successorOf(versionId: string): string {
 
 /** Time for the longest single call, and for a difference between clocks. */
 const HARD_MARGIN_MS = 30_000;
-/** A token is refreshed this long before it expires, or after four fifths of its life if that is later. */
+/**
+ * A token is refreshed this long before it expires. A token with a short life is refreshed after four fifths of its
+ * life.
+ */
 const SOFT_MARGIN_MS = 300_000;
 /** Assumed life of a token whose life the CRM does not state. A 401 shows that it has expired. */
 const UNKNOWN_LIFE_MS = 3_600_000;
@@ -95,7 +98,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
       if (!stored) throw withoutValue(secretId);
       return parse(stored);
     },
-    /** `undefined` if this version does not exist, or not yet. */
+    /** `undefined` if this version does not exist, or cannot be read yet. */
     version: async (VersionId: string) => {
       const stored = await readSecret(client, secretId, { VersionId });
       return stored && parse(stored);
@@ -107,7 +110,7 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
 }
 
 /**
- * The newest successor of the token set that AWSCURRENT names: the label may be late.
+ * The newest successor of the token set that AWSCURRENT names, because the label may be late.
  * @param isEnough ends the search at a token set that can be used
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */

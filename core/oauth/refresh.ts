@@ -56,7 +56,7 @@ export async function refreshTokenSet(
     // The CRM does not rotate refresh tokens, so the stored one can be used again.
     else if (!isRotated) await end(CLAIM_RETURNED);
     else {
-      // Only this answer has the valid token: use it here, and keep all functions from presenting the old one.
+      // Only this answer contains the valid token. Use it here, and prevent all functions from presenting the old one.
       deps.count('GrantRotatedButNotStored');
       const reason = 'the CRM rotated the grant, but it could not be stored';
       await end({ state: 'DEAD', reason, diedAt: deps.now().toISOString() });
@@ -144,8 +144,8 @@ function failureOf(
 }
 
 /**
- * Why it is useless to wait for the holder of a token set; `undefined` while it may still store a successor. A Wait
- * state is cheaper than a waiting function.
+ * Why a function need not wait for the holder of a token set; `undefined` while the holder may still store a successor.
+ * A Wait state is cheaper than a waiting function.
  */
 export async function readHolder(
   item: Claim,
@@ -155,7 +155,7 @@ export async function readHolder(
   const { versionId, deadline, unansweredSince } = item;
   const left = deadline - deps.now().getTime();
   const isStored = item.state === 'STORED';
-  // A stored successor may become readable late, but within a minute. Later it counts as lost.
+  // A stored successor becomes readable within a minute. After that it counts as lost.
   if ((isDead(item) || (isStored && left < -patienceMs)) && !(await deps.store.version(successorOf(versionId)))) {
     const reason = 'its refresh token is used up, and its successor is not in the secret';
     return reauthorization(isStored ? { ...item, reason } : item, deps);

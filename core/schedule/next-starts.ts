@@ -19,7 +19,7 @@ export interface Timing {
   expression: string;
   /** The times in UTC at which the rule fires, `HH:MM`; `null` if it does not fire daily at fixed times. */
   starts: string[] | null;
-  /** The local time that the starts stand for; one start a date counts. `null`: every start counts. */
+  /** The local time that the starts represent. One start on each date counts. `null`: every start counts. */
   at: string | null;
 }
 
@@ -44,9 +44,9 @@ export function nextStarts(timing: Timing, after: Date, count: number): Start[] 
 }
 
 const MINUTE_MS = 60_000;
-/** An event further away than this from every listed start belongs to none of the listed starts. */
+/** The longest distance between an event and the listed start that it belongs to. */
 const NEAR_MS = 30 * MINUTE_MS;
-/** An event is early only by the difference between clocks. */
+/** The longest time by which an event may be early, because of a difference between clocks. */
 export const EARLY_MS = 15 * MINUTE_MS;
 
 /**
@@ -68,7 +68,7 @@ export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | u
   return meant.map((each) => localSlot({ timeZone, starts, at }, each)).find((slot) => slot !== undefined);
 }
 
-/** Whether an event is on time: a rule fires within the minute of its start. */
+/** Whether an event is on time. A rule fires within a minute after its start. */
 function isOnTime(start: Date, event: Date): boolean {
   return event >= start && distance(start, event) < MINUTE_MS;
 }

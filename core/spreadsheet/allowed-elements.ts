@@ -142,14 +142,14 @@ function rule(name: string, attributes: string[], children: string[]): Rule {
   return { name, attributes: new Set(attributes), children: new Set(children), text, any: attributes.includes('**') };
 }
 
-/** The rule of an element, in the part and below the element where it is allowed. */
+/** The rule of an element. It does not say in which part, or below which element, the element is allowed. */
 export function ruleOf(name: string): Rule {
   const found = RULES.get(name) ?? rule(name, [], []);
   RULES.set(name, found);
   return found;
 }
 
-/** The rule above the root element of a part. */
+/** A rule for a parent of the root element, which allows only the root element. */
 export function rootRule(root: string): Rule {
   return rule('', [], [root]);
 }

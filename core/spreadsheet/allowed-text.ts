@@ -84,13 +84,16 @@ export function isAllowedName(text: string, names: ReadonlySet<string> = new Set
 export interface AllowedNames {
   /** Names in the settings. */
   settings: ReadonlySet<string>;
-  /** Names of sheets, and texts of the header. Other parts may mention them: they are judged in their own place. */
+  /**
+   * Names of sheets, and texts of the header. Other parts may mention them, because they are checked where they are
+   * defined.
+   */
   mentioned: ReadonlySet<string>;
 }
 
 const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
 
-/** Words for elements and attributes that often occur where they are not allowed. */
+/** The words of the findings about elements and attributes that are often not allowed. */
 const CALLED: [name: RegExp, what: string][] = [
   [/^f$|^calculatedColumnFormula$/, 'formulas'],
   [/^rPh$/, 'phonetic runs'],

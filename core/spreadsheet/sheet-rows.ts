@@ -44,9 +44,12 @@ export interface SheetFindings {
   text?: AllowedText;
 }
 
-/** A piece of XML has so few rows that the young generation of the garbage collector can free them. */
+/** The size of a piece of XML. Its rows are so few that the young generation of the garbage collector can free them. */
 const PIECE_BYTES = 16 * 1024;
-/** The most characters of shared texts in the rows of a piece: many cells may refer to one long text. */
+/**
+ * The most characters of shared texts in the rows of a piece. Without this limit, many cells could refer to one long
+ * text.
+ */
 const MOST_SHARED = 64 * 1024 * 1024;
 
 /**

@@ -21,7 +21,8 @@ export function objectSource(
 ): ByteSource {
   let version = etag;
   const open = async (from: number, to: number) => {
-    // The client has tried three times, which may take minutes: after an error the next invocation tries again.
+    // The client has already tried three times, which may take minutes. After an error, the next invocation tries
+    // again.
     const opened = await bucket.stream(key, { from, etag: version, ...(to < size && { to }) });
     if (!opened) throw new RunError('StorageConflict', `The object at ${key}, which this run stored, is missing.`);
     version ??= opened.etag;
@@ -50,7 +51,7 @@ export function objectSource(
   return { size, read };
 }
 
-/** Counts breaks with little progress in between. */
+/** Counts the breaks between which little was read. */
 function breakCount(from: number): (at: number) => boolean {
   let breaks = 0;
   let last = from;

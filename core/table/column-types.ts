@@ -19,8 +19,8 @@ const ISO_TIMESTAMP = `${YEAR}-\\d\\d-\\d\\d[T ]${HOUR}:${SIXTY}(?::${SIXTY}(?:\
 
 /**
  * The value of a text as SQL: NULL if the text does not fit the type. DuckDB's casts accept more than the types allow
- * (`1.239` as an integer, `0x10`, blanks), so a pattern guards each. Athena, DuckDB and pyarrow read the values alike
- * (docs/adr/0025-parquet-tables.md).
+ * (`1.239` as an integer, `0x10`, blanks), so a pattern checks the text before each cast. Athena, DuckDB and pyarrow
+ * read the values alike (docs/adr/0025-parquet-tables.md).
  */
 export function typedValue(column: string, type: Exclude<ColumnType, 'text'>): string {
   const guarded = (pattern: string, value: string) =>

@@ -42,7 +42,7 @@ const PROGRESS_EVERY_MS = 250;
  */
 export async function withEngine<T>(limits: EngineLimits, use: (query: Query) => Promise<T>): Promise<T> {
   const { bufferMB, folder, diskBytes = await freeDisk() } = limits;
-  // Imported here: loading the native part would slow down the start of a program that needs no engine.
+  // The import is here, because loading the native part would slow down the start of a program that needs no engine.
   const { DuckDBInstance } = await import('@duckdb/node-api');
   const instance = await DuckDBInstance.create(':memory:', {
     threads: '1',
@@ -118,7 +118,7 @@ export async function stage(
   const line = Math.max(2_000_000, longest + 2);
   // By default, DuckDB reads 16 lines of the greatest length at once, which may not fit in memory.
   const ends = `new_line = '\\n', max_line_size = ${line}, buffer_size = ${Math.max(32_000_000, line)}, parallel = false`;
-  // No cell is NULL by its text: without quotation marks, none has a line break.
+  // No text of a cell stands for NULL: a cell without quotation marks cannot contain a line break.
   const empty = `null_padding = true, nullstr = '\n', allow_quoted_nulls = false`;
   return `read_csv(${quoted(path)}, columns = {${columns}}, auto_detect = false, header = false, delim = '${separator}', quote = '"', escape = '"', ${empty}, ${ends})`;
 }

@@ -114,7 +114,7 @@ function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
 }
 
 /**
- * The rows of the file. Only the end of the last batch proves the bytes of the file.
+ * The rows of the file. The bytes of the file are verified only at the end of the last batch.
  * @throws TableError if the header has another width, if a row has values beyond it, or if one has fewer fields and
  *   columns are left out or hashed: the column of each value is then not known
  */
@@ -169,7 +169,7 @@ async function findMisfits(
   columns: readonly (TableColumn & { text: string; values: number })[],
 ): Promise<Misfits[]> {
   const facts = columns.map(({ text, type }) =>
-    // Damaged characters are U+FFFD.
+    // Damaged characters have become U+FFFD.
     type === 'text' ? `contains(${text}, chr(65533))` : `${text} <> '' AND ${typedValue(text, type)} IS NULL`,
   );
   const counts = facts.map((fact) => `count(*) FILTER (${fact}), min(row) FILTER (${fact})`);

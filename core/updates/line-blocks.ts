@@ -4,7 +4,10 @@ const LF = 0x0a;
 /** A longer line is refused, so that memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
 
-/** Whole lines, or the start of one line that is longer than `LONGEST_LINE`. The last line may have no line break. */
+/**
+ * A block: whole lines, or the start of one line that is longer than `LONGEST_LINE`. The last line may have no line
+ * break.
+ */
 export interface LineBlock {
   bytes: Buffer;
   /** Where the block begins in the file, in bytes. */
@@ -35,7 +38,9 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where the text of a block begins: programs that add a byte order mark to a file may add another. */
+/**
+ * Where the text of a block begins. A file may begin with two byte order marks, because two programs have added one.
+ */
 export function textStart({ bytes, from }: LineBlock): number {
   let at = 0;
   while (from === 0 && bytes.subarray(at, at + 3).equals(BYTE_ORDER_MARK)) at += 3;

@@ -66,7 +66,7 @@ class CsvReader {
       },
       on_record: (cells: Cells) => {
         this.#add(cells);
-        // The parser passes no record on.
+        // The parser passes no record to its output.
         return null;
       },
     });
@@ -152,7 +152,7 @@ function isTooLong(cells: Cells, record: object): boolean {
 /** A column of a CSV file: `id` or a field. */
 interface CsvColumn {
   name: string;
-  /** The value of a cell. Text that does not fit the type is returned as it is, and refused later. */
+  /** Returns the value of a cell. A text that does not fit the type is returned unchanged, and refused later. */
   read: (cell: string) => unknown;
 }
 
@@ -160,7 +160,7 @@ const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
 
 const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
 
-/** Values of all other kinds stay text. */
+/** The kinds that are not listed stay text. */
 const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   code: asWhole,
   int32: asWhole,
@@ -168,7 +168,10 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
 };
 
-/** `columns` is `null`, and the file unreadable, if `id` is missing or a name is repeated. Unknown ones are `null`. */
+/**
+ * Reads the header. `columns` is `null` if the file is unreadable: `id` is missing, or a name is repeated. A column
+ * with an unknown name is `null`.
+ */
 function readHeader(line: number, cells: Cells): { columns: (CsvColumn | null)[] | null; problems: Problem[] } {
   const problems: Problem[] = [];
   const earlierNames = new Set<string>();

@@ -42,7 +42,7 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
     if (wait) return { outcome: 'PENDING', ...wait };
     throw deadlineExceeded(run, 'unknown to the CRM', state.checks);
   }
-  // An outage interrupts the refusals of the file: their time starts again here.
+  // An outage interrupts the refusals of the file, so their time starts again here.
   const wait = moving?.unknownSince && isOutage(error) && error.transient && waitAfter(error, state, deps);
   if (!wait) throw error;
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
@@ -51,7 +51,7 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
 /** Whether an unknown export may become known: it is new, or its file was refused only recently. */
 function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
-  // When the CRM first refused the file to DownloadFile, if it did.
+  // When DownloadFile was first refused the file, if it was.
   const since = state.moving?.unknownSince;
   return fresh || (!!since && mayBecomeKnown(since, now));
 }

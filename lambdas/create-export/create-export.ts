@@ -31,7 +31,10 @@ type Asked = ExportInput & { date: string };
 
 /** Time for a request to the ledger, reserved so that an export is recorded even if its answer comes late. */
 const RECORD_SECONDS = 10;
-/** Retries of a create that the CRM may have processed. The manifest warns that the CRM may hold two exports. */
+/**
+ * The number of times that a create is repeated although the CRM may have processed it. The manifest warns that the CRM
+ * may hold two exports.
+ */
 const REPEATS_UNANSWERED = 1;
 
 /**

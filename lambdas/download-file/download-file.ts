@@ -22,7 +22,10 @@ export interface DownloadFileDeps extends Invocation {
 /** Connections to the file server at the start of a large file, if the configuration allows as many. */
 const FIRST_CONNECTIONS = 4;
 
-/** 40 invocations transfer 2 TB in ten hours. A run waits about 600 times, each time for a link. */
+/**
+ * The most invocations, links and restarts of a run. 40 invocations transfer 2 TB in ten hours. A run waits at most
+ * about 600 times, each time for a link.
+ */
 export const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
 /** From this restart on, the file is read in one piece: servers behind one address may each have their own ETag. */
@@ -163,7 +166,10 @@ function unfinished(how: string): RunError {
   return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}`);
 }
 
-/** Why a file that is read in one piece may not end: each invocation has to skip what the earlier ones stored. */
+/**
+ * Why the transfer of a file in one piece may not end: each invocation has to skip the bytes that the earlier ones
+ * stored.
+ */
 function rereading({ upload }: DownloadProgress): string {
   return upload && upload.etag === null
     ? ' Each began with the first byte, because the file server has no ranges with one strong ETag.'

@@ -196,7 +196,7 @@ function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): cloudwa
   return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }
 
-/** How values are combined, by default as a sum, and how often. */
+/** The statistic, by default the sum, and its period. */
 type MetricOptions = Pick<cloudwatch.MetricProps, 'period' | 'statistic' | 'label'>;
 
 export function awsMetric(

@@ -60,8 +60,8 @@ export class TokenStore extends Construct {
     this.key.allow(grantee, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey'], {
       'kms:EncryptionContext:SecretARN': [this.clientSecretId, this.tokensSecretId],
     });
-    // Writing also needs this permission: DynamoDB created the table key with the table, and decrypts it for each user
-    // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
+    // Writing also needs this permission, because DynamoDB created a key for the table, which it decrypts for each
+    // caller (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
     this.key.allow(grantee, 'dynamodb', ['kms:Decrypt']);
   }
 }

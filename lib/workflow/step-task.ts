@@ -67,7 +67,7 @@ export function retriesOf(id: InvokedName): sfn.RetryProps[] {
     ];
   }
   const throttled = { ...UNTIL_FREE, errors: NOT_INVOKED };
-  // It may not run twice for one state, because each run creates an export in the CRM.
+  // CreateExport must not run twice for one state, because each run creates an export in the CRM.
   if (id === 'CreateExport') return [throttled];
   return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
 }

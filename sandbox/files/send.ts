@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Effect } from '../faults.ts';
 import type { LedgerCall } from '../world.ts';
 
-/** The number of pieces that a slow sender sends in a second. */
+/** The number of pieces per second of a slow sender. */
 const PIECES_PER_SECOND = 20;
 
 /** The bytes up to the limit of a fault, at its rate. */

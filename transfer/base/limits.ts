@@ -23,7 +23,10 @@ export const LIMITS = {
   bufferBytes: 16 * MIB,
   smallestPartBytes: 8 * MIB,
   largestPartBytes: 64 * MIB,
-  /** From this size on, `transfer` returns once the upload exists: its caller records it before hours of work. */
+  /**
+   * From this size on, `transfer` returns as soon as the upload exists, so that its caller records the upload before
+   * hours of work.
+   */
   recordFromBytes: 2048 * MIB,
   /** The engine measures the rate for this long before it adds or removes connections. */
   measureMs: 2_000,

@@ -36,7 +36,7 @@ export class Body {
   #waiting = 0;
   #unread: Buffer | undefined;
   #failure: Error | undefined;
-  /** The watch for bytes after a body with status 200, once it has started. */
+  /** The wait for surplus bytes after a body with status 200; `undefined` before it starts. */
   #watch: Promise<void> | undefined;
   #wake: (() => void) | undefined;
 
@@ -123,8 +123,9 @@ export class Body {
   }
 
   /**
-   * Reads on after a whole file to find surplus bytes, which prove the declared length wrong. For a range, Content-Range
-   * proves it. The parser would close the connection at the end of the body, so that end is not read yet.
+   * Reads on after a whole file to find surplus bytes, which prove the declared length wrong. For a range,
+   * Content-Range proves the length. The parser would close the connection at the end of the body, so the engine does
+   * not read that end yet.
    */
   #whole(): void {
     if (this.#response?.statusCode !== 200) return;
@@ -145,7 +146,7 @@ export class Body {
       await this.#watch;
       this.#context.signal.throwIfAborted();
       const response = this.#response as IncomingMessage;
-      // Past the parser, what the parser reports after the last byte does not count.
+      // If the body is read past the parser, errors that the parser reports after the last byte do not count.
       const failure = this.#failure ?? (this.#pastParser ? undefined : lateFailures.get(response));
       if (failure) throw brokenOff(failure);
       if (this.#pastParser ? this.#left === 0 : response.readableEnded) return null;
@@ -199,7 +200,10 @@ export class Body {
   }
 }
 
-/** The rate of an origin while the engine waits for it: the time in which it waits for the store does not count. */
+/**
+ * The rate of an origin while the engine waits for the origin. The time in which the engine waits for the store does
+ * not count.
+ */
 class Pace {
   readonly #limits: Limits;
   #bytes = 0;

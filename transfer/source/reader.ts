@@ -109,7 +109,7 @@ export class Reader {
     if (to !== null && this.offset !== to) {
       throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
     }
-    // An origin may send less than requested, but each response must bring some progress.
+    // An origin may send less than requested, but each response must have at least `PROGRESS_BYTES`.
     if (short && to !== null && to - from < PROGRESS_BYTES) {
       throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     }

@@ -135,7 +135,7 @@ export class Store {
     request.end();
     const response = await pending;
     const { firstByteMs: withinMs } = this.#client.context.limits;
-    // `send` has set the time of silence.
+    // `send` has set the limit for silence.
     request.on('timeout', () => response.destroy(new Error('silence')));
     if (response.statusCode !== 200) await readResponse(response, { action: 'read back', withinMs });
     const measured = { bytes: 0, crc32: 0 };

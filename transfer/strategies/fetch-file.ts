@@ -29,7 +29,8 @@ async function beginFile(attempt: Attempt): Promise<Stored | null> {
     if (!byRanges && !large) return await storeWhole(attempt, { object, size }, null, [], first);
     const partBytes = byRanges ? partBytesFor(size, attempt.options.connections.most, limits) : limits.bufferBytes;
     const upload = await attempt.createUpload({ ...object, etag: byRanges ? etag : null, size, partBytes });
-    // Returns so that the upload is recorded before hours of work. A killed process would leave an unknown upload.
+    // Returns, so that the caller records the upload before hours of work. Otherwise a killed process would leave an
+    // upload that nobody aborts.
     if (large) return null;
     return await storeRanges(attempt, upload, [], first);
   } finally {
@@ -82,7 +83,8 @@ interface FirstResponse extends Opened {
 }
 
 /**
- * Requests the first bytes; retries with a fresh link if they are not the file (a sign-in page). @throws TransferError
+ * Requests the first bytes. If they are not the file but, for example, a sign-in page, it retries with a fresh link.
+ * @throws TransferError
  */
 function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
@@ -128,7 +130,8 @@ async function storeWhole(
 ): Promise<Stored | null> {
   const partBytes = upload?.partBytes ?? attempt.context.limits.bufferBytes;
   const parts = new PartsInMemory(attempt, { size, partBytes }, before);
-  // With no stored byte and no size to compare with, a web page would pass for the file: it is inspected as a new one.
+  // Without a stored byte and without a size, nothing shows that a web page is not the file. So the response is
+  // inspected like that of a new file.
   if (upload && size === null && parts.bytes === 0) throw new StartOver('The bucket has no part of the file.');
   const reader = wholeReader(attempt.source, size, () => parts.crc32, { offset: parts.bytes, first });
   try {
@@ -225,8 +228,8 @@ class PartsInMemory {
 
 /**
  * The only place that makes an object. After a lost response the object may exist: it is measured, and accepted if size
- * and checksum match the file. Otherwise the request is repeated. If the first request did succeed, stores answer in
- * different ways: the key exists, the upload is gone, a conflict.
+ * and checksum match the file. Otherwise the request is repeated. If the first request did succeed, the answer to the
+ * second depends on the store: the key exists, the upload is gone, or a conflict.
  * @throws TransferError `conflict` if the key has another object, `store-…`; StartOver if the upload is gone
  */
 async function commit(
@@ -284,7 +287,7 @@ async function commitParts(
   const sorted = parts.toSorted((a, b) => a.number - b.number);
   const measured = { bytes: bytesOf(parts), crc32: crc32Of(sorted) };
   const how = await commit(attempt, key, measured, () => attempt.store.complete(upload, sorted, measured));
-  // Another upload may have made the object that was found: this upload may still be open.
+  // The object may come from another upload, so this upload may still be open.
   if (how === 'found') await attempt.store.abort(upload);
   attempt.setUpload(null);
   return { key, contentType, ...measured, undeclaredEnd };

@@ -107,7 +107,8 @@ class RangedFetch {
         this.#stored.push(await movePart(this.#attempt, this.#upload, reader, part));
       }
     } catch (error) {
-      // The origin refuses one connection too many: the others take its part. The last one's failure is final.
+      // If more connections are active than wanted, the others take the part of this one. Otherwise its failure is
+      // final.
       const overload =
         error instanceof TransferError && (error.reason === 'rate-limited' || error.reason === 'source-unavailable');
       if (!overload || !part || this.#active <= this.#connections.wanted) throw error;
@@ -163,7 +164,7 @@ class Segments {
     return this.#segments.some(({ parts }) => parts.length > 0);
   }
 
-  /** Takes half of the longest segment. A last part is not worth a connection. */
+  /** Takes half of the longest segment. A single remaining part is not worth another connection. */
   #steal(): Segment | undefined {
     const longest = this.#segments.toSorted((a, b) => b.parts.length - a.parts.length)[0]?.parts ?? [];
     if (longest.length < 3) return undefined;
@@ -193,7 +194,7 @@ export class Connections {
 
   /** @param bytesPerSecond the total rate since the last measurement */
   measured(bytesPerSecond: number): void {
-    // Silence at the beginning is not a rise.
+    // At the beginning the rate is 0, and silence must not count as a rise.
     const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
     this.#rate = bytesPerSecond;
     if (useful && bytesPerSecond < LAMBDA_BYTES_PER_SECOND) this.wanted = Math.min(this.wanted + STEP, this.#most);
