@@ -55,7 +55,7 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   const foreign = id === undefined ? [] : all.filter((level) => idIn(level) !== undefined && !isOurs(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
   // A wrapper may have its own id, and so may related records.
-  const levels = hasOurs ? all.filter((level) => !foreign.includes(level)) : all;
+  const levels = hasOurs ? all.filter((level) => idIn(level) === undefined || isOurs(level)) : all;
   const hasError = levels.some(hasErrorIn);
   const isCustomer = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
   const other = otherValue(levels, sent);
@@ -89,15 +89,24 @@ function hasErrorIn(level: Level): boolean {
   return level.some(([key, value]) => /^errors?$/.test(key) && !isNoError(value));
 }
 
+/** Keys and values by which an answer says that the call was done. Its `errorMessage` may say so in any language. */
+const DONE: [keys: RegExp, words: RegExp][] = [
+  [/code$|^err(?:or)?no$/, /^(?:0+|2\d\d|ok|success)$/i],
+  [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, /^(?:true|1|2\d\d|ok|success\w*)$/i],
+];
+
 /** Whether an answer that is not a record says in other words that the call failed: `{ "status": "error" }`. */
 function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
   const [level = []] = isRecord(body) ? objectsIn(body) : [];
   if (level.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+  const isDone = level.some(([key, value]) =>
+    DONE.some(([keys, words]) => keys.test(key) && words.test(wordOf(value))),
+  );
   return level.some(
     ([key, value]) =>
       (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
-      (/^(?:has|is|validation)?(?:err|fault)/.test(key) && !isNoError(value)) ||
-      (key === 'status' && /^(?:err|fail)/i.test(wordOf(value))) ||
+      (/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/.test(key) && !isDone && !isNoError(value)) ||
+      (/^(?:outcome|result|status)$/.test(key) && /^(?:err|fail|reject)/i.test(wordOf(value))) ||
       (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(wordOf(value))),
   );
 }
@@ -217,7 +226,7 @@ const PHONE_DIGITS = 7;
 /** A short number of a company: `*6789`. */
 const STAR_NUMBER = /^\*\d{4,5}$/;
 /** An extension after a whole number: ` ext. 5`, `#5`, `;ext=5`. */
-const EXTENSION = /(?<=(?:\d\D{0,3}){7})[\s,;]*[#\p{L}].*$/u;
+const EXTENSION = /(?<=(?:\d\D{0,3}){7})[\s,;]*[#\p{L}].*$/su;
 /** Fields whose values are words, which services return as labels or in another language. */
 const WORDS = ['bankAccountType', 'country'];
 

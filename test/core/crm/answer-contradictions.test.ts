@@ -37,6 +37,11 @@ test.each<[string, unknown]>([
   ['isError true', { isError: true }],
   ['the id of another record as customerId', { success: true, customerId: OTHER }],
   ['a fault', { fault: { faultstring: 'x' } }],
+  ['an exception', { message: 'x', exceptionMessage: 'x' }],
+  ['the result error', { result: 'error', message: 'x' }],
+  ['the outcome rejected', { outcome: 'Rejected' }],
+  ['a count of failures', { updated: 0, failed: 1 }],
+  ['an error number with its message', { errorCode: 17, errorMessage: 'x' }],
   ['an error in an unusual wrapper', { request: { id: OTHER }, outcome: { errors: ['x'] } }],
 ])('%s contradicts a change', (_, body) => {
   expect(contradicts(body)).toBe(true);
@@ -59,6 +64,10 @@ test.each<[string, unknown]>([
   ['errors that say in other words that there is none', { error: { code: 200, message: 'Completed successfully.' } }],
   ['a code of its own for success', { code: 'ERR_OK', result: { city: 'x' } }],
   ['an error code that says there is none', { errorCode: 0, errorMessage: 'No errors', ok: true, status: 200 }],
+  ['0 as an error code with a message in Hebrew', { Success: true, ErrorCode: 0, ErrorMessage: 'הפעולה בוצעה' }],
+  ['0 as an error code with a sentence', { errcode: '00000', errmsg: 'The operation succeeded' }],
+  ['a success with the address of a list of errors', { status: 'success', errorsUrl: '/errors' }],
+  ['counts without failures', { updated: 1, failed: 0, failures: [], isFailure: false }],
   ['the record before the change alone', { success: true, previous: { id: OTHER, city: 'x' } }],
   ['the author of the change alone', { success: true, updatedBy: { id: OTHER } }],
   ['the request alone', { ok: true, trace: { id: OTHER } }],
@@ -276,5 +285,12 @@ test.each(['T', ' ', ',', '1', '-', '\u200e'])(
     const long = sign.repeat(1_000_000);
     expect(isOther('birthDate', '1990-01-02', `x${long}x`)).toBe(false);
     expect(isOther('customerServiceContactDate', '2026-11-20T10:00:00Z', `x${long}x`)).toBe(false);
+  },
+);
+
+test.each(['1', '1a', '1 a', ' ', ';'])(
+  'a telephone number of a million of %j is read, which takes hours in quadratic time',
+  (part) => {
+    expect(isOther('phoneNumber', '12', `1234567${part.repeat(1_000_000)}\n12`)).toBeTypeOf('boolean');
   },
 );
