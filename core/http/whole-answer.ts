@@ -8,11 +8,24 @@ export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
   /** Why the body could not be read. A retry may help after `cut off`. */
   readonly reason: 'cut off' | 'too large';
+  /** Private, because logs may print the other parts of an error. */
+  readonly #received: string;
 
-  constructor(reason: UnreadableBody['reason'], message: string, cause?: unknown) {
+  constructor(reason: UnreadableBody['reason'], message: string, { cause, received = '' }: Broken = {}) {
     super(message, { cause });
     this.reason = reason;
+    this.#received = received;
   }
+
+  /** The part of a body that came before it was cut off. It may be all that counts. */
+  get received(): string {
+    return this.#received;
+  }
+}
+
+interface Broken {
+  cause?: unknown;
+  received?: string;
 }
 
 /**
@@ -57,13 +70,17 @@ async function bodyOf(
       if (size > most) return new UnreadableBody('too large', `${status}, but with more than ${most} bytes`);
       next = await Promise.race([reader.read(), late]);
     }
-    return new TextDecoder().decode(Buffer.concat(chunks));
+    return textOf(chunks);
   } catch (cause) {
     const timeout = cause instanceof Error && cause.name === 'TimeoutError';
     const end = timeout ? 'did not end in time' : 'broke off in the middle';
-    return new UnreadableBody('cut off', `${status}, but the answer ${end}`, cause);
+    return new UnreadableBody('cut off', `${status}, but the answer ${end}`, { cause, received: textOf(chunks) });
   } finally {
     // Closes the connection of a body that never ends, without waiting for it.
     reader.cancel().catch(() => undefined);
   }
+}
+
+function textOf(chunks: Uint8Array[]): string {
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }

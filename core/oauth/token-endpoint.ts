@@ -65,9 +65,12 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
     const answer = await wholeAnswer((signal) => post(call, signal), limits);
-    if (answer.body instanceof UnreadableBody)
-      return { kind: 'lost', message: `The token endpoint answered ${answer.body.message}.` };
-    return answerOf(answer, jsonOrUndefined(answer.body), obtainedAt, call);
+    if (!(answer.body instanceof UnreadableBody))
+      return answerOf(answer, jsonOrUndefined(answer.body), obtainedAt, call);
+    // A token may have come whole before the connection broke. It would be lost otherwise.
+    const received = answerOf(answer, jsonOrUndefined(answer.body.received), obtainedAt, call);
+    if (received.kind === 'granted') return received;
+    return { kind: 'lost', message: `The token endpoint answered ${answer.body.message}.` };
   } catch (error) {
     const code = codeOf(error) ?? (error instanceof Error ? error.name : 'unknown');
     if (!neverSent(error)) return { kind: 'lost', message: `The token endpoint did not answer (${code}).` };

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import ky from 'ky';
 import { expect, onTestFinished, test } from 'vitest';
-import { wholeAnswer } from '../../../core/http/whole-answer.ts';
+import { UnreadableBody, wholeAnswer } from '../../../core/http/whole-answer.ts';
+import { CANARY } from '../../support/builders.ts';
 import { cutOff, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
 
 const GENEROUS = { milliseconds: 20_000, bytes: 1000 };
@@ -54,6 +56,14 @@ test('stops at the time limit if the body stalls or no answer comes, even if the
   forceCollections();
 
   await Promise.all([stalls(''), stalls('{"id":'), neverAnswers()]);
+});
+
+test('a body that is cut off keeps the part that came, which no log of the error shows', async () => {
+  const { body } = await answerTo(cutOff(200, {}, CANARY));
+
+  if (!(body instanceof UnreadableBody)) throw new Error('the body was read');
+  expect(body.received).toBe(CANARY);
+  expect(inspect(body, { showHidden: true, depth: 9 }) + JSON.stringify(body)).not.toContain(CANARY);
 });
 
 test('returns status, headers, and the body without its byte order mark', async () => {

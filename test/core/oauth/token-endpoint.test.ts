@@ -84,6 +84,12 @@ test.each<[string, object, object]>([
   expect(['openid', 'known']).toContain(tokens.scope);
 });
 
+test('an answer is a grant even if its connection breaks after the last byte of the JSON', async () => {
+  const { answer } = await answerTo(cutOff(200, {}, JSON.stringify(GOOD)));
+
+  expect(answer).toMatchObject({ kind: 'granted', tokens: { accessToken: 'a', refreshToken: 'r' } });
+});
+
 test('an answer is a grant even if it has an error whose parts have no text', async () => {
   const { tokens } = await tokensFrom({
     ...GOOD,
