@@ -174,13 +174,13 @@ export class LaterHeaders {
   /** Whether a cell has a header with a left-out column, and below it a line with as many cells. */
   #isPage(cell: string): boolean {
     const lines = cell.split(LINE_BREAK);
-    return lines.some((_, at) =>
+    const isHeader = (at: number) =>
       SEPARATORS.some((separator) => {
         const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
         const isAsWide = header.length > 1 && header.length <= this.#widest && below?.length === header.length;
         return isAsWide && this.#isHeader(header, { lacks: false }) && this.#kindOf(header) === 'leftOut';
-      }),
-    );
+      });
+    return lines.some((line, at) => this.#mayMention(line) && isHeader(at));
   }
 
   /** @param alone whether the line is the whole text, which was already checked as a single cell */
