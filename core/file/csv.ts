@@ -316,7 +316,10 @@ class CsvCount {
   #findUnnamedValues(record: Scanner): void {
     if (!this.#unnamedInside && this.#filledCells(record) <= this.#named) return;
     const cells = this.#textsOf(record);
-    for (const place of this.#unnamed) if (isFilled(cells[place] ?? '')) this.#valued.add(place);
+    for (const place of this.#unnamed) {
+      if (place >= cells.length) return;
+      if (isFilled(cells[place] ?? '')) this.#valued.add(place);
+    }
   }
 
   /** Number of cells up to the last one with a text, or at most the width of the file. */
