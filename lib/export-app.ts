@@ -71,7 +71,7 @@ const POLICY_OF: Readonly<Record<string, string>> = {
 export function rewritePolicies(stack: Stack, asked: unknown, now: Date): void {
   if (asked === undefined) return;
   if (asked !== 'policies') {
-    throw new ConfigurationError(`-c rewrite=${String(asked)}: only policies can be rewritten: -c rewrite=policies`);
+    throw new ConfigurationError(`-c rewrite=${String(asked)}: the only allowed value is -c rewrite=policies`);
   }
   const sid = `Rewritten${now.toISOString().slice(0, 19).replace(/\D/g, '')}`;
   for (const construct of stack.node.findAll()) {

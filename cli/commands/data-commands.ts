@@ -125,7 +125,7 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
           '--reason <text>',
           'why it is right that so many records are gone; stored beside the feed in the bucket',
         )
-        .option('--json', 'one JSON document: the records of the feeds, and what is stopped'),
+        .option('--json', 'one JSON document: the records of the feeds, and a stopped deletion'),
     examples: {
       'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
       'changes leads --since 41 --deployment prod --json': 'the feeds after feed 41',

@@ -88,7 +88,7 @@ export const DOCTOR_QUESTIONS = {
     mayBeUnknown: true,
   },
   'column-settings': {
-    question: 'Was everything that readers have written under the current column settings?',
+    question: 'Do the current column settings apply to everything that readers have?',
     rights: [...BUCKET_RIGHTS, 's3:GetObject on `tables/*`', 's3:GetObject on `changes/*`'],
     mayBeUnknown: true,
   },

@@ -22,7 +22,7 @@ export async function pause(named: Entity[], options: PauseOptions): Promise<voi
 }
 
 const PAUSED = `Nights wait for a paused entity that the configuration enables: each such night is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
-A deployment that changes a rule resets it to the configuration. To switch off for good: set entities.NAME.enabled to false, and deploy.`;
+A deployment that changes a rule resets it to the configuration. To switch an entity off for good, set entities.NAME.enabled to false and deploy.`;
 
 /** `resume`, which switches the nightly rules of entities on again. */
 export async function resume(named: Entity[], options: PauseOptions): Promise<void> {

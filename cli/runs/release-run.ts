@@ -78,5 +78,8 @@ async function judge(manifests: Manifests, entity: Entity, run: string, newNorma
   const published = alreadyPublishedReason(manifest, ofDate, kind === 'partial' ? [] : [latest]);
   if (published !== undefined) throw new CommandError(published, USAGE);
   const stays = latest && latest.date > date;
-  return { manifest, stays: stays ? ` It becomes ${entity} of ${date}; the latest stays that of ${latest.date}.` : '' };
+  return {
+    manifest,
+    stays: stays ? ` It becomes the published ${entity} of ${date}. The pointer latest stays at ${latest.date}.` : '',
+  };
 }

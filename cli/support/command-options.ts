@@ -51,7 +51,7 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   }
   const time = new Date(`${text}T00:00:00Z`);
   if (time <= now) return time;
-  throw new InvalidArgumentError(`That date is in the future: now it is ${now.toISOString().slice(0, 16)} UTC.`);
+  throw new InvalidArgumentError(`That date is in the future: it is now ${now.toISOString().slice(0, 16)} UTC.`);
 }
 
 /** Parses the number of an option. @throws InvalidArgumentError that names the limits */

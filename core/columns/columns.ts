@@ -146,7 +146,7 @@ function leftOutOf(
 function severalTexts(entry: string, meant: readonly LeftOut[]): string[] {
   if (meant.length < 2) return [];
   const names = quotedNames(meant.map(({ name }) => name));
-  return [`"${entry}" of columns.except means ${meant.length} columns, which are all left out: ${names}.`];
+  return [`"${entry}" of columns.except names ${meant.length} columns, which are all left out: ${names}.`];
 }
 
 function movedTexts(moved: readonly LeftOut[], since: string): string[] {
@@ -225,7 +225,7 @@ function supersededLabels({ configured, input: { entity } }: Plan, fields: reado
   const texts = Object.entries(configured.columns.labels).flatMap(([text, value]) => (value === null ? [text] : []));
   const secret = texts.find((text) => hidden.some((each) => meansOrContains(text, each)));
   if (secret !== undefined) {
-    const what = `columns.labels of ${entity} maps "${secret}" to null, which means a column that the configuration leaves out or hashes. Remove the text.`;
+    const what = `columns.labels of ${entity} maps "${secret}" to null, but the text means a column that the configuration leaves out or hashes. Remove the text.`;
     throw new RunError('ConfigInvalid', what);
   }
   return texts.flatMap((text) => {

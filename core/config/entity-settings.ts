@@ -29,7 +29,7 @@ const guardsSchema = z.strictObject({
     .describe('How many times the usual rows a file may have; fewer than 20 usual rows count as 20.'),
   maxIrregularShare: share
     .default(0.01)
-    .describe('Largest share of records that may have another number of fields than the first.'),
+    .describe('Largest share of records that may have more or fewer fields than the first.'),
 });
 export type GuardSettings = z.infer<typeof guardsSchema>;
 
@@ -126,7 +126,7 @@ const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:3
 const localTime = time
   .optional()
   .describe(
-    'Start in local time instead of the one from `nightly`. A time that a clock change leaves out is an hour later; of one that comes twice, the first counts.',
+    'Start in local time instead of the one from `nightly`. A time that a clock change skips is an hour later; of a time that occurs twice, the first counts.',
   );
 
 export const nightlySchema = z
@@ -166,7 +166,7 @@ const chosenColumns = z.strictObject({
     .min(1)
     .max(MOST_REQUESTED)
     .optional()
-    .describe('Columns that must be there: without them, no export is requested and no file is published.'),
+    .describe('Required columns: without them, no export is requested and no file is published.'),
   labels: z
     .record(columnName, requestedName.nullable())
     .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
@@ -188,7 +188,7 @@ const chosenColumns = z.strictObject({
     .min(1)
     .max(50)
     .optional()
-    .describe('Further sheets that a workbook may have, with any content, also hidden ones.'),
+    .describe('Further sheets that a workbook may have, even hidden ones, with any content.'),
 });
 
 /** The columns of the configuration; the input of an execution has `"all"` or a list. */

@@ -33,14 +33,17 @@ const FORM =
 /** Malformed relative dates in a list of filters. A filter is an object, so a date itself is not a filter. */
 export function dateProblems(filters: readonly unknown[]): Problem[] {
   return datesIn(filters).flatMap(({ path, value }) => {
-    if (path.length < 2) return [{ path, message: 'is a date in place of a filter: put the date into a filter' }];
+    if (path.length < 2) return [{ path, message: 'is a date, not a filter: put the date into a filter' }];
     return relativeDateSchema.safeParse(value).success ? [] : [{ path, message: FORM }];
   });
 }
 
 /** Relative dates outside of filters: they are not replaced, so the CRM would get them as written. */
 export function misplacedDates(value: unknown): Problem[] {
-  return datesIn(value).map(({ path }) => ({ path, message: 'holds a "$date", which only `filters` may' }));
+  return datesIn(value).map(({ path }) => ({
+    path,
+    message: 'contains a "$date", which is allowed only in `filters`',
+  }));
 }
 
 /** Whether the selected records depend on the date. */

@@ -110,7 +110,7 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
 function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): string {
   if (found.some(({ tooWide }) => tooWide)) return TOO_WIDE;
   const cells = headOf(widest(found));
-  if (cells.length === 0) return open ? 'text whose first record never ends' : 'text without a single record';
+  if (cells.length === 0) return open ? 'text whose first record does not end' : 'text without a single record';
   const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
   const listed = cells.filter(isListed).length;
   return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;

@@ -53,7 +53,8 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   /** The extents of all entries that were read completely. */
   const extents = new Map<Entry, Extent>();
   async function* read({ listed: entry }: ZipEntry): AsyncGenerator<Uint8Array> {
-    if (!entry.canDecodeFileData()) throw new UnreadableFile('has an entry that is encrypted or packed in a rare way');
+    if (!entry.canDecodeFileData())
+      throw new UnreadableFile('has an entry that is encrypted, or packed by an unsupported method');
     const header = await localHeader(zip, entry, bytes);
     const from = header.fileDataStart;
     const to = from + entry.compressedSize;
@@ -87,7 +88,7 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
     if (names.size < listed.length) throw new UnreadableFile('has several entries of one name');
     return { zip, listed };
   } catch (error) {
-    throw reasonOf(error, bytes, 'has no directory of a zip archive that can be read: it is cut or damaged');
+    throw reasonOf(error, bytes, 'has no readable zip directory: it is cut off or damaged');
   }
 }
 
@@ -105,7 +106,7 @@ async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
     if (!header.fileName.equals(entry.fileNameRaw))
-      throw new UnreadableFile('has a directory that names other entries');
+      throw new UnreadableFile('has a directory that lists other entries');
     if (!isSame(header, entry)) throw new UnreadableFile('has an entry that its directory describes differently');
     return header;
   } catch (error) {

@@ -39,7 +39,7 @@ export interface GateCheck {
 /** Below this median a file is not checked for shrinking, and growth is measured from this number instead. */
 const LEAST_USUAL_ROWS = 20;
 
-/** A longer run of characters with the code 0 is a block of the disk that was never written. */
+/** A longer run of NUL characters is a block of the disk that was never written. */
 const LONGEST_NUL_RUN = 7;
 
 /** A release of a file that this check stopped also confirms that its header names the requested columns. */
@@ -167,7 +167,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'header',
     setting: 'drift.added or drift.removed is stop (warn)',
-    stops: 'whose header lacks a requested column (`removed`), has another one (`added`), or is unknown',
+    stops: 'whose header lacks a requested column (`removed`), has additional ones (`added`), or is unknown',
     promised: true,
     measure: ({ facts, settings: { drift }, run: { request } }) => {
       if ((drift.added !== 'stop' && drift.removed !== 'stop') || isEmptyFile(facts)) return undefined;
@@ -204,7 +204,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'repeatedHeader',
     setting: 'until a file that repeats its header is released',
-    stops: 'that repeats its header further down: the file twice, or several pages',
+    stops: 'that repeats its header: it may hold the file twice, or several pages',
     kindOf: () => '',
     measure: ({ facts: { content } }) => content && { measured: content.repeatedHeaders, atMost: 0 },
     words: ({ measured }) => `repeats its header in ${countText(measured ?? 0, 'record')} further down`,
@@ -238,15 +238,15 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'sheets',
     setting: 'always',
-    stops: 'that is a spreadsheet with several visible sheets with a header',
+    stops: 'that is a spreadsheet with a header in several visible sheets',
     measure: ({ facts: { content, format } }) =>
       format === 'xlsx' && content ? { measured: content.sheets, atMost: 1 } : undefined,
-    words: ({ measured }) => `has ${measured} sheets with a header, of which one would be read`,
+    words: ({ measured }) => `has ${measured} sheets with a header, but readers would get only one of them`,
   },
   {
     id: 'fullSheet',
     setting: 'always',
-    stops: 'that is a spreadsheet with a value in its last possible row: further rows may be missing',
+    stops: 'that is a spreadsheet whose last possible row has a value: further rows may be missing',
     measure: ({ facts: { content, format } }) =>
       format === 'xlsx' && content ? { measured: content.fullSheet ? 1 : 0, atMost: 0 } : undefined,
     words: () => 'fills the last row that a sheet can have: further rows may be missing',
@@ -309,12 +309,12 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   const besides =
     format === 'xlsx'
       ? `that may hold text besides its rows${kinds}`
-      : `that other programs read as further cells, or outside of the file${kinds}`;
+      : `that other programs read as further cells, or as content outside of the file${kinds}`;
   const parts: [count: number, text: string][] = [
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
     [unnamed, `${countText(unnamed, 'column')} with values and without a name`],
-    [repeated(header), `${countText(repeated(header), 'column')} under the name of another one`],
+    [repeated(header), `${countText(repeated(header), 'column')} with the name of another column`],
     [leftOutHeaders, `${countText(leftOutHeaders, 'header')} further down with a column that must not be there`],
     [longer, `${countText(longer, 'record')} longer than its header`],
     [elsewhere, `${countText(elsewhere, 'place')} ${besides}`],

@@ -32,7 +32,11 @@ const contentSchema = z.object({
   unlisted: unknown(count, 'Cells of the header with a text that names no listed field.'),
   unlistedPlaces: z
     ._default(z.array(count), [])
-    .check(z.describe('The columns of some of these cells, from 1, if the record is known to be a header.')),
+    .check(
+      z.describe(
+        'Columns, from 1, of the first header cells with an unlisted text; empty if it is unknown whether the record is a header.',
+      ),
+    ),
   excepted: unknown(count, 'Cells of the header that name a column that is left out.'),
   unnamed: countOf('Columns with values below an empty cell of the header.'),
   longer: countOf('Records with more cells than the first.'),

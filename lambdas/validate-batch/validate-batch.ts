@@ -65,7 +65,7 @@ function problemsSentence(key: string, lines: number, { total, first }: ProblemR
   if (problem.line === 0) return `${key} ${problem.sentence}.`;
   const { line, field, sentence } = problem;
   // An unknown name may be any text, even a misplaced value.
-  const name = field === 'id' || (field && FIELD_RULES.has(field)) ? `"${field}"` : 'a name in it';
+  const name = field === 'id' || (field && FIELD_RULES.has(field)) ? `"${field}"` : 'one of its names';
   return `${key} has ${count} in ${lines} lines. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
 }
 

@@ -43,6 +43,6 @@ test('-c rewrite=policies changes only one Sid in each policy of bucket, key, qu
 
 test('-c rewrite refuses anything but "policies"', () => {
   expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow(
-    '-c rewrite=rules: only policies can be rewritten: -c rewrite=policies',
+    '-c rewrite=rules: the only allowed value is -c rewrite=policies',
   );
 });

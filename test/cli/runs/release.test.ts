@@ -90,7 +90,7 @@ test('says that latest does not change if a later date is published', async () =
 
   const { stderr } = await release('leads-night', '--reason', 'Holidays');
 
-  expect(stderr).toContain('It becomes leads of 2026-11-20; the latest stays that of 2026-11-21.');
+  expect(stderr).toContain('It becomes the published leads of 2026-11-20. The pointer latest stays at 2026-11-21.');
 });
 
 test.each(['{"schemaVersion":1,"execution":"leads-old"}', '{}'])(

@@ -44,7 +44,7 @@ describe('an entry of columns.except', () => {
     const { leftOut, warnings } = leftOutOf(except('IDNUMBER'), [...fields, field('id')]);
     expect(leftOut.map(({ name }) => name)).toEqual(['idNumber', 'id_number', 'x']);
     expect(warnings).toEqual([
-      '"IDNUMBER" of columns.except means 3 columns, which are all left out: "idNumber", "id_number", "x".',
+      '"IDNUMBER" of columns.except names 3 columns, which are all left out: "idNumber", "id_number", "x".',
     ]);
   });
 

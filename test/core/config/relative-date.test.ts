@@ -52,14 +52,14 @@ test.each([[{ date: 'day' }], [{ $dates: 'day' }], ['$date'], [null], [[]], [{ '
 
 test('reports a relative date in place of a whole filter', () => {
   expect(dateProblems([{ field: 'id' }, { $date: 'day' }])).toEqual([
-    { path: [1], message: 'is a date in place of a filter: put the date into a filter' },
+    { path: [1], message: 'is a date, not a filter: put the date into a filter' },
   ]);
 });
 
 test('reports a relative date outside of filters at any depth', () => {
   expect(misplacedDates({ range: { from: [{ $date: 'day' }] }, $date: undefined })).toHaveLength(1);
   expect(misplacedDates({ range: { from: [{ $date: 'day' }] } })).toEqual([
-    { path: ['range', 'from', 0], message: 'holds a "$date", which only `filters` may' },
+    { path: ['range', 'from', 0], message: 'contains a "$date", which is allowed only in `filters`' },
   ]);
   expect(misplacedDates({ range: { from: ['day'] } })).toEqual([]);
 });

@@ -75,7 +75,7 @@ describe('in a file without a header by its setting', () => {
     const { facts, warnings } = await judged('id,name,phone\nd,e,f\n', none);
 
     expect(facts).toMatchObject({ rows: 2, content: { headed: false } });
-    expect(warnings.join()).toContain('columns.header says that there is no such line');
+    expect(warnings.join()).toContain('columns.header says that files have no header');
   });
 
   test.each([

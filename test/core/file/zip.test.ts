@@ -133,7 +133,7 @@ describe('refuses', () => {
       'describes differently',
     ],
     ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
-    ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'names other entries'],
+    ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'lists other entries'],
     ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'size differs'],
     ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'size differs'],
     ['another CRC-32', zipOfFiles({ ...FILE, lies: { crc: 1 } }), 'checksum'],
@@ -144,7 +144,7 @@ describe('refuses', () => {
     ['gzip', zipOfFiles({ name: 'leads.csv.gz', content: gzipSync(CSV) }), 'gzip, packed in a zip archive'],
     ['a zip archive', zipOfFiles({ name: 'leads.zip', content: zipOfFiles(FILE) }), 'a zip archive, packed in'],
     ['CSV that is cut off', zipOfFiles({ ...FILE, content: 'id,name\n1,"a' }), 'ends inside a quoted field'],
-    ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a document of Word'],
+    ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a Word or PowerPoint document'],
   ])('%s', async (_, bytes, words) => {
     expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
   });

@@ -175,7 +175,7 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
     'a name twice',
     {},
     { header: ['id', 'name', 'name'] },
-    'has 1 column under the name of another one (columns.except)',
+    'has 1 column with the name of another column (columns.except)',
   ],
   ['a record longer than the header', { longer: 2 }, {}, 'has 2 records longer than its header (columns.except)'],
   [

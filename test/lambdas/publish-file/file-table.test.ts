@@ -59,7 +59,7 @@ const inEncoding = (encoding: string, more: Facts['dialect'] = {}, options: Opti
   reads: { ...options, encoding },
   dialect: { encoding, ...more },
 });
-const NO_WIDTH = 'another number of fields';
+const NO_WIDTH = 'more or fewer fields';
 const LABELS_1255 = windows1255('מזהה,עיר\r\n1,חיפה\r\n');
 const SEP_LINE_1255 = [windows1255('sep=,\r\nמזהה,עיר\r\n1,חיפה\r\n2,'), Buffer.of(0xff), windows1255('\r\n3,עכו\r\n')];
 const TWO_SEPARATORS = 'Cohen, Avi;0501234567;Haifa, IL\nLevi, Dana;0521234567;Eilat, IL\nBar;0531234567;Akko\n';
@@ -246,7 +246,7 @@ const XML_ERROR = '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Erro
 const XLS = Buffer.from('d0cf11e0a1b11ae100', 'hex');
 const TEXT = 'text whose first record';
 const WEB_PAGE = 'a web page';
-const NO_ZIP = 'no directory of a zip archive';
+const NO_ZIP = 'no readable zip directory';
 
 test.each<[name: string, bytes: string | Uint8Array, looks: string]>([
   ['a JSON error', ERROR, 'JSON'],

@@ -236,7 +236,7 @@ const EACH_ERROR = `name,id\n${'Error: no answer,1\n'.repeat(50)}`;
 
 test.each<[...Case, warning: string]>([
   ['a row with one cell more', FILE.replace('\n5,', ',\n5,'), {}, '1 row ends with empty cells beyond the header.'],
-  ['a single NUL character', FILE.replace('\n100,', '\n100,\0'), {}, 'characters with the code 0'],
+  ['a single NUL character', FILE.replace('\n100,', '\n100,\0'), {}, 'NUL characters'],
   ['half of a surrogate', utf16(FILE.replace('\n5,', '\n5,\ud83d')), {}, 'except for 2 bytes, the first in row 6.'],
   ['one line of a stack trace', at100('    at com.crm.Export.run(Export.java:120)\n'), {}, MAY_BE],
   ['an error as wide as the header', at100('Error: timeout,please,retry\n'), {}, MAY_BE],

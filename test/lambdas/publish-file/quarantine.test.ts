@@ -71,7 +71,9 @@ test('publishes with a warning if a part of the history cannot be read', async (
   const { bucket, state } = shrunk(98);
   bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(bucket).warnings[0]).toContain('of 1 published exports are missing');
+  expect(manifestIn(bucket).warnings[0]).toContain(
+    'not compared with 1 published exports, because their pointers or manifests are missing',
+  );
 });
 
 test('keeps its verdict when the step is repeated, even if other nights are published between', async () => {

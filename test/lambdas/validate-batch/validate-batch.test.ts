@@ -102,7 +102,11 @@ describe('refuses a file with UpdateFileInvalid, and stores nothing', () => {
     ['an empty file', '', 'is empty'],
     ['blank lines only', '\n\n', 'holds no record to update'],
     ['a wrong value', `${good}{"id":"${idOf(3)}","smoker":"${CANARY}"}\n`, 'on line 3: "smoker" must be true or false'],
-    ['an unknown field', `{"id":"${idOf(3)}","${CANARY}":1}\n`, 'on line 1: a name in it is not a field of a customer'],
+    [
+      'an unknown field',
+      `{"id":"${idOf(3)}","${CANARY}":1}\n`,
+      'on line 1: one of its names is not a field of a customer',
+    ],
     ['a line without an id', `${good}{"city":"${CANARY}"}\n`, 'on line 3: "id" is missing'],
     ['a line that is not JSON', `${good}${CANARY}\n`, 'on line 3: it is not a JSON object'],
     ['an id twice', `${good}${good}`, '2 problems in 4 lines. The first is on line 3: "id" is the same as on line 1'],
