@@ -38,8 +38,9 @@ const WRAPPERS = new Set(
  * and in a record another thing of the customer, `{ "city": …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
-/** Keys of objects that describe the answer, its author or the record before the change. */
-const NO_RECORD = /^(?:meta|request|trace|debug|links?$|pag|context|audit|history|before|old|original|prev)|by$/;
+/** Keys of objects that describe the answer, its author, related records or the record before the change. */
+const NO_RECORD =
+  /^(?:meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
 /** Keys of objects that describe the caller if they are next to another object. */
 const BESIDE = /^(?:user|session)/;
 /** They control an update or are deprecated, so an answer need not repeat them. */

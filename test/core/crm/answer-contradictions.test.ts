@@ -70,6 +70,8 @@ test.each<[string, unknown]>([
   ['counts without failures', { updated: 1, failed: 0, failures: [], isFailure: false }],
   ['the record before the change alone', { success: true, previous: { id: OTHER, city: 'x' } }],
   ['the author of the change alone', { success: true, updatedBy: { id: OTHER } }],
+  ['related records in HAL', { _links: { self: {} }, _embedded: { agent: { id: OTHER, city: 'x' } } }],
+  ['related records in JSON:API', { meta: {}, included: [{ id: OTHER, type: 'agents' }] }],
   ['the request alone', { ok: true, trace: { id: OTHER } }],
   ['another customer beside the record', { id: ID, customerId: OTHER }],
   ['the id of the record in braces', { id: `{${ID}}` }],
