@@ -178,7 +178,9 @@ export class LaterHeaders {
       SEPARATORS.some((separator) => {
         const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
         const isAsWide = header.length > 1 && header.length <= this.#widest && below?.length === header.length;
-        return isAsWide && this.#isHeader(header, { lacks: false }) && this.#kindOf(header) === 'leftOut';
+        // In ordinary text, a space follows a comma.
+        const isText = header.some((text) => text.startsWith(' '));
+        return isAsWide && !isText && this.#isHeader(header, { lacks: false }) && this.#kindOf(header) === 'leftOut';
       });
     return lines.some((line, at) => this.#mayMention(line) && isHeader(at));
   }

@@ -1,8 +1,8 @@
 import { wordsOf } from '../folded.ts';
 import { type Decoder, windows1255 } from './encoding.ts';
 
-/** A key of JSON, also inside of a text of JSON. */
-const KEYS = /["']((?:[^"'{,\\\n]|\\.){1,100}?)\\?["']\s*:/g;
+/** A key of JSON, also inside of a text of JSON. Other texts have braces and quotation marks, but at other places. */
+const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:/g;
 /** A key that is an ordinary word, such as `title`, may mean anything. */
 const WORD = /^[A-Z]?[a-z]+$/;
 /** Shorter words are part of many others. */
@@ -40,7 +40,8 @@ export class NestedNames {
 
   /** Whether a cell has the name of such a column as a key of JSON. */
   areKeysIn(cell: string): boolean {
-    return [...cell.matchAll(KEYS)].some(([, key = '']) => !WORD.test(key) && this.#isLeftOut(key));
+    for (const [, key = ''] of cell.matchAll(KEYS)) if (!WORD.test(key) && this.#isLeftOut(key)) return true;
+    return false;
   }
 }
 

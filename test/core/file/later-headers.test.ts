@@ -140,6 +140,8 @@ describe('finds a header that names a left-out column', () => {
     ['JSON in a list', '[{"a": {"national_id" : 312340001}}]'],
     ['JSON in a text of JSON', '{"body":"{\\"nationalId\\":312340001}"}'],
     ['JSON with a label', "{'National ID': 312340001}"],
+    ['JSON of several lines', '{\n  "id": 1,\n  "nationalId": 312340001\n}'],
+    ['JSON in JSON in a text of JSON', '{"a":"{\\"b\\":\\"{\\\\\\"nationalId\\\\\\":1}\\"}"}'],
   ])('inside one cell of a whole record: %s', async (_, cell) => {
     const record = ['7', 'Dana', 'Email', cell];
     const sheet = smallWorkbook([COLUMNS, ['1', 'Dana', 'Meeting', '-'], record, ['1', 'Dana', 'Meeting', '-']]);
@@ -152,6 +154,8 @@ describe('finds a header that names a left-out column', () => {
 
   test.each<[string, string]>([
     ['a note of several lines', 'missing:\nname, national ID, phone\nplease call, soon'],
+    ['a note with two lists', 'missing: name, national ID, phone\nask on Monday, on Tuesday, or later'],
+    ['a template with a label', 'Dear {name}, see "National ID": it is missing'],
     ['names in a line', 'id,name,nationalId'],
     ['a page of other columns', 'id,name,city\n1,Dana,Haifa'],
     ['JSON of other keys', '{"id":1,"note":"nationalId: missing","name":{"a":1}}'],
