@@ -291,7 +291,7 @@ test.each<[name: string, bytes: string | Uint8Array, looks: string]>([
   ['an Excel 97 spreadsheet, which is not configured', XLS, 'Excel 97'],
   ['zeros', Buffer.alloc(5000), 'binary data'],
   ['half of a character in UTF-16', utf16(csv(TABLE)).subarray(0, -1), 'ends in the middle of a character'],
-  ['a first line that never ends', `"${'a,'.repeat(700_000)}`, `${TEXT} never ends`],
+  ['a first line that never ends', `"${'a,'.repeat(700_000)}`, `${TEXT} does not end`],
 ])('ends in FileRejected for a file that is not the requested export: %s', async (_, bytes, looks) => {
   const error = await failureOf(factsOf(bytes), 'FileRejected');
 
