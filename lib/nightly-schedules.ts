@@ -20,7 +20,10 @@ interface NightlySchedulesProps {
   RecordNight: StepFunction;
 }
 
-/** Half past, because nights begin at full hours. Hourly checks cost little, and come before people ask for a night. */
+/**
+ * At half past, because nights begin at full hours. Hourly checks cost little, and report a night before people ask for
+ * it.
+ */
 const CHECK = Schedule.expression('cron(30 * * * ? *)');
 
 /**

@@ -104,9 +104,9 @@ export async function cdkDeploy(options: CdkOptions): Promise<void> {
 }
 
 /**
- * Ends the processes of the deployed functions, before another deployment. MiniStack keeps one for each version that has
- * run, even after its CloudFormation has deleted the version: only a call of Lambda ends it. Until the deployment moves
- * the aliases to new versions, they name the same code as `$LATEST`.
+ * Ends the processes of the deployed functions, before another deployment. MiniStack keeps one for each version that
+ * has run, even after its CloudFormation has deleted the version: only a call of Lambda ends it. Until the deployment
+ * moves the aliases to new versions, the aliases name the same code as `$LATEST`.
  */
 export async function endVersions(endpoint: string, stack: string): Promise<void> {
   const client = new LambdaClient(clientSettings({ endpointUrl: endpoint, region: LOCAL_REGION }));

@@ -48,7 +48,7 @@ export async function openSession(options: StartOptions, deps: SessionDeps) {
     for (const url of [options.crm.baseUrl, options.crm.authUrl])
       await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);
   }
-  // Modules that load while other parts start cost no time.
+  // These modules load while other parts start, so they cost no time.
   const [cloud, { startSandbox }] = await Promise.all([
     options.endpointUrl ? existingCloud(options.endpointUrl, deps) : startCloud(deps),
     import('../sandbox/sandbox.ts'),

@@ -24,7 +24,7 @@ async function main(): Promise<number> {
   const json = process.argv.includes('--json');
   const screen = createScreen(json ? process.stderr : process.stdout);
   endWithNpm();
-  // The reader of the output may have ended. Its end must not end this process before the cleanup.
+  // The program that reads the output may have ended. That must not end this process before the cleanup.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const options = parseOptions(process.argv.slice(2), process.env);
@@ -81,7 +81,7 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
     if (options.keep) {
       for (const line of endpointLines(session)) screen.line(line);
       await sleep(LONGEST_TIMER_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);
-      // A person ended it, unless the local cloud did.
+      // A person interrupted the start, or the local cloud ended.
       if (interrupt.signal.reason instanceof EnvironmentError) throw interrupt.signal.reason;
     }
     return ok ? 0 : 1;

@@ -38,7 +38,10 @@ function lastStart(timing: Timing, now: Date): Start | undefined {
   return undefined;
 }
 
-/** The time from which starts are needed: it covers the requested nights and the newest start of every entity. */
+/**
+ * The time from which starts are needed. From it, all requested nights and the newest start of every entity are
+ * covered.
+ */
 export function firstStartNeeded(configured: Deployment, now: Date, nights: number): Date {
   const newest = ENTITIES.flatMap((entity) => lastStart(timingOf(configured, entity), now)?.at ?? []);
   return new Date(Math.min(...newest.map((at) => daysBefore(at, 1).getTime()), daysBefore(now, nights + 1).getTime()));

@@ -59,7 +59,7 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string, rule: 
     date,
     /** The body of the request, with the columns of its plan: `"all"`, a list, or those that are left out. */
     request: { ...request, columns: planFor(configured, { entity }).columns },
-    /** Empty if the rule is off, `null` if the schedule does not say when. */
+    /** The next starts; empty if the rule is off, `null` if the schedule does not determine them. */
     nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
     rule,
     /** The conditions that a file must meet before it is published. */

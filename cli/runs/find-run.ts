@@ -53,7 +53,7 @@ async function newestExecution(
   entity: Entity,
   date: string | undefined,
 ): Promise<Execution | undefined> {
-  // A run is never for a future date in its time zone, so it starts at most a day before that date in UTC.
+  // A run is never for a date in the future of its time zone. So in UTC it starts at most one day before its date.
   const since = date === undefined ? undefined : new Date(Date.parse(date) - DAY_MS);
   for await (const found of executionsOf(target, { since })) {
     const isOfDate = date === undefined || runOf(found, { timeZone: target.TimeZone }).date === date;
@@ -64,7 +64,7 @@ async function newestExecution(
 
 export interface RunFilter {
   since?: Date | undefined;
-  /** Only runs that did not succeed. With `running`, runs of either kind. */
+  /** Only runs that did not succeed. Together with `running`, it selects both kinds. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
   /** Entities of published runs, by execution name: these executions need no DescribeExecution call. */

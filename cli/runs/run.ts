@@ -271,7 +271,10 @@ function dateOf(state: RunState | undefined, published: Manifest | undefined): s
   return published?.run.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
 }
 
-/** The date that CreateExport gives to an export; any other run has the date of its file. */
+/**
+ * The date that CreateExport would give to this run; `undefined` for a run that does not export, which has the date of
+ * its file.
+ */
 function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undefined): string | undefined {
   if (input.what !== 'export' || timeZone === undefined) return undefined;
   if (z.iso.date().safeParse(input.date).success) return input.date;

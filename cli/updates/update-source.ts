@@ -58,7 +58,7 @@ export async function checkUpdates(source: UpdateSource, rules = STRICT) {
     throw refused(`${source.name} has ${manyText(total, 'problem')}.`);
   }
   if (total > 0) throw refused(texts[0] ?? '');
-  // The state machine refuses JSON Lines that are larger; a CSV file grows when it is converted.
+  // The state machine refuses larger JSON Lines. A CSV file grows when it is converted.
   if (found.bytes > LARGEST_INPUT_BYTES) {
     throw refused(`${source.name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: split the file.`);
   }

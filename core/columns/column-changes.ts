@@ -91,7 +91,7 @@ export function bytesOf(value: unknown): number {
 /** The most changes of a kind that a drift names. The drift is part of the state of a run, which AWS limits. */
 const MOST_CARRIED = 50;
 
-/** Names the first changes of each kind whose columns have plain names, and counts the others. */
+/** Names the first changes of each kind, and counts the others. A column whose name is not plain is only counted. */
 export function driftOf(changes: Changes, since: Since): Drift {
   const named = <T extends string | { name: string }>(all: readonly T[]): T[] =>
     all.filter((one) => isSafeName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);

@@ -71,7 +71,7 @@ export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | u
 /** A setting that would change if the file were deployed. */
 export interface Difference {
   path: string;
-  /** Both values; left out if they must not be shown. A missing value is `undefined`. */
+  /** The two values; left out if they must not be shown. A missing value is `undefined`. */
   values?: { deployed: unknown; file: unknown };
 }
 

@@ -118,7 +118,8 @@ function wrappedIn(level: Level, sent: SentFields): Level[] {
   const inner = level
     .filter(([key]) => !/^errors?$/.test(key))
     .map(([key, value]) => [key, objectsIn(value)] as const)
-    // Next to an error, only an id or a sent value shows that another object than a usual wrapper is a record.
+    // Next to an error, an object that is not in a usual wrapper counts as a record only if it has an id or a sent
+    // value.
     .filter(([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => isRecordOf(one, sent)));
   const isWhole = level.some(([key, value]) => sent.has(key) && objectsIn(value).length === 0);
   const usual = inner

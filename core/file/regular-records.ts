@@ -19,7 +19,7 @@ const BRACE = 0x7b;
 /** Bytes that may separate the cells of such a page. */
 const SEPARATING = Uint8Array.from({ length: 256 }, (_, byte) => (Buffer.from(',;\t').includes(byte) ? 1 : 0));
 
-/** The bits of the kinds of line breaks. */
+/** A bit for each kind of line break. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 
 /**

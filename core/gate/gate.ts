@@ -9,7 +9,7 @@ export interface Verdict {
   passed: boolean;
   /** Warnings, in sentences. */
   warnings: string[];
-  /** The facts, with a header that an earlier release has confirmed. */
+  /** The facts about the file. If an earlier release has confirmed its header, they contain that header. */
   facts: Facts;
 }
 

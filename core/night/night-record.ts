@@ -45,7 +45,7 @@ export const nightSchema = z.object({
       z.minimum(1),
       z.describe('Number of the version of this object: a higher number is later. Numbers may be skipped.'),
     ),
-  complete: z.boolean().check(z.describe('Every entity has its file, and its table where the night waits for one.')),
+  complete: z.boolean().check(z.describe('Every entity has its file and, if the night waits for it, its table.')),
   entities: z
     .record(z.string(), entityOfNightSchema)
     .check(z.describe('The entities that the night is made of, as the first run of the date found them configured.')),

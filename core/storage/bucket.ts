@@ -37,7 +37,7 @@ export interface Bucket {
 /** The tag that policies for readers in other accounts ask for. */
 export const PUBLISHED_TAG = 'published';
 
-/** The tag of an object that is stored, as a part of the request. */
+/** The part of a request that sets the tag of the stored object. */
 export function taggedWith(value: string | undefined): { Tagging?: string } {
   return value === undefined ? {} : { Tagging: `${new URLSearchParams({ [PUBLISHED_TAG]: value })}` };
 }

@@ -45,7 +45,7 @@ const FIRST_WAIT_SECONDS = 2;
 
 /**
  * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a
- * position. A chunk that fails stops the whole batch, because the other chunks would fail as well after a long wait.
+ * position. A failed chunk stops the whole batch, because the other chunks would fail too, after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
@@ -142,7 +142,7 @@ async function applyRecord(
   if (!tries) return undefined;
   const end = await applyLine(record, tries, deps);
   if (!end.result) return end.waitSeconds;
-  // Comes first, so that an answered line keeps its result even if flag or count fail.
+  // The result is added first, so that an answered line keeps it even if setting the flag or counting fails.
   await results.add(end.result);
   const stop = end.stop ?? forbiddenStop(results, end.result);
   if (stop) await deps.stop.raise(stop);

@@ -73,7 +73,7 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     const inDoubt = lost || answer.outcome === 'unknown' || answer.outcome === 'contradiction';
     const error = (answer.outcome === 'notTaken' && answer.error?.name) || null;
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status, error });
-    // The token was refused and there is no other one: the state machine waits.
+    // The token was refused, and there is no other token, so the state machine waits.
     if (answer.outcome === 'refused' && answer.error?.transient) throw answer.error;
     return answer;
   } catch (error) {
@@ -143,7 +143,7 @@ function outcomeOf({ outcome, error }: UpdateAnswer, inDoubt: boolean): LineOutc
   return error?.name === 'CrmRejectedRequest' ? 'REJECTED' : 'FAILED';
 }
 
-/** Whether every further line would fail too: no token is accepted, or the grant is dead or lacks the scope. */
+/** Whether every further line would fail too, because no token is accepted, or the grant is dead or lacks the scope. */
 function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolean {
   const hasNoToken = error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
   return status === 401 || scopeMissing || (status === 403 && hasNoToken);
@@ -152,8 +152,8 @@ function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolea
 type Clock = Pick<Invocation, 'now' | 'random'> & { sleep: (milliseconds: number) => Promise<void> };
 
 /**
- * Turns at a fixed rate; a late turn is not made up for. The first comes at a random time in the first interval, so
- * that chunks do not all send together.
+ * Turns at a fixed rate. A missed turn is lost. The first turn comes at a random time in the first interval, so that
+ * chunks do not all send together.
  * @param continued whether an earlier invocation may just have sent: the first turn then comes after an interval
  */
 export function createPace(perSecond: number, continued: boolean, { now, random, sleep }: Clock) {

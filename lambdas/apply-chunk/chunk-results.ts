@@ -79,7 +79,7 @@ export class ChunkResults {
     this.#current = undefined;
     this.lastLine = result.line;
     this.count += 1;
-    // A 403 may also say that the CRM is busy. A line that was not sent may have the error that stopped the batch.
+    // A 403 may also mean that the CRM is busy. A line that was not sent may have the error that stopped the batch.
     const isForbidden = result.status !== null && (result.error === 'AuthRefused' || result.error === 'ConfigInvalid');
     this.forbidden = isForbidden ? this.forbidden + 1 : 0;
     if (this.#open?.length === RESULTS_PER_PART) await this.store();

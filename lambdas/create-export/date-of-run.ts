@@ -22,8 +22,8 @@ interface DateDeps {
 }
 
 /**
- * The logical date of a run. For a start by a rule that does not count for its date, it is the outcome that ends the
- * run. A run by hand is not checked and claims no start.
+ * The logical date of a run. Instead of a date, it returns the outcome that ends the run, if a rule started the run and
+ * another start counts for the date. A run by hand is not checked and claims no start.
  * @throws RunError `InvalidInput` if no export can have this date
  */
 export async function dateOfRun(

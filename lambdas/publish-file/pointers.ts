@@ -34,7 +34,8 @@ export function isBehindOthers({ kind }: Pick<Run, 'kind'>, [ofDate]: Standing[]
 }
 
 /**
- * Moves the pointers. Readers in other accounts need a tag, which is set before, and removed if no pointer moves.
+ * Moves the pointers. Readers in other accounts need a tag on the file. It is set before a pointer moves, and removed
+ * if none moves.
  * @returns for each pointer, whether it names this run
  */
 export async function movePointers(

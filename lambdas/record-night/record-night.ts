@@ -89,7 +89,7 @@ function errorOf({ crash, tableCrash, changesCrash, failure }: RunState & Crashe
   return crash === undefined ? failure?.error : 'StepCrashed';
 }
 
-/** The date of a run that ended before it had one. */
+/** The date for a run that ended before CreateExport gave it a date. */
 function dateOf(
   { entity, date, scheduledFor }: NightInput,
   { startedAt }: RunState,

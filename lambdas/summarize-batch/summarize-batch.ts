@@ -71,7 +71,7 @@ export async function summarizeBatch(
   const flag = createStopFlag(store, keys.stop);
   const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
   if (broken) {
-    // The functions of the map are not invoked again, but running ones would continue without the flag.
+    // The map invokes no more functions, but without the flag the running ones would continue.
     await flag.raise(broken);
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }

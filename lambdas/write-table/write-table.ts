@@ -48,7 +48,7 @@ interface Subject {
 export async function writeTable(state: RunState, deps: WriteTableDeps): Promise<Answer<'WriteTable'>> {
   try {
     const subject = await subjectOf(state, deps);
-    // A feed may be due even without a table of this run: any run finishes an unfinished feed.
+    // A feed may be due even without a table of this run, because any run finishes an unfinished feed.
     const due = subject.plan.changes && ({ outcome: 'CHANGES_DUE' } as const);
     if (!(await isDue(subject.manifest, deps))) return { outcome: 'SUPERSEDED', ...due };
     return { ...(await replaceTable(subject, deps)), ...due };

@@ -128,7 +128,7 @@ export class Monitoring extends Construct {
     this.add('PublishedWithWarnings', warnings, { evaluationPeriods: 26, datapointsToAlarm: 1 });
     this.add('FileQuarantined', soon('RunsEnded', 'FileQuarantined'));
     this.add('SchemaChanged', soon('SchemaChanges'));
-    // A function that died writes no metric: its run is mailed.
+    // A function that died writes no metric, but its run is mailed.
     if (tables) this.add('TableNotWritten', soon('TablesNotWritten'));
     // SQS sends no metric of a queue after six idle hours, even if it has messages: missing data must not end the alarm
     // (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).

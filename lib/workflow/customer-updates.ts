@@ -73,8 +73,9 @@ export class CustomerUpdates extends Construct {
   }
 
   /**
-   * A child for each chunk, whose failure does not stop the others. AWS limits all their results together to 256 KB,
-   * although they are discarded, and a failed child needs about 1.4 KB. So the children are built to succeed always.
+   * Each chunk has a child, and a failed child does not stop the others. AWS limits the results of all children
+   * together to 256 KB, although they are discarded, and a failed child needs about 1.4 KB. So the children are built
+   * to succeed always.
    */
   private applyChunks(steps: UpdateSteps, bucket: IBucket, concurrency: number): sfn.DistributedMap {
     const map = new sfn.DistributedMap(this, 'ApplyChunks', {

@@ -56,7 +56,7 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
 /** @throws EnvironmentError if the machine can start no process */
 async function startKeeper(shell: string, folders: string[]) {
   try {
-    // Its own group: Ctrl-C does not reach it. It must not keep this process alive.
+    // The keeper has its own process group, so Ctrl-C does not reach it. It must not keep this process alive.
     const keeper = spawn(shell, [KEEPER, ...folders], {
       cwd: '/',
       detached: true,

@@ -34,7 +34,7 @@ export class Draw {
     return list[this.int(0, list.length - 1)] ?? list[0];
   }
 
-  /** Takes entries in turn instead of drawing, so that every entry occurs in a long enough series of records. */
+  /** Takes entries in turn instead of at random, so that every entry occurs in a long enough series of records. */
   turn<T>(list: List<T>): T {
     return list[this.index % list.length] ?? list[0];
   }

@@ -8,9 +8,9 @@ import { Link, type Source, sourceOf } from '../source/open.ts';
 import type { Reader } from '../source/reader.ts';
 import { type PartUpload, Store } from '../store/store.ts';
 
-/** The time left that a new part needs; a quarter of a short invocation. */
+/** The time that must be left to begin a new part; in a short invocation, a quarter of it. */
 const PART_SECONDS = 20;
-/** The time left that an orderly end needs; an eighth of a short invocation. */
+/** The time that must be left for an orderly end; in a short invocation, an eighth of it. */
 const END_SECONDS = 8;
 
 /** A signal that fires with the given reason while the time still allows an orderly end. */
