@@ -255,6 +255,7 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test('each refusal and each partial success has a sentence', async () => {
     const publishing: Execution['entered'] = [['PublishFile', startDate.toISOString(), runState({ run: runPlan() })]];
+    const aborted = run('ABORTED', { entered: publishing, error: 'StoppedByOperator' });
     const expired = fault('states', refused('ExpiredTokenException'), { from: 4 });
     const none = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
     const off = configured({ entities: { contacts: { enabled: false } } });
@@ -267,6 +268,9 @@ describe('at noon UTC of 2026-11-20', () => {
         ...['stop', NAME, '--yes'],
       ],
       ['stop of a run that ended just before', endingNow(), 'stop', NAME, '--yes'],
+      ['stop without --yes', awsWithTarget(executions([run('RUNNING')])), 'stop', NAME],
+      ['stop of a run that has ended', awsWithTarget(executions([aborted])), 'stop', NAME, '--yes'],
+      ['retry of a run with an export', awsWithTarget(executions([aborted])), 'retry', NAME],
       ['credentials expire', awsWithTarget(expired, executions([run('RUNNING')])), 'follow', NAME],
       [
         'a start of several fails',
