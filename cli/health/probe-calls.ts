@@ -46,7 +46,7 @@ const notObserved = (what: string): Observation => ({ verdict: 'not seen', what 
 const failing = (what: string): Observation => ({ verdict: 'otherwise', what });
 
 /**
- * The points that the interface document leaves open and that a probe can observe: the row of
+ * The points that a probe can observe, of those that the interface document leaves open. Each has its row in
  * docs/interface/open-points.md, and the setting to change if a run would fail.
  */
 const POINTS = {

@@ -103,7 +103,7 @@ function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
   return isRecord(value) ? value : undefined;
 }
 
-/** Short, because people see it. The order of keys does not matter. */
+/** A digest of a value. It is short, because people see it. The order of keys does not matter. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 8);
 }

@@ -94,7 +94,7 @@ interface LocalTiming {
  */
 function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
   const due = instantOf(timeZone, date, at);
-  // The usual case. A synthesis looks at thousands of dates.
+  // The usual case comes first, because a synthesis looks at thousands of dates.
   if (starts.includes(due.toISOString().slice(11, 16))) return due;
   return byDistance(starts, due)[0] ?? due;
 }
