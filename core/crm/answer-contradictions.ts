@@ -92,7 +92,7 @@ function hasErrorIn(level: Level): boolean {
 
 /** Keys and values by which an answer says that the call was done. Its `errorMessage` may say so in any language. */
 const DONE: [keys: RegExp, words: RegExp][] = [
-  [/code$|^err(?:or)?no$/, /^(?:0+|2\d\d|ok|success)$/i],
+  [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, /^(?:0+|2\d\d|ok|success)$/i],
   [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, /^(?:true|1|2\d\d|ok|success\w*)$/i],
 ];
 
@@ -107,7 +107,7 @@ function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
     ([key, value]) =>
       (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
       (/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/.test(key) && !isDone && !isNoError(value)) ||
-      (/^(?:outcome|result|status)$/.test(key) && /^(?:err|fail|reject)/i.test(wordOf(value))) ||
+      (/^(?:outcome|result|status)$/.test(key) && /^(?:err|fail|rejected$)/i.test(wordOf(value))) ||
       (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(wordOf(value))),
   );
 }
@@ -182,7 +182,7 @@ function wordOf(value: unknown): string {
 
 /** Texts in `error` by which services say that there is none. */
 const NO_ERROR =
-  /^(?:0+|200|false|n\/a|nil|no|none|null|no[ _-]?errors?|ok|(?:completed )?success(?:ful(?:ly)?)?|undefined|\[\]|\{\})?\.?$/i;
+  /^(?:0+|200|false|n\/?a?|nil|none|null|no(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i;
 
 /** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
 function isNoError(value: unknown): boolean {
