@@ -123,7 +123,7 @@ export function errorWord(error: unknown): string {
 }
 
 const WORTHLESS = [
-  '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?:not|nolonger)valid',
+  '(?:invalid|bad)(?!(?:client|gateway|request)$)|(?:not|nolonger)valid(?!at)',
   '(?<!status)unknown(?!error$)|nosuch|notexist|(?:can|could)?not(?:be)?found',
   '(?:expired|revoked)(?:client)?|(?<!un)used(?!too)|(?:(?:can|may|must)notbe)?reused?',
 ].join('|');

@@ -198,6 +198,7 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, [CANARY], 'unclear', 'answered 400.'],
   [400, { code: 'refresh_token_required' }, 'unclear', 'answered 400.'],
   [400, { code: 'refresh_token_unused' }, 'unclear', 'answered 400.'],
+  [400, { code: 'refresh_token_not_validated' }, 'unclear', 'answered 400.'],
   [400, { error: { message: 'Bad request: refresh_token unknown?' } }, 'unclear', 'answered 400.'],
   [401, { message: CANARY }, 'unclear', 'answered 401.'],
   [200, { error: { message: CANARY } }, 'unclear', 'answered 200.'],
