@@ -87,9 +87,11 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
     { date: after.run.date, repeats: repeated.after, lacks: empty.after },
   ].flatMap(({ date, repeats, lacks }) => [
     ...(repeats > 0
-      ? [`${manyText(repeats, 'row')} of ${date} repeat a ${key} of an earlier row: it does not identify a row there.`]
+      ? [
+          `The file of ${date} has ${manyText(repeats, 'row')} with the ${key} of an earlier row: ${key} does not identify a row there.`,
+        ]
       : []),
-    ...(lacks > 0 ? [`${manyText(lacks, 'row')} of ${date} have no ${key} and are not compared.`] : []),
+    ...(lacks > 0 ? [`The file of ${date} has ${manyText(lacks, 'row')} without ${key}, not compared.`] : []),
   ]);
 }
 
