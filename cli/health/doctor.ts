@@ -210,7 +210,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
     // A function has to make the first refresh: this shows that functions can refresh.
     if (isNew)
       return notChecked(
-        'a first refresh by a function',
+        'a grant that a function has refreshed',
         `Start a run, whose function makes this refresh: ${FIRST_RUN}.`,
       );
     if (!deployment || !before) return notChecked(deployment ? 'a grant' : 'a valid configuration');

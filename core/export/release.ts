@@ -104,6 +104,6 @@ function aheadOf(manifest: Manifest, run: OrderedRun | undefined): number {
 }
 
 export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {
-  const other = kind === 'partial' ? 'A later run, or one of the configured plan,' : 'A later run';
-  return `${other} of ${entity} is published for ${date}: the run ${execution} is not released, because pointers never go back.`;
+  const other = kind === 'partial' ? 'a later run, or by one with the configured plan' : 'a later run';
+  return `${entity} of ${date} is published by ${other}: the run ${execution} is not released, because pointers never go back.`;
 }

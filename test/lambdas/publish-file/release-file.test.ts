@@ -180,7 +180,7 @@ test('refuses the release if a later run of the date is published meanwhile', as
 
   const { message } = await failureOf(publish(bucket, releaseState()), 'InvalidInput');
 
-  expect(message).toContain('A later run of leads is published for 2026-11-20');
+  expect(message).toContain('leads of 2026-11-20 is published by a later run');
   expect(json<Pointer>(bucket, BY_DATE).execution).toBe('of-2026-11-20');
   expect(bucket.text(RELEASE_KEY)).toBeUndefined();
 });
@@ -227,7 +227,7 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
     {},
     (bucket) =>
       putPublished(bucket, { date: '2026-11-20', rows: 1, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } }),
-    'A later run of leads is published for 2026-11-20',
+    'leads of 2026-11-20 is published by a later run',
   ],
 ])('refuses to release a run that %s, says why and writes nothing', async (_, input, change, says) => {
   const { bucket } = await quarantined();
