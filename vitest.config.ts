@@ -4,6 +4,7 @@ import { COMPILE_CACHE } from './local/compile-cache.ts';
 import { RepeatReporter } from './test/support/repeat-reporter.ts';
 import { clockVariables, seedVariables } from './test/support/seeds.ts';
 
+/** Time limits only guard against hanging: they allow a machine that is several times slower and also busy. */
 const SECONDS = 1000;
 /** The end-to-end tests record what the functions do. These tests compare it with their rights once all have run. */
 const AFTER_E2E = 'test/permissions/recorded.test.ts';
@@ -33,8 +34,9 @@ process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', Stri
 /** The tests without a local cloud. */
 const WITHOUT_CLOUD = {
   env: { ...seedVariables('same'), ...clockVariables() },
-  testTimeout: 60 * SECONDS,
+  testTimeout: 120 * SECONDS,
   hookTimeout: 120 * SECONDS,
+  expect: { poll: { timeout: 50 * SECONDS } },
   sequence: { groupOrder: ORDER.together },
   maxWorkers: WORKERS,
   // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
@@ -47,8 +49,8 @@ const WITHOUT_CLOUD = {
 /** The stack deployed to a local cloud, which has the clock of the machine: minutes at most, on two cores. */
 const WITH_CLOUD = {
   globalSetup: LOCAL_CLOUD,
-  testTimeout: 180 * SECONDS,
-  hookTimeout: 180 * SECONDS,
+  testTimeout: 300 * SECONDS,
+  hookTimeout: 300 * SECONDS,
   sequence: { groupOrder: ORDER.together },
   maxWorkers: WORKERS,
   isolate: false,
@@ -60,18 +62,19 @@ const WITH_CLOUD = {
 /** These projects run after all others of the same run, which names both. */
 const AFTER_THE_OTHERS = {
   sequence: { groupOrder: ORDER.behind },
-  testTimeout: 60 * SECONDS,
-  hookTimeout: 60 * SECONDS,
+  testTimeout: 120 * SECONDS,
+  hookTimeout: 120 * SECONDS,
 };
-/** In CI the seed is fixed, so these would try the cases that `npm test` and `npm run test:slow` have tried. */
-const REPEATED_IN_CI = ['test/long/{all-runs,transfer-property}.test.ts'];
+/** In CI the seed is fixed, so this would try the cases that `npm test` and `npm run test:slow` have tried. */
+const REPEATED_IN_CI = ['test/long/all-runs.test.ts'];
 /**
  * Minutes each, of what few commits touch: the nightly run of `npm run test:long` has them, `.ci/run` does not. With
  * `NIGHTLY=1 CI=true npm run test:long` they run in the short form.
  */
 const NIGHTLY_ONLY = [
   'test/long/{bench,clocks,company-rules,excel,feed-nights,pandas,verify,workbooks}.test.ts',
-  'test/long/{oauth-moto,removing-a-customer,runbook,runbook-updates,sheet-memory,transfer-kills}.test.ts',
+  'test/long/{oauth-moto,removing-a-customer,runbook,runbook-updates,sheet-memory}.test.ts',
+  'test/long/{updates-at-scale,versitygw}.test.ts',
 ];
 const LEFT_OUT_IN_CI = [...REPEATED_IN_CI, ...(process.env.NIGHTLY ? [] : NIGHTLY_ONLY)];
 const NO_UNIT_TESTS = [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E, AFTER_SLOW_E2E];
@@ -119,7 +122,7 @@ export default defineConfig({
           maxWorkers: WORKERS,
           testTimeout: 600 * SECONDS,
           // A deployment behind another one that loads both cores.
-          hookTimeout: 180 * SECONDS,
+          hookTimeout: 300 * SECONDS,
         },
       },
     ],

@@ -59,6 +59,12 @@ function send(response: ServerResponse, { status = 200, headers = {}, json, text
 /** An address on loopback without a server. */
 export const deadAddress = async () => `http://127.0.0.1:${await freePort()}`;
 
+/**
+ * An address on loopback without a server: a port below those that the system gives to servers of other tests. `fetch`
+ * refuses some of these ports by itself, but not this one.
+ */
+export const DEAD_ADDRESS = 'http://127.0.0.1:2';
+
 /** Takes the request and closes the connection without a reply. */
 export const hangUp: Reply = (response) => response.destroy();
 

@@ -71,6 +71,14 @@ export function manifestOf({ file = {}, fields, ...changes }: ManifestChanges = 
   });
 }
 
+/** The changes of a manifest whose file this check has stopped. */
+export function stoppedBy(guard: string, { measured = 0.99, ...more }: Stopped = {}): ManifestChanges {
+  const check = { guard, passed: false, measured, bound: 0.5, detail: null };
+  return { state: 'quarantined', guards: { checks: [check], comparedWith: [], medianRows: 100, ...more } };
+}
+
+type Stopped = Partial<NonNullable<Manifest['guards']>> & { measured?: number };
+
 /** The content of a file with a header of two columns. */
 const CONTENT: Content = { ...CONTENT_NOT_READ, width: 2, headed: true, unlisted: 0, excepted: 0 };
 

@@ -42,7 +42,19 @@ export function isAlive(pid: number): boolean {
   return runningProcesses().some((process) => process.pid === pid);
 }
 
-/** Waits for a condition that is about to hold; throws when it does not within ten seconds. */
-export async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  if (!(await waitUntil(condition, { withinMs: 10_000 }))) throw new Error(`Not within ten seconds: ${condition}`);
+/** Only guards against hanging: a machine that is ten times slower needs less. */
+export const LONGEST_WAIT_MS = 50_000;
+
+/** Waits for a value or a condition that is about to come. @throws Error if it does not come for a long time */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  { everyMs = 25, withinMs = LONGEST_WAIT_MS } = {},
+): Promise<NonNullable<T>> {
+  let found: T | undefined;
+  const holds = async () => {
+    found = await look();
+    return Boolean(found);
+  };
+  if ((await waitUntil(holds, { withinMs, everyMs })) && found) return found;
+  throw new Error(`Not within ${withinMs / 1000} seconds: ${look}`);
 }

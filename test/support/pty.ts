@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
+import { LONGEST_WAIT_MS } from './project.ts';
 
 /** Runs a program in a terminal of the operating system: input acts as typed text, output is what it shows. */
 const IN_A_TERMINAL = `
@@ -28,13 +29,22 @@ export function inTerminal(args: string[], { env = {}, size = 'cols 200 rows 30'
       shown += text;
     });
   }
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let isOver = false;
+  const ended = new Promise<number | null>((resolve) => {
+    child.once('close', (code) => {
+      isOver = true;
+      resolve(code);
+    });
+  });
   return {
     /** `\r` is the Enter key, `\x03` Ctrl-C. */
     type: (text: string) => child.stdin.write(text),
-    /** Waits for a pattern on the screen and returns its first group, or else the whole match. */
+    /**
+     * Waits for a pattern on the screen and returns its first group, or else the whole match. A group must end before
+     * the end of the pattern: half of a line may arrive first.
+     */
     shows: async (pattern: RegExp): Promise<string> => {
-      await waitUntil(() => pattern.test(shown) || child.exitCode !== null, { withinMs: 20_000 });
+      await waitUntil(() => pattern.test(shown) || isOver, { withinMs: LONGEST_WAIT_MS });
       const found = pattern.exec(shown);
       if (found) return found[1] ?? found[0];
       throw new Error(`The terminal does not show ${pattern}:\n${shown}`);

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { PROJECT, runningProcesses } from './project.ts';
+import { eventually, LONGEST_WAIT_MS, PROJECT, runningProcesses } from './project.ts';
 
 /** A program of this project that runs as a person would run it. */
 export interface Running {
@@ -11,7 +12,7 @@ export interface Running {
   stderr: () => string;
   /** Resolves when the program has ended: its exit code, null where a signal ended it. */
   ended: Promise<number | null>;
-  /** The match of a pattern in all that was written, once it is there. */
+  /** The match of a pattern in the lines that are complete: a pipe may deliver half a line. */
   says: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
@@ -36,9 +37,10 @@ export function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): 
       resolve(code);
     });
   });
-  const find = (pattern: RegExp) => pattern.exec(written.stdout) ?? pattern.exec(written.stderr);
+  const lines = (text: string) => text.slice(0, text.lastIndexOf('\n') + 1);
+  const find = (pattern: RegExp) => pattern.exec(lines(written.stdout)) ?? pattern.exec(lines(written.stderr));
   const says = async (pattern: RegExp) => {
-    await waitUntil(() => find(pattern) !== null || !running.has(child), { withinMs: 150_000 });
+    await waitUntil(() => find(pattern) !== null || !running.has(child), { withinMs: 280_000 });
     const found = find(pattern);
     if (found) return found;
     throw new Error(`${file} did not say ${pattern}:\n${written.stdout}\n${written.stderr}`);
@@ -49,12 +51,14 @@ export function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): 
 /** Ends what a failed test left running, as Ctrl-C would. */
 export async function endAll(): Promise<void> {
   for (const child of running) child.kill('SIGINT');
-  await waitUntil(() => running.size === 0, { withinMs: 15_000 });
+  await eventually(() => running.size === 0);
 }
 
 /** What a start of `npm start` has begun, and what there is of it right now. */
 export interface Traces {
   processes: () => number[];
+  /** Waits until its processes have ended: a killed process stays for a moment after its parent. */
+  ended: () => Promise<void>;
   /** Its directories. */
   files: () => string[];
 }
@@ -66,15 +70,18 @@ export async function tracesOf(child: ChildProcess): Promise<Traces> {
     const starters = [child.pid, ...all.filter(({ parent }) => parent === child.pid).map(({ pid }) => pid)];
     return all.find(({ command, parent }) => command.includes('/keeper.sh ') && starters.includes(parent));
   };
-  await waitUntil(() => find() !== undefined, { withinMs: 30_000 });
-  const keeper = find();
-  if (!keeper) throw new Error('The start has no keeper.');
+  const keeper = await eventually(find);
   const groups = new Set([keeper.pid]);
   const processes = () => {
     const all = runningProcesses();
     for (const { parent, group } of all) if (parent === keeper.parent) groups.add(group);
     return all.filter(({ group }) => groups.has(group)).map(({ pid }) => pid);
   };
+  const ended = async () => {
+    await waitUntil(() => processes().length === 0, { withinMs: LONGEST_WAIT_MS, everyMs: 200 });
+    const left = runningProcesses().filter(({ group }) => groups.has(group));
+    expect(left.map(({ command }) => command)).toEqual([]);
+  };
   const [, , ...folders] = keeper.command.split(' ');
-  return { processes, files: () => folders.filter((path) => existsSync(path)) };
+  return { processes, ended, files: () => folders.filter((path) => existsSync(path)) };
 }

@@ -37,11 +37,12 @@ export function expectResults(name: string, results: readonly (readonly [title: 
   );
 }
 
-/** Replaces what differs from run to run: random ends of names, ports and folders. */
+/** Replaces what differs from run to run: random ends of names, ports, processes and folders. */
 function lasting(screen: string): string {
   return screen
     .replace(/(\d{8}T\d{6}Z)-[0-9a-f]{6}\b/g, '$1-1a2b3c')
     .replace(/127\.0\.0\.1:\d{4,}/g, '127.0.0.1:PORT')
+    .replace(/\bprocess \d+ on [\w.-]*\w/g, 'process 1 on HOST')
     .replaceAll(new RegExp(`${tmpdir()}/[\\w-]+`, 'g'), 'FOLDER')
     .replaceAll(PROJECT, 'PROJECT');
 }

@@ -17,6 +17,12 @@ export interface Execution {
   entered?: Entered[];
 }
 
+/** A run of leads in the night of 20 November 2026 that ended well, with changes. */
+export const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
+  ...{ name, status: 'SUCCEEDED', input: { entity: 'leads' } },
+  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:00:12.000Z', ...more },
+});
+
 interface Options {
   /** The result of an execution that a test starts. Without it, a start leaves no record. */
   onStart?: (input: { entity: Entity } & Record<string, unknown>) => Omit<Execution, 'name' | 'input'>;
