@@ -22,7 +22,6 @@ export async function withSession(
       { screen, record, interrupt, sandboxOptions },
     );
     await work(session);
-    await session.close();
   } finally {
     await record.close();
   }

@@ -15,13 +15,13 @@ export interface Job {
   store: string;
   bucket: string;
   key: string;
-  connections: { initial: number; most: number };
+  connections: number;
 }
 
 export type Clients = ReturnType<typeof clientsFor>;
 
-/** The default memory of DownloadFile. */
-const MEMORY_MB = filesSchema.parse({}).memoryMB.download;
+/** The defaults of DownloadFile. */
+const FILES = filesSchema.parse({});
 
 /** Commands that the comparison needs, by the names of their Debian packages. */
 const PACKAGES = { curl: 'curl', rclone: 'rclone', nginx: 'nginx', awscli: 'aws', 'util-linux': 'taskset' };
@@ -41,8 +41,8 @@ function awsCommand(): string {
 }
 
 /**
- * The engine with the options of its function and its default number of connections, and with 8 and 16 connections; the
- * lower bound of two `curl`; three programs with their defaults.
+ * The engine with the options of its function and its default number of connections, and with 16 connections; the lower
+ * bound of two `curl`; three programs with their defaults.
  */
 export function clientsFor(
   { certificate, sink, dir }: Servers,
@@ -63,16 +63,15 @@ export function clientsFor(
     RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench',
     RCLONE_CONFIG_SINK_REGION: 'us-east-1',
   };
-  const node = (bundle: string, initial: number, most: number, more: Client['env'] = {}): Client => {
-    const job: Job = { source, store: sink, bucket: 'bench', key, connections: { initial, most } };
+  const node = (bundle: string, connections: number, more: Client['env'] = {}): Client => {
+    const job: Job = { source, store: sink, bucket: 'bench', key, connections };
     const own = { NODE_EXTRA_CA_CERTS: certificate, [JOB]: JSON.stringify(job) };
     return { script: `'${process.execPath}' '${bundle}'`, env: { ...env, ...own, ...more } };
   };
-  const engine = (initial: number, most: number) => node(bundleOf('engine'), initial, most, streaming(MEMORY_MB));
+  const engine = (connections: number) => node(bundleOf('engine'), connections, streaming(FILES.memoryMB.download));
   return {
-    engine: engine(4, 8),
-    engine8: engine(8, 8),
-    engine16: engine(16, 16),
+    engine: engine(FILES.connections.most),
+    engine16: engine(16),
     curl: { script: `${get} | curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${key}`, env },
     aws: {
       script: `${get} | ${awsCommand()} s3 cp - s3://bench/${key} --endpoint-url ${sink}`,
@@ -82,6 +81,6 @@ export function clientsFor(
       script: `rclone copyurl ${source} sink:bench/${key} --ca-cert ${certificate}`,
       env: { ...env, ...remote },
     },
-    libStorage: node(bundleOf('lib-storage'), 1, 1),
+    libStorage: node(bundleOf('lib-storage'), 1),
   } satisfies Record<string, Client>;
 }

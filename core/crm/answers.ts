@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { retryAfterSeconds } from '../../transfer/base/retry.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import { EXPORT_SCOPE, UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';

@@ -1,6 +1,6 @@
 import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
-import { retryAfterSeconds } from '../../transfer/base/retry.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import { RunError, type RunErrorName } from '../errors.ts';
 import { codeOf, isUntrusted, neverSent } from '../http/network-errors.ts';
 import { wholeAnswer } from '../http/whole-answer.ts';

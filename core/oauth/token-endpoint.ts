@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { retryAfterSeconds } from '../../transfer/base/retry.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';

@@ -5,14 +5,12 @@ import { WHOLE_CORE_MB } from '../whole-core.ts';
 const BUSY = 0.9;
 const MIB = 1024 * 1024;
 
-/** Duration and CPU time of a pass over bytes. */
-export interface PassTime {
-  milliseconds: number;
-  cpuMilliseconds: number;
-}
-
 /** The speed of a pass, and whether CPU or network limited it; empty if no time has passed. */
-export function throughput(bytes: number, { milliseconds, cpuMilliseconds }: PassTime, memoryMB: number): LogFields {
+export function throughput(
+  bytes: number,
+  { milliseconds, cpuMilliseconds }: { milliseconds: number; cpuMilliseconds: number },
+  memoryMB: number,
+): LogFields {
   // A clock may have been set back.
   if (bytes <= 0 || milliseconds <= 0) return {};
   const cpuUsed = cpuMilliseconds / milliseconds / Math.min(1, memoryMB / WHOLE_CORE_MB);

@@ -8,6 +8,7 @@ import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../.
 import type { Invocation } from '../../core/step/step.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
+import { INSPECTED_BYTES } from '../../transfer/base/limits.ts';
 import { TransferError, type TransferReason } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
 import type { abortUpload, transfer } from '../../transfer/transfer.ts';
@@ -18,9 +19,6 @@ export interface DownloadFileDeps extends Invocation {
   transfer: typeof transfer;
   abortUpload: typeof abortUpload;
 }
-
-/** Connections to the file server at the start of a large file, if the configuration allows as many. */
-const FIRST_CONNECTIONS = 4;
 
 /**
  * The most invocations, links and restarts of a run. 40 invocations transfer 2 TB in ten hours. A run waits at most
@@ -68,7 +66,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
     inOnePiece: moving.restarts >= RESTARTS_BY_RANGES,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: files.allowUndeclaredEnd,
-    connections: { ...files.connections, initial: FIRST_CONNECTIONS },
+    connections: files.connections.most,
     secondsLeft: deps.secondsLeft,
     random: deps.random,
     observer: {
@@ -176,9 +174,6 @@ function rereading({ upload }: DownloadProgress): string {
     : '';
 }
 
-/** The transfer engine passes this many first bytes of a file, or a whole shorter file. */
-export const INSPECTED_BYTES = 1024;
-
 /**
  * Names the object by its first bytes, and refuses it if they show a wrong kind of file. PublishFile decides unclear
  * cases.
@@ -209,19 +204,18 @@ function extensionOf(judged: Judgement): string {
 }
 
 /**
- * `text/csv; charset=utf-8` without its parameters, in lower case; '' if it is not a media type, whose names have at
- * most 127 characters (RFC 6838, 4.2).
+ * A media type such as `text/csv; charset=utf-8` without its parameters, in lower case; '' if the text is not a media
+ * type. Each of its two names has at most 127 characters (RFC 6838, 4.2).
  */
 function mediaType(contentType: string): string {
   return /^[a-z]{1,127}\/[a-z0-9.+-]{1,127}(?![a-z0-9.+-])/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
 }
 
-const NAMES: Record<TransferReason, RunErrorName> = {
+const NAMES: Record<Exclude<TransferReason, 'changed'>, RunErrorName> = {
   'address-rejected': 'DownloadUrlRejected',
   'link-expired': 'DownloadLinkExpired',
   'rate-limited': 'RateLimited',
   'source-unavailable': 'CrmUnavailable',
-  changed: 'DownloadUnfinished',
   incomplete: 'DownloadIncomplete',
   stalled: 'DownloadStalled',
   'too-large': 'DownloadTooLarge',
@@ -232,8 +226,9 @@ const NAMES: Record<TransferReason, RunErrorName> = {
 };
 
 /** Converts an error of the transfer engine to a RunError; other errors are returned unchanged. */
-export function asRunError(error: unknown): unknown {
-  if (!(error instanceof TransferError)) return error;
+function asRunError(error: unknown): unknown {
+  // `startOver` handles `changed`.
+  if (!(error instanceof TransferError) || error.reason === 'changed') return error;
   const { reason, message, retryAfterSeconds } = error;
   return new RunError(NAMES[reason], message, { retryAfterSeconds, cause: error });
 }

@@ -12,7 +12,7 @@ const THROWN = new Set(
   [
     ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
     // The names for the reasons of the transfer engine (`download-file/download-file.ts`).
-    ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
+    ...SOURCE.matchAll(/Record<Exclude<TransferReason, 'changed'>, RunErrorName> = \{([^}]+)\}/g),
     // The names in the tables of answers (`core/crm/answers.ts`).
     ...SOURCE.matchAll(/'(?:notTaken|unknown|refused|contradiction)',\s+('\w+')/g),
     // The names of what was not written (`core/table/not-written.ts`).

@@ -1,45 +1,53 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { GetObjectCommand, HeadObjectCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { crc32Text } from '../../transfer/base/crc32.ts';
-import type { Resume, TransferOptions } from '../../transfer/base/types.ts';
-import { abortUpload, transfer } from '../../transfer/transfer.ts';
-import type { OriginFile } from '../support/origin/origin.ts';
-import { PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
-import { ensureVersitygw } from './support/versitygw.ts';
-
-/** How a file was moved, by its last upload: in one request, in ranges, or in one piece. */
-const strategyOf = (last: Resume | null) => (last === null ? 'small' : last.etag === null ? 'single' : 'ranged');
+import type { Limits } from '../../transfer/base/limits.ts';
+import { abortUpload } from '../../transfer/transfer.ts';
+import { inOrder } from '../support/origin/origin.ts';
+import { BUCKET } from '../support/strict-store/types.ts';
+import { secondsFor } from '../support/transfer-limits.ts';
+import { CHUNKED, type Changes, ONE, type Ran, transferSuite, WHOLE } from '../support/transfers.ts';
+import { ensureVersitygw, startVersitygw } from './support/versitygw.ts';
 
 /** Tests the engine with an independent S3 server, which checks what AWS checks. */
 
-const found = await ensureVersitygw();
-if ('missing' in found) process.stderr.write(`SKIPPED: ${found.missing}.\n`);
-const program = 'program' in found ? found.program : '';
+/** The smallest part that S3 accepts. */
+const PART = 5 * 1024 * 1024;
+const SECONDS = 1000;
+const limits: Partial<Limits> = {
+  ...{ bufferBytes: PART, smallestPartBytes: PART, largestPartBytes: PART },
+  ...{ idleMs: 30 * SECONDS, firstByteMs: 30 * SECONDS, completeMs: 30 * SECONDS },
+};
+const program = await ensureVersitygw();
+if (!program) process.stderr.write('SKIPPED: Go is not installed, so versitygw, the second S3 server, is not built.\n');
+const { transfers } = await transferSuite();
 
-describe.skipIf('missing' in found)('the engine against versitygw', () => {
-  let world: SecondStore;
-  let count = 0;
-  let key = '';
-
+describe.skipIf(!program)('the engine against versitygw', () => {
+  let gateway: Awaited<ReturnType<typeof startVersitygw>>;
   beforeAll(async () => {
-    world = await startSecondStore(program);
+    gateway = await startVersitygw(program ?? '');
   });
-  afterAll(() => world?.stop());
-  beforeEach(() => {
-    count += 1;
-    key = `runs/${count}/leads.csv`;
-  });
+  afterAll(() => gateway?.stop());
+
+  /** Moves a file to versitygw. */
+  const move = (of: Parameters<typeof transfers.transferOf>[0], changes: Changes = {}): Promise<Ran> =>
+    transfers.transferOf(of, { ...changes, store: { endpoint: gateway.endpoint }, limits });
+
+  const uploadsOf = async ({ key: Prefix }: Ran) =>
+    (await gateway.s3.send(new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix }))).Uploads ?? [];
 
   /** Expects that the object equals the file, the store has measured it as a whole, and no upload is left. */
-  async function expectStored(file: OriginFile): Promise<void> {
+  async function expectStored(ran: Ran, file = ran.file): Promise<void> {
     const { sha256, crc32 } = file.digests();
-    const object = { sha256, crc32: crc32Text(crc32), contentType: 'text/csv', checksumType: 'FULL_OBJECT' };
-    expect(await world.object(key)).toEqual(object);
-    expect(await world.uploads(key)).toEqual([]);
-  }
-
-  async function expectNothing(): Promise<void> {
-    expect(await world.object(key)).toBeUndefined();
-    expect(await world.uploads(key)).toEqual([]);
+    const at = { Bucket: BUCKET, Key: ran.key };
+    expect(await gateway.s3.send(new HeadObjectCommand({ ...at, ChecksumMode: 'ENABLED' }))).toMatchObject({
+      ...{ ContentType: 'text/csv', ChecksumType: 'FULL_OBJECT', ChecksumCRC32: crc32Text(crc32) },
+    });
+    const { Body } = await gateway.s3.send(new GetObjectCommand(at));
+    const bytes = (await Body?.transformToByteArray()) ?? '';
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
+    expect(await uploadsOf(ran)).toEqual([]);
   }
 
   it.each([
@@ -49,98 +57,66 @@ describe.skipIf('missing' in found)('the engine against versitygw', () => {
     ['ranged', PART + 1, {}],
     ['ranged', 6 * PART + 12_345, {}],
     ['single', 4 * PART + 7, { etag: null }],
-    ['single', 4 * PART, { script: () => ({ ignoreRange: true }) }],
-    ['single', 3 * PART + 7, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-    ['small', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+    ['single', 4 * PART, { script: () => WHOLE }],
+    ['single', 3 * PART + 7, { script: () => CHUNKED }],
+    ['small', 1000, { script: () => CHUNKED }],
   ] as const)('stores (%s) a file of %i bytes', async (strategy, size, more) => {
-    const file = world.origin.file({ size, ...more });
+    const ran = await move({ size, ...more });
 
-    let last: Resume | null = null;
-    const upload = (open: Resume | null) => {
-      last = open ?? last;
-    };
-
-    const stored = await transfer(world.options(key, file.url, { observer: { upload } }));
-
-    expect(strategyOf(last)).toBe(strategy);
-    expect(stored).toMatchObject({ key, bytes: size, crc32: file.digests().crc32 });
-    await expectStored(file);
+    expect([ran.outcome, ran.strategy]).toEqual(['stored', strategy]);
+    expect(ran.stored).toMatchObject({ key: ran.key, bytes: size, crc32: ran.file.digests().crc32 });
+    await expectStored(ran);
   });
 
   it.each([
     ['ranged', {}],
     ['single', { etag: null }],
-    ['single', { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+    ['single', { script: () => CHUNKED }],
   ] as const)('continues (%s) from the stored parts in each invocation', async (strategy, more) => {
-    const file = world.origin.file({ size: 6 * PART + 99, ...more });
-    const options = world.options(key, file.url, { connections: { initial: 1, most: 1 } });
+    const soon = () => ({ ...ONE, secondsLeft: secondsFor(5) });
+    const all = [await move({ size: 6 * PART + 99, ...more }, soon())];
+    for (let last = all[0]; last?.outcome === 'unfinished' && all.length < 40; last = all.at(-1))
+      all.push(await move(last.file, { ...soon(), key: last.key, resume: last.resume }));
 
-    const { stored, calls, last } = await toTheEnd(options);
-
-    expect(strategyOf(last)).toBe(strategy);
-    expect(stored.bytes).toBe(file.size);
-    expect(calls).toBeGreaterThan(3);
-    await expectStored(file);
+    const last = all.at(-1) ?? expect.unreachable();
+    expect([last.outcome, all[0]?.strategy]).toEqual(['stored', strategy]);
+    expect(all.length).toBeGreaterThan(1);
+    await expectStored(last);
   });
 
   it('finds its own object at the key, and reports it as stored', async () => {
-    const file = world.origin.file({ size: 2 * PART });
-    await transfer(world.options(key, file.url));
+    const first = await move({ size: 2 * PART });
 
-    expect(await transfer(world.options(key, file.url))).toMatchObject({ bytes: file.size });
-    await expectStored(file);
+    const again = await move(first.file, { key: first.key });
+
+    expect(again.stored).toMatchObject({ bytes: first.file.size });
+    await expectStored(again);
   });
 
   it('does not replace another object at the key', async () => {
-    const first = world.origin.file({ size: 2 * PART });
-    const second = world.origin.file({ size: 2 * PART });
-    await transfer(world.options(key, first.url));
+    const first = await move({ size: 2 * PART });
 
-    expect(await outcomeOf(second.url)).toBe('conflict');
-    await expectStored(first);
+    const second = await move({ size: 2 * PART }, { key: first.key });
+
+    expect(second.outcome).toBe('conflict');
+    await expectStored(second, first.file);
   });
 
   it('restarts if the file changed, and aborts the upload of the old one', async () => {
-    const file = world.origin.file({ size: 6 * PART, script: ({ number }) => (number > 1 ? { etag: '"other"' } : {}) });
+    const ran = await move({ size: 6 * PART, script: inOrder({}, { etag: '"other"' }) }, ONE);
 
-    // With one connection, no part is in transit when the upload is aborted.
-    expect(await outcomeOf(file.url, { connections: { initial: 1, most: 1 } })).toBe('changed');
-    await expectNothing();
-    file.setScript(() => undefined);
-    await transfer(world.options(key, file.url));
-
-    await expectStored(file);
+    expect([ran.outcome, ran.restarts]).toEqual(['stored', 1]);
+    await expectStored(ran);
   });
 
   it('leaves nothing of an upload that is aborted twice', async () => {
-    const file = world.origin.file({ size: 6 * PART });
-    const options = world.options(key, file.url, { limits: { bufferBytes: PART, recordFromBytes: 0 } });
-    let resume: Resume | null = null;
-    const upload = (open: Resume | null) => {
-      resume = open;
-    };
-    await transfer({ ...options, observer: { upload } });
-    if (!resume) throw new Error('no upload was begun');
-    expect(await world.uploads(key)).toEqual([key]);
+    const ran = await move({ size: 6 * PART }, { ...ONE, secondsLeft: secondsFor(5) });
+    const { resume } = ran;
+    if (!resume || (await uploadsOf(ran)).length !== 1) throw new Error('There is not one open upload.');
+    const store = transfers.storeOptions({ endpoint: gateway.endpoint });
 
-    await abortUpload(options, resume);
-    await abortUpload(options, resume);
+    for (const _ of [1, 2]) await abortUpload({ store, limits, secondsLeft: () => 900 }, resume);
 
-    await expectNothing();
+    expect(await uploadsOf(ran)).toEqual([]);
   });
-
-  /** The reason of the failure. Cleans up afterwards as the step does. */
-  async function outcomeOf(url: string, more: Partial<TransferOptions> = {}): Promise<string> {
-    let open: Resume | null = null;
-    const upload = (resume: Resume | null) => {
-      open = resume;
-    };
-    const options = world.options(key, url, { ...more, observer: { upload } });
-    const outcome = await transfer(options).then(
-      () => 'stored',
-      (error: { reason?: string }) => error.reason ?? String(error),
-    );
-    if (open) await abortUpload(options, open);
-    return outcome;
-  }
 });

@@ -1,14 +1,13 @@
 import type { DownloadProgress, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
-import type { StoreOptions } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
 import { CANARY, deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeCrm } from './fake-crm.ts';
-import { type Behaviour, inOrder, type OriginFile, startOrigin } from './origin/origin.ts';
-import { startStrictStore } from './strict-store/strict-store.ts';
-import { LIMITS, PART } from './transfers.ts';
+import { type Behaviour, inOrder, type OriginFile } from './origin/origin.ts';
+import { LIMITS, PART } from './transfer-limits.ts';
+import { startTransfers } from './transfers.ts';
 
 export type CrmAnswer = [call: string, answer: unknown];
 
@@ -26,22 +25,14 @@ export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
 
 /** An origin, a store, and the dependencies of the step that moves files between them. The CRM answers from a list. */
 export async function startDownloads() {
-  const origin = await startOrigin();
-  const store = await startStrictStore({ minPartBytes: PART });
-  const storeOptions: StoreOptions = {
-    bucket: 'exports',
-    region: 'eu-west-1',
-    endpoint: store.endpoint,
-    credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
-    objectChecksum: true,
-  };
+  const { origin, store, storeOptions, stop } = await startTransfers();
   return {
     origin,
     store,
     /** One connection, so that parts arrive in order. The CRM gives a link for every request. */
     depsFor: (file: OriginFile, { limits, ...changes }: Changes = {}) => ({
       crm: fakeCrm(...Array.from({ length: 20 }, () => linkTo(file))),
-      store: storeOptions,
+      store: storeOptions(),
       transfer: ((options) =>
         transfer({ ...options, limits: { ...LIMITS, largestPartBytes: PART, ...limits } })) as typeof transfer,
       abortUpload: ((options, upload) => abortUpload({ ...options, limits: LIMITS }, upload)) as typeof abortUpload,
@@ -50,10 +41,7 @@ export async function startDownloads() {
     }),
     /** Plenty of time until so many parts are stored, then too little for another part. */
     timeForParts: (parts: number) => () => ((store.uploads()[0]?.parts ?? 0) < parts ? 900 : 10),
-    stop: async () => {
-      await origin.stop();
-      await store.stop();
-    },
+    stop,
   };
 }
 

@@ -1,17 +1,14 @@
+import { afterAll, expect } from 'vitest';
 import type { Limits } from '../../transfer/base/limits.ts';
 import { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { Resume, Stored, StoreOptions, TransferOptions } from '../../transfer/base/types.ts';
 import { abortUpload, transfer } from '../../transfer/transfer.ts';
+import { trustedCertificate } from './certificate.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
-import type { FileOptions, ServedRequest } from './origin/types.ts';
+import type { Behaviour, FileOptions, ServedRequest } from './origin/types.ts';
 import { startStrictStore } from './strict-store/strict-store.ts';
 import type { Call, Fault, FaultScript, Operation, StoreOptions as StrictOptions } from './strict-store/types.ts';
 import { KIB, LIMITS, PART } from './transfer-limits.ts';
-
-export { KIB, LIMITS, PART };
-
-/** Short time limits, for tests with a silent side. */
-export const IMPATIENT: Partial<Limits> = { connectMs: 150, firstByteMs: 150, idleMs: 150, completeMs: 150 };
 
 export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits' | 'observer'>> {
   key?: string;
@@ -35,6 +32,8 @@ export interface Ran {
   /** Requests of this call alone. */
   requests: ServedRequest[];
   calls: Call[];
+  /** The calls of one operation. */
+  callsOf: (operation: Operation) => Call[];
   /** How often the address was requested. */
   asks: number;
   restarts: number;
@@ -79,7 +78,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
       nameObject: (_head, first) => (isPage(first) ? { refuse: 'A page came.' } : { key, contentType: 'text/csv' }),
       maxBytes: 1024 ** 4,
       allowUndeclaredEnd: false,
-      connections: { initial: 4, most: 4 },
+      connections: 4,
       secondsLeft: () => 900,
       ...rest,
       address: async () => {
@@ -125,6 +124,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     if (ended.error !== undefined) await cleanUp(true);
     const begun = seen.uploads.findLast((upload) => upload !== null);
     const object = store.object(key);
+    const calls = store.calls.slice(before.calls).filter((call) => call.key === key);
     return {
       ...ended,
       ...seen,
@@ -133,7 +133,8 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
       key,
       file,
       requests: file.requests.slice(before.requests),
-      calls: store.calls.slice(before.calls).filter((call) => call.key === key),
+      calls,
+      callsOf: (operation) => calls.filter((call) => call.operation === operation),
       equal: object?.body.equals(file.bytes()) ?? false,
       body: object?.body,
       contentType: object?.headers['content-type'],
@@ -161,6 +162,30 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
   };
 }
 
+/** Transfers for one test file, stopped after its last test, and the expectations of every transfer. */
+export async function transferSuite() {
+  const transfers = await startTransfers();
+  afterAll(() => transfers.stop());
+
+  return {
+    transfers,
+    /** Expects an object with the bytes of the file, a reported checksum, and no open upload. */
+    expectStored: (ran: Ran): void => {
+      expect(ran.outcome).toBe('stored');
+      expect(ran.equal).toBe(true);
+      expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
+      expect(transfers.open(ran.key)).toEqual([]);
+    },
+    /** Expects an end with this reason, without an object or an upload. */
+    expectNothing: (ran: Ran, reason: string): void => {
+      expect(ran.outcome).toBe(reason);
+      expect(transfers.leftovers(ran)).toEqual(NOTHING);
+      // A message may contain no address, no query and no byte of a body.
+      expect(String((ran.error as TransferError).message)).not.toMatch(/127\.0\.0\.1|signature|secret|<|html/i);
+    },
+  };
+}
+
 export const NOTHING = { uploads: [], object: false };
 
 async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' | 'stored' | 'error'>> {
@@ -175,16 +200,31 @@ async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' 
 
 const isPage = (first: Uint8Array) => /^\s*<(!doctype|html|\?xml)/i.test(Buffer.from(first).toString('latin1'));
 
+/** The sizes of TLS records for each kind of origin. They equal the sizes of reads. */
+const RECORDS = { http: undefined, tls: 16 * KIB, small: 4 * KIB, tiny: 512 };
+export type Wire = keyof typeof RECORDS;
+
+/** An origin for each kind of connection, until the end of the test file. */
+export async function transfersByWire(): Promise<Record<Wire, Transfers>> {
+  const certificate = trustedCertificate();
+  const started = Object.entries(RECORDS).map(async ([wire, recordBytes]) => {
+    const transfers = await startTransfers({}, recordBytes === undefined ? undefined : { certificate, recordBytes });
+    afterAll(() => transfers.stop());
+    return [wire, transfers] as const;
+  });
+  return Object.fromEntries(await Promise.all(started)) as Record<Wire, Transfers>;
+}
+
+/** The file without ranges, and also without a length. */
+export const WHOLE: Behaviour = { ignoreRange: true };
+export const CHUNKED: Behaviour = { ...WHOLE, framing: 'chunked' };
+/** One connection, so that parts move in order. */
+export const ONE: Changes = { connections: 1 };
+
+/** Uses one behaviour for every answer. */
+export const always = (behaviour: Behaviour) => () => behaviour;
+
 /** Makes the first calls of one operation (of each part) fail. */
 export function failing(operation: Operation, fault: Fault, times = Number.POSITIVE_INFINITY): FaultScript {
   return (request) => (request.operation === operation && request.attempt <= times ? fault : undefined);
-}
-
-/** A process with time for so many checks of the clock, and then with none. */
-export function secondsFor(looks: number): () => number {
-  let left = looks;
-  return () => {
-    left -= 1;
-    return left < 0 ? 1 : 100;
-  };
 }

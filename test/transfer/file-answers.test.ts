@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Behaviour, OriginScript } from '../support/origin/types.ts';
-import { transferSuite } from '../support/transfer-suite.ts';
-import { PART } from '../support/transfers.ts';
+import { PART } from '../support/transfer-limits.ts';
+import { always, transferSuite, WHOLE } from '../support/transfers.ts';
 
 /**
  * Answers to a range of an empty file, which servers give in many ways, and answers that hold other bytes than they
@@ -10,10 +10,6 @@ import { PART } from '../support/transfers.ts';
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored } = await transferSuite();
-
-const WHOLE: Behaviour = { ignoreRange: true };
-/** Uses one behaviour for every answer. */
-const always = (behaviour: Behaviour) => () => behaviour;
 
 describe('an empty file', () => {
   const EMPTY_206 = { status: 206, headers: { 'Content-Range': 'bytes 0--1/0' } };
@@ -71,8 +67,8 @@ test.each([
     return { status: 206, framing: 'chunked', body, headers };
   });
 
-  for (const most of [1, 4]) {
-    expectStored(await transfers.transferOf(file, { connections: { initial: most, most } }));
+  for (const connections of [1, 4]) {
+    expectStored(await transfers.transferOf(file, { connections }));
   }
 });
 
@@ -82,6 +78,7 @@ test.each([
   ['with a negative last byte', 'bytes 0--1/7'],
   ['in another syntax', `bytes=0-${PART - 1}/${SIZE}`],
   ['in another unit', `pages 0-3/9`],
+  ['of another length than its body', `bytes 0-${PART - 2}/${SIZE}`],
 ])('after the answer to the first range %s, the file is read in one piece', async (_name, contentRange) => {
   const ran = await transfers.transferOf({ size: SIZE, script: () => ({ contentRange }) });
 

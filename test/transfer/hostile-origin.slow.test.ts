@@ -1,30 +1,31 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { LIMITS } from '../../transfer/base/limits.ts';
 import type { TransferError } from '../../transfer/base/transfer-errors.ts';
 import type { FileHead } from '../../transfer/base/types.ts';
 import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../support/origin/origin.ts';
-import type { Behaviour, OriginRequest, OriginScript } from '../support/origin/types.ts';
+import type { Behaviour, OriginRequest, OriginScript, ServedRequest } from '../support/origin/types.ts';
 import { randomFrom } from '../support/seeds.ts';
-import { callsOf, transferSuite } from '../support/transfer-suite.ts';
-import { type Changes, IMPATIENT, KIB, NOTHING, PART, type Ran, secondsFor } from '../support/transfers.ts';
+import { IMPATIENT, KIB, PART, secondsFor } from '../support/transfer-limits.ts';
+import { always, CHUNKED, type Changes, NOTHING, ONE, type Ran, transferSuite, WHOLE } from '../support/transfers.ts';
 
 /** Origins that cut, lie, stall and change the file. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
-const WHOLE: Behaviour = { ignoreRange: true };
-const CHUNKED: Behaviour = { ...WHOLE, framing: 'chunked' };
-const ONE: Changes = { connections: { initial: 1, most: 1 } };
-/** Uses one behaviour for every answer. */
-const always = (behaviour: Behaviour) => () => behaviour;
 /** Uses the given behaviours for the first answers, then the last one. */
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
 const SLOW_TO_TELL: Changes = { limits: { ...IMPATIENT, idleMs: 300, firstByteMs: 300 } };
 const LIES = [{ addToLength: 100 }, { addToLength: -100 }, { extraBytes: 50 }].map((lie) => ({ ...WHOLE, ...lie }));
 const IN_THE_PAST = [busy(429, new Date(0).toUTCString()), busy(503, 'Thu, 01 Jan 1970 00:00:00 GMT')];
+
+/** Whether the bytes of a requested range are being sent, or also whether the request waits for its answer. */
+const isOpen = ({ status, bytesSent, range }: ServedRequest) => {
+  const [from = 0, last = 0] = (range?.match(/\d+/g) ?? []).map(Number);
+  return status === 206 && bytesSent < last + 1 - from;
+};
+const isUnfinished = (request: ServedRequest) => request.status === 0 || isOpen(request);
 
 describe('the file is stored', () => {
   test.each<[what: string, script: OriginScript, size?: number, changes?: Changes]>([
@@ -134,26 +135,48 @@ describe('the file is stored', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(990);
   });
 
-  test('with 429 on some of eight connections: the others take the part of a refused one', async () => {
-    const refusals = new Map<number, number>();
-    const usedUp = Promise.withResolvers<void>();
-    let full = true;
-    const script = ({ number, offset }: OriginRequest) => {
-      if (number <= 4) return number === 1 ? {} : { waitFor: usedUp.promise };
-      if (!full) return {};
-      const times = (refusals.get(offset) ?? 0) + 1;
-      refusals.set(offset, times);
-      if (times === LIMITS.attempts) {
-        full = false;
-        usedUp.resolve();
-      }
+  test('with 429 on four of eight connections: these end at once, and the others take their parts', async () => {
+    // Two parts for each connection, so that no connection takes a part of another one.
+    const file = transfers.origin.file({ size: 16 * PART });
+    const refused = new Set<number>();
+    const allRefused = Promise.withResolvers<void>();
+    file.setScript(({ offset }) => {
+      if (offset === 0) return {};
+      // Slow enough that a refused connection would ask again before one of these ends.
+      if (offset < 8 * PART) return { waitFor: allRefused.promise, bytesPerSecond: 1_000_000 };
+      if (refused.has(offset) && file.requests.filter(isUnfinished).length <= 4) return {};
+      refused.add(offset);
+      if (refused.size === 4) allRefused.resolve();
       return busy(429, '0');
-    };
+    });
 
-    const ran = await transfers.transferOf({ size: 4 * SIZE, script }, { connections: { initial: 8, most: 8 } });
+    const ran = await transfers.transferOf(file, { connections: 8 });
 
     expectStored(ran);
-    expect(full, 'whether no connection used up its retries').toBe(false);
+    const offsetsWith = (of: number) =>
+      ran.requests.flatMap(({ status, offset }) => (status === of ? [offset / PART] : []));
+    expect(offsetsWith(429)).toHaveLength(4);
+    // The first request is for one part. Each other one is for all parts of a connection: none of the four ends early.
+    expect(offsetsWith(206).toSorted((a, b) => a - b)).toEqual([0, 1, 2, 4, 6, 8, 10, 12, 14]);
+  });
+
+  test('with 503 on all but one of eight connections: this one takes their parts', async () => {
+    // Seven, then three of the four that are left, and at most one more.
+    const mostRefused = 11;
+    const nearlyAll = Promise.withResolvers<void>();
+    const file = transfers.origin.file({ size: 4 * SIZE });
+    let refused = 0;
+    file.setScript(({ number, offset }) => {
+      if (number === 1) return {};
+      if (offset === PART) return { waitFor: nearlyAll.promise };
+      if (refused >= mostRefused - 1 && !file.requests.some(isOpen)) return {};
+      refused += 1;
+      if (refused === mostRefused - 1) nearlyAll.resolve();
+      return busy(503, '0');
+    });
+
+    expectStored(await transfers.transferOf(file, { connections: 8 }));
+    expect(refused).toBeLessThanOrEqual(mostRefused);
   });
 });
 
@@ -256,7 +279,7 @@ describe('nothing is stored', () => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(behaviour) }, { maxBytes: SIZE - 1 });
 
     expectNothing(ran, 'too-large');
-    expect(callsOf(ran, 'CreateMultipartUpload')).toHaveLength(creates);
+    expect(ran.callsOf('CreateMultipartUpload')).toHaveLength(creates);
   });
 
   test('if the address function fails: its error is passed through', async () => {
@@ -366,7 +389,7 @@ test('reads less than half of the file while the store accepts nothing', async (
     seen = sent();
     return before === seen;
   };
-  await expect.poll(isStill, { interval: 100, timeout: 5000 }).toBe(true);
+  await expect.poll(isStill, { interval: 100 }).toBe(true);
   const waiting = sent();
   taken.resolve();
   const ran = await running;

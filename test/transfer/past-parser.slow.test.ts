@@ -3,15 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { agentFor } from '../../transfer/base/http.ts';
 import { Blocks } from '../../transfer/source/blocks.ts';
 import { Body } from '../../transfer/source/body.ts';
-import { testTransferProperties, transfersByWire } from '../support/transfer-properties.ts';
-import { callsOf } from '../support/transfer-suite.ts';
-import { KIB, LIMITS, PART } from '../support/transfers.ts';
+import { KIB, LIMITS, PART } from '../support/transfer-limits.ts';
+import { ONE, transfersByWire } from '../support/transfers.ts';
 
 const MIB = 1024 * KIB;
 const byWire = await transfersByWire();
-
-/** `test/long/transfer-property.test.ts` tries many more scripts. */
-testTransferProperties(byWire, { fewFaults: 30, anyFaults: 25 });
 
 /** Parts larger than the kernel's buffers: their bytes wait for the store in this process. */
 const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };
@@ -20,15 +16,12 @@ const SLOW = { pausesEvery: 8 * MIB, pauseMs: 100 };
 test.each(['http', 'small'] as const)('does not overwrite bytes that wait for a slow store (%s)', async (wire) => {
   const faults = ({ operation }: { operation: string }) => (operation === 'UploadPart' ? SLOW : undefined);
 
-  const ran = await byWire[wire].transferOf(
-    { size: 32 * MIB - 77 },
-    { faults, limits: LARGE_PARTS, connections: { initial: 2, most: 2 } },
-  );
+  const ran = await byWire[wire].transferOf({ size: 32 * MIB - 77 }, { faults, limits: LARGE_PARTS, connections: 2 });
 
   expect(ran.outcome).toBe('stored');
   expect(ran.equal).toBe(true);
   // A part whose stored bytes differ from the measured ones is refused and sent again.
-  expect(callsOf(ran, 'UploadPart').length).toBe(2);
+  expect(ran.callsOf('UploadPart').length).toBe(2);
 });
 
 describe('over TLS', () => {
@@ -42,7 +35,7 @@ describe('over TLS', () => {
   test('continues a body that ends early at the byte', async () => {
     const script = ({ number }: { number: number }) => (number === 2 ? { endAfter: 100_001 } : undefined);
 
-    const ran = await byWire.small.transferOf({ size: 10 * PART, script }, { connections: { initial: 1, most: 1 } });
+    const ran = await byWire.small.transferOf({ size: 10 * PART, script }, ONE);
 
     expect(ran.equal).toBe(true);
     expect(ran.requests.map(({ offset }) => offset)).toEqual([0, PART, PART + 100_001]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryAfterSeconds } from '../../transfer/base/retry.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 
 const NOW = new Date('2026-11-20T01:00:00.500Z');
 const read = (value: string, sent?: string) => retryAfterSeconds(value, sent, NOW);

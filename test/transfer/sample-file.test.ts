@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { LIMITS } from '../../transfer/base/limits.ts';
 import { sampleFile } from '../../transfer/source/sample-file.ts';
 import { portOf } from '../support/loopback.ts';
 import { startOrigin } from '../support/origin/origin.ts';
-import { KIB } from '../support/transfers.ts';
+import { KIB } from '../support/transfer-limits.ts';
 
 let origin: Awaited<ReturnType<typeof startOrigin>>;
 beforeAll(async () => {
@@ -44,8 +45,6 @@ test('refuses the same addresses as a transfer', async () => {
     await expect(sampleFile(address, listed)).rejects.toMatchObject({ reason: 'address-rejected' });
 });
 
-const SURPLUS_MS = 100;
-
 /** Keeps the process busy, as other load on the machine does. */
 function busy(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end; );
@@ -63,14 +62,14 @@ async function originOf(bytes: number): Promise<string> {
       socket.write('x'.repeat(bytes));
       for (let turns = 0; turns < 20; turns += 1) await turn();
       socket.write('y');
-      busy(3 * SURPLUS_MS);
+      busy(3 * LIMITS.surplusMs);
     });
   });
   return `http://127.0.0.1:${await portOf(server)}/file`;
 }
 
 test('finds a surplus byte after a whole file even if the process was busy when it arrived', async () => {
-  const looked = sampleFile(await originOf(100 * KIB), { ...options(), limits: { surplusMs: SURPLUS_MS } });
+  const looked = sampleFile(await originOf(100 * KIB), options());
 
   await expect(looked).rejects.toMatchObject({ reason: 'incomplete' });
 });

@@ -3,16 +3,13 @@ import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { Link } from '../../transfer/source/open.ts';
 import { portOf } from '../support/loopback.ts';
-import type { Behaviour } from '../support/origin/types.ts';
-import { transferSuite } from '../support/transfer-suite.ts';
-import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';
+import { IMPATIENT, PART } from '../support/transfer-limits.ts';
+import { always, NOTHING, transferSuite } from '../support/transfers.ts';
 
 /** Tests requests to addresses that redirect or fail. `guard.test.ts` tests which addresses are allowed. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
-
-const always = (behaviour: Behaviour) => () => behaviour;
 
 test('requests one new address if two connections find it expired, at any interval', async () => {
   for (let later = 0; later < 8; later += 1) {
@@ -94,15 +91,18 @@ describe('an address that redirects', () => {
     expect(transfers.leftovers(ran)).toEqual(NOTHING);
     expect(ran.requests).toHaveLength(1);
   });
+});
 
-  test('at an IP address is refused in a deployment on AWS', async () => {
-    const policy = { hosts: ['.example.com'], local: false };
+test.each([
+  ['names an IP address', 'https://10.0.0.1/file'],
+  ['names a host of this machine, as DNS may after the check', 'https://localhost/file'],
+])('an address that %s is refused in a deployment on AWS', async (_what, address) => {
+  const policy = { hosts: ['.example.com', 'localhost'], local: false };
 
-    const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => 'https://10.0.0.1/file' });
+  const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => address });
 
-    expectNothing(ran, 'address-rejected');
-    expect(ran.requests).toEqual([]);
-  });
+  expectNothing(ran, 'address-rejected');
+  expect(ran.requests).toEqual([]);
 });
 
 describe('an origin that is unreachable', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf } from '../../transfer/store/store-client.ts';
+import { addressOf } from '../../transfer/store/store.ts';
 
 const bucket = 'exports';
 const key = "runs/entity=leads/it's.csv";

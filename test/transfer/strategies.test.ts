@@ -4,16 +4,15 @@ import { describe, expect, test } from 'vitest';
 import { LARGEST_FILE_BYTES } from '../../core/config/file-settings.ts';
 import { combineCrc32, crc32Text, crc32Value } from '../../transfer/base/crc32.ts';
 import { LIMITS as IN_LIFE } from '../../transfer/base/limits.ts';
-import { partBytesFor, partsOf } from '../../transfer/base/parts.ts';
-import { Connections, contiguousEnd } from '../../transfer/strategies/ranged.ts';
+import { contiguousEnd, partsOf } from '../../transfer/strategies/ranged.ts';
+import { partBytesFor } from '../../transfer/transfer.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import type { FaultScript } from '../support/strict-store/types.ts';
-import { callsOf, transferSuite } from '../support/transfer-suite.ts';
-import { type Changes, PART } from '../support/transfers.ts';
+import { PART } from '../support/transfer-limits.ts';
+import { CHUNKED, type Changes, ONE, transferSuite } from '../support/transfers.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
-const CHUNKED: Behaviour = { ignoreRange: true, framing: 'chunked' };
 
 const { transfers, expectStored } = await transferSuite();
 
@@ -81,40 +80,6 @@ describe('checksums', () => {
   });
 });
 
-describe('connections', () => {
-  const wantedAfter = (rates: number[], most = 16) => {
-    const connections = new Connections({ initial: 4, most });
-    for (const rate of rates) connections.measured(rate * MIB);
-    return connections.wanted;
-  };
-
-  test.each([
-    ['are added while the rate rises', [10, 14, 18], 10],
-    ['are no longer added once the rate did not rise', [10, 14, 14, 14], 8],
-    ['are still added after a silence', [0, 0, 10, 14, 18], 10],
-    ['stay if the rate falls by itself', [10, 14, 14, 7], 8],
-    ['are not added above the rate of a function', [75, 80], 4],
-    ['never exceed the maximum', [1, 2, 4, 8, 16, 32, 60, 68], 16],
-  ])('%s', (_name, rates, wanted) => {
-    expect(wantedAfter(rates)).toBe(wanted);
-  });
-
-  test('begin with at most the maximum', () => {
-    expect(wantedAfter([], 2)).toBe(2);
-  });
-
-  test('are halved at each overload of the origin, down to one, and no more are added', () => {
-    const connections = new Connections({ initial: 8, most: 16 });
-    const seen = [1, 2, 3, 4].map(() => {
-      connections.overloaded();
-      connections.measured(MIB);
-      return connections.wanted;
-    });
-
-    expect(seen).toEqual([4, 2, 1, 1]);
-  });
-});
-
 test('a GET ends at a part that is already stored', () => {
   const [part, ...others] = partsOf(60, 10).filter(({ number }) => number !== 3);
 
@@ -165,7 +130,7 @@ describe('requests to origin and store', () => {
   const inPieces = (most: number, changes: Changes = {}) =>
     transfers.transferOf(
       { size: most * 10 * PART },
-      { ...changes, connections: { initial: most, most }, limits: { ...changes.limits, largestPartBytes: PART } },
+      { ...changes, connections: most, limits: { ...changes.limits, largestPartBytes: PART } },
     );
 
   /** Answers no part before all connections have sent one, so that none gets ahead on a busy machine. */
@@ -208,7 +173,7 @@ describe('requests to origin and store', () => {
   });
 
   test('no byte is requested twice without work stealing', async () => {
-    const ran = await transfers.transferOf({ size: 20 * PART }, { connections: { initial: 1, most: 1 } });
+    const ran = await transfers.transferOf({ size: 20 * PART }, ONE);
 
     expect(ran.requests.map(({ range }) => range)).toEqual([`bytes=0-${PART - 1}`, `bytes=${PART}-${20 * PART - 1}`]);
     expect(ran.requests.reduce((sum, { bytesSent }) => sum + bytesSent, 0)).toBe(20 * PART);
@@ -229,13 +194,13 @@ describe('requests to origin and store', () => {
   test('CompleteMultipartUpload has checksum and size of the file and If-None-Match, and is sent once', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART + 3 });
 
-    const [create] = callsOf(ran, 'CreateMultipartUpload');
+    const [create] = ran.callsOf('CreateMultipartUpload');
     expect(create?.headers).toMatchObject({
       'x-amz-checksum-algorithm': 'CRC32',
       'x-amz-checksum-type': 'FULL_OBJECT',
       'content-type': 'text/csv',
     });
-    const completes = callsOf(ran, 'CompleteMultipartUpload');
+    const completes = ran.callsOf('CompleteMultipartUpload');
     expect(completes).toHaveLength(1);
     expect(completes[0]?.headers).toMatchObject({
       'if-none-match': '*',
@@ -243,7 +208,7 @@ describe('requests to origin and store', () => {
       'x-amz-checksum-type': 'FULL_OBJECT',
       'x-amz-mp-object-size': String(20 * PART + 3),
     });
-    for (const { headers } of callsOf(ran, 'UploadPart')) {
+    for (const { headers } of ran.callsOf('UploadPart')) {
       expect(headers).toMatchObject({ 'x-amz-trailer': 'x-amz-checksum-crc32', 'content-encoding': 'aws-chunked' });
       expect(headers.expect).toBeUndefined();
     }
@@ -278,30 +243,6 @@ describe('requests to origin and store', () => {
     expect(ran.progress.every(({ total }) => total === 8 * PART)).toBe(true);
   });
 
-  test('connections are added while the rate rises, and the file is stored whole', async () => {
-    const script = () => ({ bytesPerSecond: 400_000 });
-
-    const ran = await transfers.transferOf(
-      { size: 24 * PART, script },
-      { connections: { initial: 1, most: 8 }, limits: { measureMs: 60 } },
-    );
-
-    expectStored(ran);
-    expect(new Set(ran.requests.map(({ connection }) => connection)).size).toBeGreaterThan(2);
-  });
-
-  test('the part of a slow connection that was added last is stored', async () => {
-    // The first connection finishes its parts at once; the one that joins it has the last, slow part.
-    const script = ({ offset }: { offset: number }) => ({ bytesPerSecond: offset > PART ? 150_000 : 1_000_000 });
-
-    const ran = await transfers.transferOf(
-      { size: 4 * PART, script },
-      { connections: { initial: 1, most: 2 }, limits: { measureMs: 30 } },
-    );
-
-    expectStored(ran);
-  });
-
   test('a key with special characters is signed and stored unchanged', async () => {
     const key = "runs/2026 11/a+b & ü'(1)*!~%25=?#.csv";
     const ran = await transfers.transferOf({ size: 20 * PART }, { key });
@@ -315,6 +256,40 @@ describe('requests to origin and store', () => {
 
     expect(ran.calls[0]?.headers['x-amz-security-token']).toBe('session');
     expectStored(ran);
+  });
+});
+
+describe('an object at the key', () => {
+  const SIZE = 6 * PART + 99;
+
+  test.each([
+    ['large', SIZE, {}],
+    ['small', 5000, {}],
+    ['of unknown length', SIZE, CHUNKED],
+    ['small, of unknown length', 5000, CHUNKED],
+  ])('with the same content: ends as stored, and aborts the second upload (%s)', async (_name, size, behaviour) => {
+    const file = transfers.origin.file({ size, script: () => behaviour });
+    const before = await transfers.transferOf(file);
+
+    const ran = await transfers.transferOf(file, { key: before.key });
+
+    expectStored(ran);
+    expect(ran.stored).toEqual(before.stored);
+  });
+
+  test.each([
+    ['other content, large', 777, SIZE],
+    ['other content, small', 777, 5000],
+    ['the same size and another checksum', SIZE, SIZE],
+  ])('with %s: ends in conflict, and keeps the object', async (_name, standing, size) => {
+    const before = await transfers.transferOf({ size: standing });
+
+    const ran = await transfers.transferOf({ size }, { key: before.key });
+
+    expect(ran.outcome).toBe('conflict');
+    expect(ran.body?.equals(before.file.bytes())).toBe(true);
+    expect(transfers.open(ran.key)).toEqual([]);
+    expect(String(ran.error)).toContain(ran.key);
   });
 });
 

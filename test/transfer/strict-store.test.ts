@@ -1,12 +1,9 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import {
-  AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   type CompleteMultipartUploadCommandInput,
   CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
   HeadObjectCommand,
   ListPartsCommand,
   PutObjectCommand,
@@ -55,7 +52,7 @@ async function uploaded(client: S3Client) {
       () => 'completed',
       (error: Error) => error.name,
     );
-  return { UploadId, Parts, complete };
+  return { Parts, complete };
 }
 
 test('accepts a multipart upload of the SDK with a full-object CRC32, in headers and trailers', async () => {
@@ -103,42 +100,12 @@ test('refuses a wrong CompleteMultipartUpload with the errors of AWS, and then c
   expect(await complete()).toBe('completed');
 });
 
-test('answers 409 and ends the upload if the object at the key was deleted meanwhile', async () => {
-  const { client, ...store } = await storeAndClient();
-  const { UploadId, complete } = await uploaded(client);
-  await client.send(new PutObjectCommand({ ...AT, Body: 'other' }));
-  expect(await complete()).toBe('PreconditionFailed');
-
-  await fetch(`${store.endpoint}/exports/${AT.Key}`, { method: 'DELETE' });
-  expect(store.calls.at(-1)).toMatchObject({ operation: 'DeleteObject', status: 403, code: 'AccessDenied' });
-  await client.send(new DeleteObjectCommand(AT));
-
-  expect(await complete()).toBe('ConditionalRequestConflict');
-  expect(await complete()).toBe('ConditionalRequestConflict');
-  await client.send(new AbortMultipartUploadCommand({ ...AT, UploadId }));
-  expect(store.uploads()).toEqual([]);
-});
-
-test('refuses a signature that was made with another secret', async () => {
+test('refuses a call without a signature, and one that was signed with another secret', async () => {
   const { endpoint } = await storeAndClient();
+  expect((await fetch(`${endpoint}/exports/${AT.Key}`, { method: 'DELETE' })).status).toBe(403);
   const other = clientOf(endpoint, { accessKeyId: 'test', secretAccessKey: 'another' });
 
   await expect(other.send(new PutObjectCommand({ ...AT, Body: 'x' }))).rejects.toMatchObject({
     name: 'SignatureDoesNotMatch',
   });
-});
-
-test('lists parts in pages, and returns a range of an object', async () => {
-  const { client } = await storeAndClient({ pageSize: 2 });
-  const { UploadId, complete } = await uploaded(client);
-
-  const page = await client.send(new ListPartsCommand({ ...AT, UploadId }));
-  expect(page).toMatchObject({ IsTruncated: true, NextPartNumberMarker: '2' });
-  const rest = await client.send(new ListPartsCommand({ ...AT, UploadId, PartNumberMarker: '2' }));
-  expect(rest.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([3]);
-
-  const all = [...(page.Parts ?? []), ...(rest.Parts ?? [])].map(({ PartNumber, ETag }) => ({ PartNumber, ETag }));
-  expect(await complete({ MultipartUpload: { Parts: all } })).toBe('completed');
-  const { Body, ContentRange } = await client.send(new GetObjectCommand({ ...AT, Range: 'bytes=140000-' }));
-  expect([await Body?.transformToString(), ContentRange]).toEqual(['the end\n', 'bytes 140000-140007/140008']);
 });

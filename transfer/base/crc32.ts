@@ -1,4 +1,4 @@
-import type { StoredPart } from './parts.ts';
+import type { Measured } from './types.ts';
 
 /** Polynomials are 32 bits with the highest power first (reflected, as zlib keeps them). */
 const CRC_POLYNOMIAL = 0xedb88320;
@@ -30,9 +30,12 @@ export function combineCrc32(first: number, second: number, bytes: number): numb
   return (multiply(shiftBy(bytes), first) ^ second) >>> 0;
 }
 
-/** The CRC-32 of an object, from the CRC-32s of its parts in order. */
-export function crc32Of(parts: readonly StoredPart[]): number {
-  return parts.reduce((sum, part) => combineCrc32(sum, part.crc32, part.bytes), 0);
+/** Length and CRC-32 of an object, from those of its parts in order. */
+export function measuredFrom(parts: readonly Measured[]): Measured {
+  return parts.reduce(
+    (sum, part) => ({ bytes: sum.bytes + part.bytes, crc32: combineCrc32(sum.crc32, part.crc32, part.bytes) }),
+    { bytes: 0, crc32: 0 },
+  );
 }
 
 /** A CRC-32 as S3 writes it: base64 of its four bytes, big-endian. */

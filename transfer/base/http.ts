@@ -30,9 +30,6 @@ export function agentFor(
   } as ConstructorParameters<typeof https.Agent>[0]);
 }
 
-/** Errors after the start of a response. Node reports bytes after the declared end of a body only to the request. */
-export const lateFailures = new WeakMap<IncomingMessage, Error>();
-
 export interface SendOptions {
   side: 'source' | 'store';
   method: string;
@@ -76,14 +73,13 @@ export function send(url: URL, options: SendOptions): SentRequest {
     });
     // If the other side stops taking the body, the request never finishes and the response timer never starts.
     request.setTimeout(limits.idleMs, () => {
-      if (request.writableEnded && !request.writableFinished) {
-        request.destroy(new Error(`nothing was taken within ${limits.idleMs / 1000} seconds`));
+      if (request.writableNeedDrain || (request.writableEnded && !request.writableFinished)) {
+        request.destroy(new Error(`no bytes were accepted for ${limits.idleMs / 1000} seconds`));
       }
     });
     request.once('finish', () => expect('no answer', responseMs ?? limits.firstByteMs));
     request.once('response', (message) => {
       clear();
-      request.on('error', (error) => lateFailures.set(message, error));
       resolve(message);
     });
     request.on('error', (error) => fail(() => failureOf(error, side, peer)));

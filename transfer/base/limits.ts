@@ -1,5 +1,8 @@
 const MIB = 1024 * 1024;
 
+/** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
+export const INSPECTED_BYTES = 1024;
+
 /** Waits and sizes. docs/design/transfer-engine.md gives the reasons. Tests scale them down. */
 export const LIMITS = {
   connectMs: 5_000,
@@ -28,8 +31,6 @@ export const LIMITS = {
    * hours of work.
    */
   recordFromBytes: 2048 * MIB,
-  /** The engine measures the rate for this long before it adds or removes connections. */
-  measureMs: 2_000,
 };
 
 export type Limits = typeof LIMITS;

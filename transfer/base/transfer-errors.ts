@@ -4,6 +4,7 @@ export const TRANSFER_REASONS = [
   'link-expired',
   'rate-limited',
   'source-unavailable',
+  // The fetched bytes are useless: the file at the origin has changed, or the upload no longer exists.
   'changed',
   'incomplete',
   'stalled',
@@ -21,7 +22,9 @@ interface Details extends ErrorOptions {
   retryAfterSeconds?: number | undefined;
 }
 
-abstract class ErrorWithReason extends Error {
+/** The only error that leaves the engine. Its message holds no address, no query and no byte of a body. */
+export class TransferError extends Error {
+  override readonly name = 'TransferError';
   readonly reason: TransferReason;
   readonly retryAfterSeconds: number | undefined;
 
@@ -32,19 +35,5 @@ abstract class ErrorWithReason extends Error {
   }
 }
 
-/** The only error that leaves the engine. Its message holds no address, no query and no byte of a body. */
-export class TransferError extends ErrorWithReason {
-  override readonly name = 'TransferError';
-}
-
-/** A failure that another attempt may fix. Once its budget is used up it becomes a `TransferError`. */
-export class RetryableError extends ErrorWithReason {
-  override readonly name = 'RetryableError';
-}
-
-/** The fetched bytes are useless: the file at the origin has changed, or the upload no longer exists. */
-export class StartOver extends TransferError {
-  constructor(message: string) {
-    super('changed', message);
-  }
-}
+/** A failure that another attempt may fix. Once its budget is used up it becomes a plain `TransferError`. */
+export class RetryableError extends TransferError {}

@@ -74,8 +74,8 @@ export interface TransferOptions {
   maxBytes: number;
   /** Accepts a body whose end is marked only by the closing of its connection. */
   allowUndeclaredEnd: boolean;
-  /** Connections to the origin. */
-  connections: { initial: number; most: number };
+  /** Connections to the origin. If it refuses some of them as too many, the engine uses fewer. */
+  connections: number;
   /** Seconds until this process ends. The transfer returns earlier. */
   secondsLeft: () => number;
   observer?: Partial<Observer>;
@@ -84,10 +84,19 @@ export interface TransferOptions {
   random?: () => number;
 }
 
-export interface Stored extends NamedObject {
+/** Length and CRC-32 of all bytes of an object. */
+export interface Measured {
   bytes: number;
-  /** The CRC-32 of all bytes. */
   crc32: number;
+}
+
+/** A part that the store holds. */
+export interface StoredPart extends Measured {
+  number: number;
+  etag: string;
+}
+
+export interface Stored extends NamedObject, Measured {
   /** Whether only the closing of the connection marked the end of the file. */
   undeclaredEnd: boolean;
 }

@@ -33,8 +33,8 @@ export class Block {
 /**
  * Recycled memory for the bodies of a transfer. A new buffer for every TLS record keeps V8 collecting garbage, most of
  * all with a small share of a CPU. A block is reused only when it was full and all its bytes were released. Unreleased
- * bytes, as of a closed body or a refused part, go to the garbage collector with their block: a missing release costs
- * time, an early release would store wrong bytes under a right checksum.
+ * bytes, as of a closed body or a refused part, go to the garbage collector with their block. A missing release only
+ * costs time. An early release would store wrong bytes under a right checksum.
  */
 export class Blocks {
   readonly #free: Block[] = [];

@@ -1,8 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import { lateFailures } from '../base/http.ts';
-import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
 import { RetryableError } from '../base/transfer-errors.ts';
 import type { Block, Blocks } from './blocks.ts';
@@ -15,7 +13,7 @@ const READ_BYTES = 64 * 1024;
 /**
  * The bytes of one response, read on demand: a slow store slows the origin down instead of filling the memory.
  *
- * The HTTP parser reads up to the packet in which the headers end. The rest of a body of declared length is read past
+ * The HTTP parser reads up to the packet in which the headers end. The rest of a body of declared length bypasses
  * the parser, into recycled blocks: the parser of Node.js takes two new buffers for every TLS record (figures in
  * docs/design/transfer-engine.md). Any other body comes through the parser into the same blocks.
  *
@@ -26,7 +24,6 @@ export class Body {
   readonly #context: RequestContext;
   readonly #blocks: Blocks;
   readonly #filled: Block[] = [];
-  readonly #pace: Pace;
   #socket: Socket | undefined;
   #response: IncomingMessage | undefined;
   #pastParser = false;
@@ -36,6 +33,11 @@ export class Body {
   #waiting = 0;
   #unread: Buffer | undefined;
   #failure: Error | undefined;
+  /** An error after the start of the response. Node reports bytes after the declared end only to the request. */
+  #late: Error | undefined;
+  /** Bytes that readers took, and how long they waited for them, since the rate of the origin was checked last. */
+  #taken = 0;
+  #waitedMs = 0;
   /** The wait for surplus bytes after a body with status 200; `undefined` before it starts. */
   #watch: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -43,7 +45,6 @@ export class Body {
   constructor(context: RequestContext, blocks: Blocks) {
     this.#context = context;
     this.#blocks = blocks;
-    this.#pace = new Pace(context.limits);
   }
 
   /** The `onread` option of the connection. */
@@ -65,10 +66,13 @@ export class Body {
     });
     request.once('response', (response) => {
       this.#response = response;
+      request.on('error', (error) => {
+        this.#late = error;
+      });
       response.on('close', () => this.#wake?.());
       response.on('error', (error) => {
         // After the last byte, it does not matter how the connection ends.
-        if (!this.#pastParser || this.#left > 0) this.#failure ??= lateFailures.get(response) ?? error;
+        if (!this.#pastParser || this.#left > 0) this.#failure ??= this.#late ?? error;
         this.#wake?.();
       });
     });
@@ -131,7 +135,8 @@ export class Body {
     if (this.#response?.statusCode !== 200) return;
     if (!this.#pastParser) this.#response.pause();
     this.#socket?.resume();
-    this.#watch = surplusTime(this.#context.limits);
+    // In a busy process, timers fire before arrived bytes are read: the extra turn reads them too.
+    this.#watch = sleep(this.#context.limits.surplusMs).then(() => turn());
   }
 
   get #flow() {
@@ -146,14 +151,25 @@ export class Body {
       await this.#watch;
       this.#context.signal.throwIfAborted();
       const response = this.#response as IncomingMessage;
-      // If the body is read past the parser, errors that the parser reports after the last byte do not count.
-      const failure = this.#failure ?? (this.#pastParser ? undefined : lateFailures.get(response));
+      // If reading bypasses the parser, errors that the parser reports after the last byte do not count.
+      const failure = this.#failure ?? (this.#pastParser ? undefined : this.#late);
       if (failure) throw brokenOff(failure);
       if (this.#pastParser ? this.#left === 0 : response.readableEnded) return null;
       if (response.destroyed) throw brokenOff(undefined);
       this.#flow.resume();
       await this.#more();
     }
+  }
+
+  /** Reads until so many bytes have arrived, or all of a shorter body. The last chunk may hold more. */
+  async upTo(bytes: number): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    for (let length = 0; length < bytes; length += chunks.at(-1)?.length ?? 0) {
+      const chunk = await this.next();
+      if (!chunk) break;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
   }
 
   /** Returns bytes that have already arrived. */
@@ -165,7 +181,7 @@ export class Body {
     if (!block || block.taken === block.filled) return undefined;
     const bytes = block.take();
     this.#waiting -= bytes.length;
-    this.#pace.arrived(bytes.length);
+    this.#taken += bytes.length;
     if (block.full) this.#filled.shift();
     return bytes;
   }
@@ -179,9 +195,12 @@ export class Body {
     this.#response?.destroy();
   }
 
-  /** Waits for a change. @throws RetryableError `stalled` after silence, or if the origin is too slow */
+  /**
+   * Waits for a change. The rate of the origin counts only while the engine waits for the origin, not for the store.
+   * @throws RetryableError `stalled` after silence, or if the origin is too slow
+   */
   async #more(): Promise<void> {
-    const { idleMs } = this.#context.limits;
+    const { idleMs, floorMs, floorBytesPerSecond } = this.#context.limits;
     const began = performance.now();
     const changed = await new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), idleMs);
@@ -191,51 +210,19 @@ export class Body {
       };
     });
     this.#wake = undefined;
-    const slow = changed
-      ? this.#pace.slowAfter(performance.now() - began)
-      : `The file server sent nothing for ${idleMs / 1000} seconds.`;
-    if (slow === undefined) return;
+    if (!changed) this.#stalled(`nothing for ${idleMs / 1000} seconds`);
+    this.#waitedMs += performance.now() - began;
+    if (this.#waitedMs < floorMs) return;
+    if (this.#taken < (floorBytesPerSecond * this.#waitedMs) / 1000)
+      this.#stalled(`less than ${floorBytesPerSecond} bytes a second`);
+    this.#taken = 0;
+    this.#waitedMs = 0;
+  }
+
+  #stalled(sent: string): never {
     this.close();
-    throw new RetryableError('stalled', slow);
+    throw new RetryableError('stalled', `The file server sent ${sent}.`);
   }
-}
-
-/**
- * The rate of an origin while the engine waits for the origin. The time in which the engine waits for the store does
- * not count.
- */
-class Pace {
-  readonly #limits: Limits;
-  #bytes = 0;
-  #waited = 0;
-
-  constructor(limits: Limits) {
-    this.#limits = limits;
-  }
-
-  arrived(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  /** The sentence about a slow origin, after each `floorMs` of waiting. */
-  slowAfter(waitedMs: number): string | undefined {
-    const { floorMs, floorBytesPerSecond } = this.#limits;
-    this.#waited += waitedMs;
-    if (this.#waited < floorMs) return undefined;
-    const slow = this.#bytes < (floorBytesPerSecond * this.#waited) / 1000;
-    this.#bytes = 0;
-    this.#waited = 0;
-    return slow ? `The file server sent less than ${floorBytesPerSecond} bytes a second.` : undefined;
-  }
-}
-
-/**
- * Waits while a connection is watched for bytes after the declared end. In a busy process, timers fire before arrived
- * bytes are read: the extra turn reads them too.
- */
-async function surplusTime({ surplusMs }: Limits): Promise<void> {
-  await sleep(surplusMs);
-  await turn();
 }
 
 function tooMany(): Error {

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { TransferReason } from '../base/transfer-errors.ts';
 
-/** The bytes from `from` up to, not including, `to` (`null` = the end). */
+/** The bytes from `from` up to, not including, `to`. */
 export interface Range {
   from: number;
-  to: number | null;
+  to: number;
 }
 
 /** One GET of the file and its response. */
@@ -17,11 +17,10 @@ interface Exchange {
   etag: string | null;
 }
 
-/** Why an answer is not the file. */
-export type Refusal = Extract<
-  TransferReason,
-  'changed' | 'rate-limited' | 'source-unavailable' | 'refused' | 'link-expired'
->;
+/** Why an answer is not the file. `another range`: its bytes would land in the wrong place. */
+export type Refusal =
+  | Extract<TransferReason, 'changed' | 'rate-limited' | 'source-unavailable' | 'refused' | 'link-expired'>
+  | 'another range';
 
 /**
  * `file`: its bytes follow. `empty`: it has no bytes. `ask whole`: the answer to a range holds no byte, or no size of the
@@ -45,11 +44,13 @@ const isBeginning = ({ range, etag }: Exchange) => range?.from === 0 && etag ===
 
 /** What an answer to the GET of the file means. The first matching row counts. */
 const FILE_ANSWERS: readonly Row[] = [
+  { when: ({ status, range }) => status === 200 && range !== undefined && range.from > 0, means: 'another range' },
   { when: ({ status }) => status === 200, means: 'file' },
   { when: (exchange) => isWithoutBytes(exchange) && exchange.range === undefined, means: 'empty' },
   { when: (exchange) => isWithoutBytes(exchange) && isBeginning(exchange), means: 'ask whole' },
   // Some servers state no size of the file, or write Content-Range in their own way.
   { when: (exchange) => isUnreadableRange(exchange) && isBeginning(exchange), means: 'ask whole' },
+  { when: isUnreadableRange, means: 'another range' },
   { when: ({ status }) => status === 206, means: 'file' },
   { when: ({ status }) => status === 412, means: 'changed' },
   { when: (exchange) => exchange.status === 416 && isBeginning(exchange), means: 'ask whole' },
@@ -62,17 +63,18 @@ const FILE_ANSWERS: readonly Row[] = [
 ];
 
 /**
- * The bytes that Content-Range states, from `from` to before `to`, and the size `total` of the file. `undefined` if they
- * are not part of the requested range or, without a requested range, not the whole file.
+ * The bytes that Content-Range states, from `from` to before `to`, and the size `total` of the file. The bytes must begin
+ * at the start of the requested range and not exceed it; without a range, they must be the whole file. Otherwise, or if
+ * Content-Length differs, the result is `undefined`.
  */
 export function receivedRange(headers: IncomingMessage['headers'], range: Range | undefined) {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(headers['content-range'] ?? '');
   if (!match) return undefined;
   const [from = 0, last = 0, total = 0] = match.slice(1).map(Number);
   const to = last + 1;
-  const most = range ? (range.to ?? total) : total;
-  const isPart = from === (range?.from ?? 0) && to > from && to <= Math.min(most, total);
-  return isPart && (range !== undefined || to === total) ? { from, to, total } : undefined;
+  const isPart = from === (range?.from ?? 0) && to > from && to <= Math.min(range?.to ?? total, total);
+  const isWhole = Number(headers['content-length'] ?? to - from) === to - from;
+  return isPart && isWhole && (range !== undefined || to === total) ? { from, to, total } : undefined;
 }
 
 export function meaningOfFile(exchange: Exchange): Meaning {

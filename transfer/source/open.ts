@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, agentFor, send } from '../base/http.ts';
-import { type RequestContext, retryAfterSeconds } from '../base/retry.ts';
-import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
+import type { RequestContext } from '../base/retry.ts';
+import { retryAfterSeconds } from '../base/retry-after.ts';
+import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Blocks } from './blocks.ts';
 import { Body } from './body.ts';
@@ -18,11 +19,12 @@ export interface Source extends RequestContext {
   policy: SourcePolicy;
   agents: { https: Agent; http: Agent };
   blocks: Blocks;
-  /** Whether only the closing of its connection may mark the end of a body. */
+  /** Whether a body may have neither a length nor chunks, so that only the closed connection marks its end. */
   allowUndeclaredEnd: boolean;
+  close: () => void;
 }
 
-/** The origin behind a link, with connections that end with their bodies. Destroy its agents at the end. */
+/** The origin behind a link, with connections that end with their bodies. Close it at the end. */
 export function sourceOf(
   link: Link,
   { policy, allowUndeclaredEnd }: Pick<Source, 'policy' | 'allowUndeclaredEnd'>,
@@ -30,7 +32,10 @@ export function sourceOf(
 ): Source {
   const ends = { lookup: guardedLookup(policy), keepAlive: false };
   const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
-  return { ...context, link, policy, allowUndeclaredEnd, agents, blocks: new Blocks() };
+  const close = () => {
+    for (const agent of Object.values(agents)) agent.destroy();
+  };
+  return { ...context, link, policy, allowUndeclaredEnd, agents, blocks: new Blocks(), close };
 }
 
 /** The response to a GET, before its body is read. */
@@ -51,7 +56,7 @@ export interface Opened {
 /**
  * GETs a range of the file, or the whole file, without any credential.
  * @param etag the ETag that the file must still have (`If-Match`)
- * @throws RetryableError; StartOver when the file has changed; TransferError `address-rejected`
+ * @throws RetryableError; TransferError `changed`, `address-rejected`
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
   const address = await source.link.current(source.signal);
@@ -69,18 +74,33 @@ export async function openSource(source: Source, range: Range | undefined, etag:
       return { ...described, body };
     }
     if (meaning === 'link-expired') source.link.expire(address);
-    throw meaning === 'changed' ? new StartOver(CHANGED) : refusal(response, meaning);
+    throw refusal(response, meaning);
   } catch (error) {
     response.destroy();
     throw error;
   }
 }
 
+/** GETs a range, or all, of a file, and checks its size against the known one. */
+export async function openSized(
+  source: Source,
+  range: Range | undefined,
+  etag: string | null,
+  size: number | null,
+): Promise<Opened> {
+  const opened = await openSource(source, range, etag);
+  if (opened.head.length !== size) {
+    opened.body.close();
+    throw new TransferError('changed', 'The file at the origin has another size than before.');
+  }
+  return opened;
+}
+
 function headersFor(range: Range | undefined, etag: string | null): Record<string, string> {
   return {
     accept: '*/*',
     'accept-encoding': 'identity',
-    ...(range && { range: `bytes=${range.from}-${range.to === null ? '' : range.to - 1}` }),
+    ...(range && { range: `bytes=${range.from}-${range.to - 1}` }),
     ...(etag !== null && { 'if-match': etag }),
   };
 }
@@ -116,47 +136,35 @@ function describe(
 ): Omit<Opened, 'body'> {
   const found = strongEtag(headers.etag);
   // A file that has lost its strong ETag cannot be told from a changed file.
-  if (etag !== null && found !== etag) throw new StartOver(CHANGED);
-  const isPart = statusCode === 206 && !isEmpty;
-  const { from, to, total } = isPart
-    ? partial(headers, range)
-    : whole(isEmpty ? '0' : headers['content-length'], range);
+  if (etag !== null && found !== etag) throw new TransferError('changed', CHANGED);
+  const received = statusCode === 206 && !isEmpty ? receivedRange(headers, range) : undefined;
+  const length = isEmpty ? 0 : declaredLength(headers);
+  const { from, to, total } = received ?? { from: 0, to: length, total: length };
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length, so it is unknown whether it is whole.');
   }
   const head = { length: total, contentType: headers['content-type'] ?? '' };
-  const short = isPart && total !== null && Number(to) < Math.min(range?.to ?? total, total);
-  return { head, etag: isPart && range ? found : null, from, to, short, undeclaredEnd };
+  const short = received !== undefined && received.to < Math.min(range?.to ?? received.total, received.total);
+  return { head, etag: received && range ? found : null, from, to, short, undeclaredEnd };
 }
 
-type Received = Pick<Opened, 'from' | 'to'> & { total: number | null };
-
-function whole(length: string | undefined, range: Range | undefined): Received {
-  if (range && range.from > 0) {
-    throw new RetryableError('incomplete', 'The file server ignored the range that was requested.');
-  }
-  const total = length === undefined ? null : Number(length);
-  return { from: 0, to: total, total };
-}
-
-/** Reads Content-Range. Bytes of a range other than the requested one would land in the wrong place. */
-function partial(headers: IncomingMessage['headers'], range: Range | undefined): Received {
-  const received = receivedRange(headers, range);
-  const { 'content-length': length = received && String(received.to - received.from) } = headers;
-  if (!received || Number(length) !== received.to - received.from)
-    throw new RetryableError('incomplete', 'The file server sent another range than was requested.');
-  return received;
+function declaredLength({ 'content-length': length }: IncomingMessage['headers']): number | null {
+  return length === undefined ? null : Number(length);
 }
 
 function strongEtag(etag: string | undefined): string | null {
   return etag && /^"[\x21\x23-\x7e]{1,200}"$/.test(etag) ? etag : null;
 }
 
-function refusal({ statusCode, headers }: IncomingMessage, reason: Refusal): RetryableError {
+function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): TransferError {
+  if (meaning === 'changed') return new TransferError('changed', CHANGED);
+  if (meaning === 'another range') {
+    return new RetryableError('incomplete', 'The file server sent another range than was requested.');
+  }
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
-  return new RetryableError(reason, `The GET of the file was answered ${statusCode}.`, wait);
+  return new RetryableError(meaning, `The GET of the file was answered ${statusCode}.`, wait);
 }
 
 /** The address of the file, requested once for all connections, and again when one of them finds it expired. */
@@ -172,7 +180,10 @@ export class Link {
   /** @throws the error of the request, or the signal's reason if the signal fires first */
   async current(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    this.#pending ??= this.#load();
+    this.#pending ??= this.#request().then((address) => {
+      this.#address = address;
+      return address;
+    });
     return unlessAborted(this.#pending, signal);
   }
 
@@ -181,12 +192,6 @@ export class Link {
     if (this.#address !== address) return;
     this.#address = undefined;
     this.#pending = undefined;
-  }
-
-  async #load(): Promise<string> {
-    const address = await this.#request();
-    this.#address = address;
-    return address;
   }
 }
 

@@ -1,19 +1,14 @@
-import { crc32 } from 'node:zlib';
 import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
-import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
-import type { Blocks } from './blocks.ts';
-import type { Range } from './file-answers.ts';
-import { type Opened, openSource, type Source } from './open.ts';
+import { RetryableError } from '../base/transfer-errors.ts';
+import type { Opened, Source } from './open.ts';
 
-/** The differences between the kinds of readers. */
+/** The properties in which the kinds of readers differ. */
 interface Kind {
   /** Opens a connection whose next byte is the one at `offset`. */
   open: (offset: number) => Promise<Opened>;
   /** The end of the bytes to read; `null` if only the end of the body shows it. */
   end: number | null;
-  /** Whether to read the end of the body, too, and not only the last byte. */
-  readsEnd: boolean;
-  /** Called when the origin reports overload. */
+  /** Called when the origin reports overload. An error that it throws ends the reading. */
   onOverload?: (() => void) | undefined;
 }
 
@@ -31,24 +26,23 @@ export class Reader {
     this.offset = offset;
     this.#kind = kind;
     this.#budget = new RetryBudget(source);
-    if (first) this.#adopt(first);
+    this.#current = first;
   }
 
   /**
    * Reads at most `most` bytes; `null` at the end. Bytes that have already arrived are returned without a promise: one
    * promise for each of the 65,000 chunks of a GiB costs time.
-   * @throws TransferError, StartOver
+   * @throws TransferError
    */
   read(most: number): Buffer | Promise<Buffer | null> {
     const chunk = this.#current?.body.take();
-    if (!chunk) return this.#next().then((next) => next && this.#piece(next, most));
-    this.#budget.moved(chunk.length);
-    return this.#piece(chunk, most);
+    return chunk ? this.#piece(chunk, most) : this.#next().then((next) => next && this.#piece(next, most));
   }
 
   #piece(chunk: Buffer, most: number): Buffer {
-    const piece = chunk.length > most ? chunk.subarray(0, most) : chunk;
+    const piece = chunk.subarray(0, most);
     if (piece.length < chunk.length) this.#current?.body.unread(chunk.subarray(most));
+    this.#budget.moved(piece.length);
     this.offset += piece.length;
     return piece;
   }
@@ -64,26 +58,13 @@ export class Reader {
     this.#current = undefined;
   }
 
-  /** Reads the end. @throws TransferError `incomplete` if the file is longer than declared */
-  async finish(): Promise<void> {
-    if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
-  }
-
-  get #isAtEnd(): boolean {
-    return this.#kind.end === null || this.offset >= this.#kind.end;
-  }
-
-  #adopt(next: Opened): void {
-    this.undeclaredEnd ||= next.undeclaredEnd;
-    this.#current = next;
-  }
-
+  /** Waits for bytes, after a failure from another connection. */
   async #next(): Promise<Buffer | null> {
     for (;;) {
-      if (!this.#kind.readsEnd && this.#isAtEnd) return null;
       try {
-        const chunk = await this.#chunk();
-        if (chunk !== undefined) return chunk;
+        this.#current ??= await this.#kind.open(this.offset);
+        const chunk = await this.#current.body.next();
+        if (chunk || this.#ended(this.#current)) return chunk;
       } catch (error) {
         this.close();
         if (!(error instanceof RetryableError)) throw error;
@@ -93,19 +74,10 @@ export class Reader {
     }
   }
 
-  /** Returns `undefined` if another connection has to continue. */
-  async #chunk(): Promise<Buffer | null | undefined> {
-    if (!this.#current) this.#adopt(await this.#kind.open(this.offset));
-    const chunk = await this.#current?.body.next();
-    if (!chunk) return this.#ended() ? null : undefined;
-    this.#budget.moved(chunk.length);
-    return chunk;
-  }
-
-  /** Closes the finished body. Returns whether this is the end of the range to read. */
-  #ended(): boolean {
-    const { from = 0, to = null, short = false } = this.#current ?? {};
+  /** Closes a body that was read. Returns whether this is the end of the range to read. */
+  #ended({ from, to, short, undeclaredEnd }: Opened): boolean {
     this.close();
+    this.undeclaredEnd ||= undeclaredEnd;
     if (to !== null && this.offset !== to) {
       throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
     }
@@ -113,67 +85,6 @@ export class Reader {
     if (short && to !== null && to - from < PROGRESS_BYTES) {
       throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     }
-    return this.#isAtEnd;
+    return this.#kind.end === null || this.offset >= this.#kind.end;
   }
-}
-
-/** A contiguous piece of a file whose origin supports ranges and has a strong ETag. */
-export function rangedReader(
-  source: Source,
-  { etag, size }: { etag: string; size: number },
-  { from, to }: { from: number; to: number },
-  { first, onOverload }: { first?: Opened | undefined; onOverload?: () => void },
-): Reader {
-  const open = (offset: number) => openSized(source, { from: offset, to }, etag, size);
-  return new Reader(source, from, { open, end: to, readsEnd: false, onOverload }, first);
-}
-
-/**
- * Reads a file from its start only. After a break, it starts again: it skips the bytes up to `offset`, which must have
- * the same checksum as before.
- * @param crc32Before CRC-32 of the bytes that were read, which the caller computes anyway
- */
-export function wholeReader(
-  source: Source,
-  size: number | null,
-  crc32Before: () => number,
-  { offset, first }: { offset: number; first?: Opened | undefined },
-): Reader {
-  const open = async (bytes: number) => {
-    const next = await openSized(source, undefined, null, size);
-    const checksum = await skip(next, bytes, source.blocks);
-    if (checksum !== crc32Before()) throw new StartOver('The file at the origin has changed.');
-    return next;
-  };
-  return new Reader(source, offset, { open, end: size, readsEnd: true }, first);
-}
-
-/** GETs a range, or all, of a file, and checks its size against the known one. */
-async function openSized(
-  source: Source,
-  range: Range | undefined,
-  etag: string | null,
-  size: number | null,
-): Promise<Opened> {
-  const opened = await openSource(source, range, etag);
-  if (opened.head.length !== size) {
-    opened.body.close();
-    throw new StartOver('The file at the origin has another size than before.');
-  }
-  return opened;
-}
-
-/** Reads the given number of bytes and returns their CRC-32. */
-async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<number> {
-  let checksum = 0;
-  for (let left = bytes; left > 0; ) {
-    const chunk = await body.next();
-    if (!chunk) throw new StartOver('The file at the origin is shorter than before.');
-    const skipped = chunk.subarray(0, left);
-    checksum = crc32(skipped, checksum);
-    left -= skipped.length;
-    blocks.release(skipped);
-    if (skipped.length < chunk.length) body.unread(chunk.subarray(skipped.length));
-  }
-  return checksum;
 }

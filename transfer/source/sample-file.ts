@@ -1,4 +1,4 @@
-import { LIMITS, type Limits } from '../base/limits.ts';
+import { LIMITS } from '../base/limits.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { Link, openSource, sourceOf } from './open.ts';
 
@@ -7,7 +7,6 @@ interface SampleOptions {
   /** The number of bytes after which reading stops. */
   mostBytes: number;
   signal: AbortSignal;
-  limits?: Partial<Limits>;
 }
 
 /** The beginning of a file, or all of it. */
@@ -23,29 +22,17 @@ export interface FileSample {
 /**
  * One GET of a file by the rules of a transfer, without retries. It checks the address, each redirect and the resolved
  * IP addresses.
- * @throws TransferError, RetryableError; the signal's reason
+ * @throws TransferError; the signal's reason
  */
-export async function sampleFile(address: string, options: SampleOptions): Promise<FileSample> {
-  const { policy, signal } = options;
-  const context = { limits: { ...LIMITS, ...options.limits }, random: Math.random, signal };
+export async function sampleFile(address: string, { policy, mostBytes, signal }: SampleOptions): Promise<FileSample> {
+  const context = { limits: LIMITS, random: Math.random, signal };
   const source = sourceOf(new Link(async () => address), { policy, allowUndeclaredEnd: true }, context);
   try {
     const { head, undeclaredEnd, body } = await openSource(source, undefined, null);
-    const read = await readUpTo(body, options.mostBytes);
+    const bytes = await body.upTo(mostBytes + 1);
     body.close();
-    return { head, undeclaredEnd, ...read };
+    return { head, undeclaredEnd, bytes: bytes.subarray(0, mostBytes), whole: bytes.length <= mostBytes };
   } finally {
-    for (const agent of Object.values(source.agents)) agent.destroy();
+    source.close();
   }
-}
-
-async function readUpTo(body: { next(): Promise<Buffer | null> }, mostBytes: number) {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for (let next = await body.next(); next; next = await body.next()) {
-    chunks.push(next);
-    size += next.length;
-    if (size > mostBytes) return { bytes: Buffer.concat(chunks).subarray(0, mostBytes), whole: false };
-  }
-  return { bytes: Buffer.concat(chunks), whole: true };
 }

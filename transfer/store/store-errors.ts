@@ -1,21 +1,16 @@
-import { RetryableError, StartOver, TransferError } from '../base/transfer-errors.ts';
-
-/** The key exists, so the condition of the write failed. Every other request ends with this error, too. */
-export class KeyExists extends TransferError {}
-
-/** The store does not know the upload: the upload was completed or aborted, or has expired. */
-export class NoSuchUpload extends StartOver {}
+import { RetryableError, TransferError } from '../base/transfer-errors.ts';
 
 const DENIED = ['AccessDenied', 'NoSuchBucket', 'AllAccessDisabled', 'InvalidAccessKeyId', 'SignatureDoesNotMatch'];
 /** Refusals with a 4xx status that another attempt may fix. */
 const RETRYABLE = ['RequestTimeout', 'BadDigest', 'IncompleteBody', 'ExpiredToken', 'InternalError', 'SlowDown'];
 
 /** The error for a refusal. `BadDigest` is damage in transit: the same request, checksum included, is repeated. */
-export function refusalOf(status: number, code: string, action: string, message = ''): Error {
+export function refusalOf(status: number, code: string, action: string, message = ''): TransferError {
   const what = `${refusedBy(code, message)} did not allow the file to be ${action} (${code || status}).`;
-  if (code === 'PreconditionFailed' || status === 412) return new KeyExists('conflict', what);
-  if (code === 'NoSuchUpload') return new NoSuchUpload(what);
-  if (code === 'ConditionalRequestConflict') return new StartOver(what);
+  // The key exists, so the condition of the write failed.
+  if (code === 'PreconditionFailed' || status === 412) return new TransferError('conflict', what);
+  // `NoSuchUpload`: the upload was completed or aborted, or has expired.
+  if (['NoSuchUpload', 'ConditionalRequestConflict'].includes(code)) return new TransferError('changed', what);
   if (status >= 500 || status === 429 || RETRYABLE.includes(code)) return new RetryableError('store-unavailable', what);
   const denied = status === 403 || DENIED.includes(code) || code.startsWith('KMS.');
   return new TransferError(denied ? 'store-denied' : 'store-unavailable', what);

@@ -1,33 +1,37 @@
-import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
+import { measuredFrom } from '../base/crc32.ts';
+import { withRetries } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-errors.ts';
-import type { Resume, TransferOptions } from '../base/types.ts';
-import type { Opened } from '../source/open.ts';
-import { type Reader, rangedReader } from '../source/reader.ts';
-import { type Attempt, movePart } from './attempt.ts';
+import type { Resume, Stored, StoredPart } from '../base/types.ts';
+import { type Opened, openSized } from '../source/open.ts';
+import { Reader } from '../source/reader.ts';
+import type { PartUpload } from '../store/store.ts';
+import type { Attempt } from './attempt.ts';
+import { commitParts } from './commit.ts';
+
+/** Ends a connection that the origin refuses while others work. */
+const TOO_MANY = new Error('There is one connection too many.');
 
 type RangedUpload = Resume & { etag: string; size: number };
 
-/**
- * Fetches a file with several long GETs at once, each cut into parts that stream through.
- * @returns the parts in the store: all of them, unless time was up
- */
-export async function fetchRanged(
+/** Stores a file whose origin supports ranges, with several long GETs at once. Returns `null` if time is up. */
+export async function storeRanges(
   attempt: Attempt,
   upload: RangedUpload,
   before: readonly StoredPart[],
   first?: Opened,
-): Promise<StoredPart[]> {
-  return new RangedFetch(attempt, upload, before, first).run();
+): Promise<Stored | null> {
+  const stored = await new RangedFetch(attempt, upload, before, first).run();
+  return measuredFrom(stored).bytes < upload.size ? null : commitParts(attempt, upload, stored, false);
 }
 
+/** Fetches the missing parts. Each GET is cut into parts that stream through. */
 class RangedFetch {
   readonly #stored: StoredPart[];
   readonly #attempt: Attempt;
   readonly #upload: RangedUpload;
   readonly #segments: Segments;
-  readonly #connections: Connections;
-  readonly #workers: Promise<void>[] = [];
-  #active = 0;
+  /** How many connections to use: half as many after a 429 or 503 of the origin. */
+  #wanted: number;
   #first: Opened | undefined;
 
   constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], first: Opened | undefined) {
@@ -37,93 +41,143 @@ class RangedFetch {
     this.#attempt = attempt;
     this.#upload = upload;
     this.#stored = parts.filter(isStored).flatMap(({ number }) => stored.get(number) ?? []);
-    const missing = parts.filter((part) => !isStored(part));
-    this.#connections = new Connections(attempt.options.connections);
-    this.#segments = new Segments(missing, this.#connections.wanted);
+    this.#wanted = attempt.options.connections;
+    this.#segments = new Segments(
+      parts.filter((part) => !isStored(part)),
+      this.#wanted,
+    );
     this.#first = first;
     for (const { bytes } of this.#stored) attempt.stored(bytes, upload.size);
   }
 
+  /** @returns the parts in the store: all of them, unless time was up */
   async run(): Promise<StoredPart[]> {
-    const { measureMs } = this.#attempt.context.limits;
-    let moved = this.#attempt.moved;
-    const timer = setInterval(() => {
-      this.#connections.measured(((this.#attempt.moved - moved) * 1000) / measureMs);
-      moved = this.#attempt.moved;
-      this.#startWorkers();
-    }, measureMs);
+    const workers = Array.from({ length: this.#wanted }, () => this.#work());
     try {
-      do {
-        this.#startWorkers();
-        await Promise.all(this.#workers);
-        // Workers that started in the meantime may still be active.
-      } while (this.#active > 0 || (this.#attempt.mayBegin() && this.#segments.left));
+      await Promise.all(workers);
       return this.#stored;
     } catch (error) {
       this.#attempt.stop(error);
-      await Promise.allSettled(this.#workers);
+      await Promise.allSettled(workers);
       throw error;
     } finally {
-      clearInterval(timer);
       this.#first?.body.close();
     }
   }
 
-  /** Starts one worker for each wanted connection. */
-  #startWorkers(): void {
-    while (this.#active < this.#connections.wanted) {
-      const segment = this.#attempt.mayBegin() ? this.#segments.take() : undefined;
+  /**
+   * Fetches one segment after the other over one connection. While parts are left, at least one worker goes on: the last
+   * one is never one too many.
+   */
+  async #work(): Promise<void> {
+    do {
+      const segment = this.#segments.taken < this.#wanted ? this.#segments.take() : undefined;
       if (!segment) return;
-      this.#active += 1;
-      const worker = this.#work(segment).finally(() => {
-        this.#active -= 1;
-      });
-      worker.catch(() => undefined);
-      this.#workers.push(worker);
-    }
+      try {
+        await this.#fetch(segment);
+      } finally {
+        this.#segments.giveBack(segment);
+      }
+    } while (this.#attempt.mayBegin());
   }
 
-  /** Fetches segments in turn until no segment is left, time is up, or there is one connection too many. */
-  async #work(first: Segment): Promise<void> {
-    for (let segment: Segment | undefined = first; segment; segment = this.#segments.take()) {
-      await this.#fetch(segment);
-      // Parts that have not begun are left to other connections; `run` waits for free segments.
-      segment.taken = false;
-      if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) return;
-    }
-  }
-
-  async #fetch({ parts }: Segment): Promise<void> {
+  /** Fetches parts until none is left, time is up, or there is one connection too many. */
+  async #fetch(parts: Part[]): Promise<void> {
     let reader: Reader | undefined;
     let part: Part | undefined;
     try {
-      while (this.#attempt.mayBegin() && this.#active <= this.#connections.wanted) {
+      while (this.#attempt.mayBegin() && !this.#hasTooMany) {
         part = parts.shift();
         if (!part) return;
         if (reader?.offset !== part.from) {
           reader?.close();
           reader = this.#readerFor(part.from, contiguousEnd(part, parts));
         }
-        this.#stored.push(await movePart(this.#attempt, this.#upload, reader, part));
+        this.#stored.push(await this.#movePart(reader, part));
       }
     } catch (error) {
-      // If more connections are active than wanted, the others take the part of this one. Otherwise its failure is
-      // final.
-      const overload =
-        error instanceof TransferError && (error.reason === 'rate-limited' || error.reason === 'source-unavailable');
-      if (!overload || !part || this.#active <= this.#connections.wanted) throw error;
+      if (error !== TOO_MANY || !part) throw error;
+      // The other connections take the part of this one.
       parts.unshift(part);
     } finally {
       reader?.close();
     }
   }
 
+  get #hasTooMany(): boolean {
+    return this.#segments.taken > this.#wanted;
+  }
+
   #readerFor(from: number, to: number): Reader {
     const first = from === 0 ? this.#first : undefined;
     if (first) this.#first = undefined;
-    const onOverload = () => this.#connections.overloaded();
-    return rangedReader(this.#attempt.source, this.#upload, { from, to }, { first, onOverload });
+    const { source } = this.#attempt;
+    const { etag, size } = this.#upload;
+    // Refusals of requests that began together halve the number once.
+    let wanted = this.#wanted;
+    const open = (offset: number) => {
+      wanted = this.#wanted;
+      return openSized(source, { from: offset, to }, etag, size);
+    };
+    const onOverload = () => {
+      this.#wanted = Math.min(this.#wanted, Math.max(1, Math.floor(wanted / 2)));
+      // The refused connection ends at once. If it waited instead, one that works would end after its part.
+      if (this.#hasTooMany) throw TOO_MANY;
+    };
+    return new Reader(source, from, { open, end: to, onOverload }, first);
   }
+
+  /**
+   * Streams one part from a reader to the store. After trouble at the origin the reader recovers and the part continues.
+   * After trouble at the store the part is read and sent again.
+   */
+  async #movePart(reader: Reader, { number, from, to }: Part): Promise<StoredPart> {
+    const { store, context } = this.#attempt;
+    const began = performance.now();
+    const stored = await withRetries(context, async () => {
+      if (reader.offset !== from) reader.rewind(from);
+      // Opening the file may take long, and the store ends a silent request: so the request waits for the first bytes.
+      const first = await reader.read(to - from);
+      const sent = await store.beginPart(this.#upload, { number, length: to - from });
+      return await this.#stream(reader, sent, first);
+    });
+    this.#attempt.tookSince(began);
+    this.#attempt.stored(stored.bytes, this.#upload.size);
+    return stored;
+  }
+
+  async #stream(reader: Reader, sent: PartUpload, first: Buffer | null): Promise<StoredPart> {
+    let read: ReturnType<typeof reader.read> | null = first;
+    try {
+      while (sent.left > 0) {
+        const chunk = read instanceof Promise ? await read : read;
+        if (!chunk) throw new TransferError('incomplete', `The file ended ${sent.left} bytes too early.`);
+        const full = sent.write(chunk, () => this.#attempt.source.blocks.release(chunk));
+        if (full !== undefined) await full;
+        if (sent.left > 0) read = reader.read(sent.left);
+      }
+      return await sent.finish();
+    } catch (error) {
+      sent.destroy();
+      throw error;
+    }
+  }
+}
+
+/** Bytes from `from` up to, not including, `to`. */
+export interface Part {
+  number: number;
+  from: number;
+  to: number;
+}
+
+/** All parts of a file of known size, in order. */
+export function partsOf(size: number, partBytes: number): Part[] {
+  return Array.from({ length: Math.ceil(size / partBytes) }, (_, index) => ({
+    number: index + 1,
+    from: index * partBytes,
+    to: Math.min((index + 1) * partBytes, size),
+  }));
 }
 
 /** The end of the range that begins with a part and that the following parts continue without a gap. */
@@ -132,77 +186,38 @@ export function contiguousEnd({ to }: Part, following: readonly Part[]): number 
   return (gap < 0 ? following.at(-1) : following[gap - 1])?.to ?? to;
 }
 
-/** Parts that have not begun, which one connection fetches in order. */
-interface Segment {
-  parts: Part[];
-  /** Whether a connection works on this segment. */
-  taken: boolean;
-}
-
-/** The missing parts. An idle connection takes half of the longest remaining segment, so that all end together. */
+/** The parts that have not begun, in segments that one connection each fetches in order. */
 class Segments {
-  readonly #segments: Segment[];
+  readonly #free: Part[][];
+  readonly #taken = new Set<Part[]>();
 
   constructor(parts: readonly Part[], connections: number) {
     const count = Math.min(connections, parts.length);
     const cut = (index: number) => Math.round((index * parts.length) / count);
-    this.#segments = Array.from({ length: count }, (_, index) => ({
-      parts: parts.slice(cut(index), cut(index + 1)),
-      taken: false,
-    }));
+    this.#free = Array.from({ length: count }, (_, index) => parts.slice(cut(index), cut(index + 1)));
+  }
+
+  /** How many segments connections work on. */
+  get taken(): number {
+    return this.#taken.size;
   }
 
   /** Returns a segment to work on; `undefined` if every part has begun. */
-  take(): Segment | undefined {
-    const free = this.#segments.find(({ taken, parts }) => !taken && parts.length > 0) ?? this.#steal();
-    if (free) free.taken = true;
-    return free;
+  take(): Part[] | undefined {
+    const segment = this.#free.shift() ?? this.#half();
+    if (segment) this.#taken.add(segment);
+    return segment;
   }
 
-  /** Whether a part is left that has not begun. */
-  get left(): boolean {
-    return this.#segments.some(({ parts }) => parts.length > 0);
+  /** Leaves the parts of a segment that have not begun to other connections. */
+  giveBack(segment: Part[]): void {
+    this.#taken.delete(segment);
+    if (segment.length > 0) this.#free.push(segment);
   }
 
-  /** Takes half of the longest segment. A single remaining part is not worth another connection. */
-  #steal(): Segment | undefined {
-    const longest = this.#segments.toSorted((a, b) => b.parts.length - a.parts.length)[0]?.parts ?? [];
-    if (longest.length < 3) return undefined;
-    const half = { parts: longest.splice(Math.floor(longest.length / 2)), taken: false };
-    this.#segments.push(half);
-    return half;
-  }
-}
-
-/** The network of a function at every memory size: about 600 Mbit/s. */
-const LAMBDA_BYTES_PER_SECOND = 70 * 1024 * 1024;
-/** How many connections to add at once. */
-const STEP = 2;
-/** An addition was useful if the total rate rose by this factor. */
-const WORTH = 1.1;
-
-/** Chooses the number of connections: more while the total rate rises, half after overload. */
-export class Connections {
-  #most: number;
-  #rate = 0;
-  wanted: number;
-
-  constructor({ initial, most }: TransferOptions['connections']) {
-    this.#most = most;
-    this.wanted = Math.min(initial, most);
-  }
-
-  /** @param bytesPerSecond the total rate since the last measurement */
-  measured(bytesPerSecond: number): void {
-    // At the beginning the rate is 0, and silence must not count as a rise.
-    const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
-    this.#rate = bytesPerSecond;
-    if (useful && bytesPerSecond < LAMBDA_BYTES_PER_SECOND) this.wanted = Math.min(this.wanted + STEP, this.#most);
-  }
-
-  /** The origin answered 429 or 503: no connection is added for the rest of the transfer. */
-  overloaded(): void {
-    this.#most = Math.max(1, Math.floor(this.wanted / 2));
-    this.wanted = this.#most;
+  /** Half of the longest segment, so that all connections end together. A single part is not worth another connection. */
+  #half(): Part[] | undefined {
+    const [longest = []] = [...this.#taken].toSorted((a, b) => b.length - a.length);
+    return longest.length < 3 ? undefined : longest.splice(Math.floor(longest.length / 2));
   }
 }

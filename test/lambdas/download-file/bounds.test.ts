@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import { asStep } from '../../../core/step/export-run.ts';
 import { NOTHING_MOVED } from '../../../core/step/states.ts';
-import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { TransferError } from '../../../transfer/base/transfer-errors.ts';
+import { type DownloadFileDeps, downloadFile, progressLog } from '../../../lambdas/download-file/download-file.ts';
+import { TransferError, type TransferReason } from '../../../transfer/base/transfer-errors.ts';
 import type { TransferOptions } from '../../../transfer/base/types.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, recordingLog, testDeps } from '../../support/deps.ts';
 import { asked } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { NO_STORE } from '../../support/fake-transfer.ts';
 
-/** The limits of a run that continues a file: each ends in DownloadUnfinished and leaves no upload. */
+/** The limits of a run that continues a file, and what passes between the step and the transfer engine. */
 
 const UPLOAD = {
   uploadId: 'u',
@@ -115,6 +115,25 @@ test('rethrows a bug and aborts the upload', async () => {
   expect(deps.aborted).toEqual(['u']);
 });
 
+/** Tests with a real transfer have the other errors of the engine. */
+test.each<[TransferReason, string]>([
+  ['address-rejected', 'DownloadUrlRejected'],
+  ['rate-limited', 'RateLimited'],
+  ['source-unavailable', 'CrmUnavailable'],
+  ['too-large', 'DownloadTooLarge'],
+])('the error %s of the transfer engine becomes %s, with its message and its wait', async (reason, name) => {
+  const deps = depsWith(async () => {
+    throw new TransferError(reason, 'It was so.', { retryAfterSeconds: 40 });
+  });
+  const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
+
+  const { outcome, failure, trouble, waitSeconds } = await handler(runState(), lambdaContext());
+
+  expect(trouble?.error ?? failure?.error).toBe(name);
+  if (outcome === 'FAILED') expect(failure?.cause).toContain('It was so.');
+  else expect(waitSeconds).toBe(40);
+});
+
 test('passes the settings of the configuration to the transfer engine', async () => {
   let given: TransferOptions | undefined;
   const deps = depsWith(async (options) => {
@@ -136,7 +155,7 @@ test('passes the settings of the configuration to the transfer engine', async ()
     inOnePiece: false,
     maxBytes: 1234,
     allowUndeclaredEnd: true,
-    connections: { initial: 4, most: 7 },
+    connections: 7,
   });
   expect(await given?.address()).toBe('https://files.test/x');
   expect(JSON.stringify(given)).not.toContain(EXPORT_ID);
@@ -146,3 +165,22 @@ async function optionsOf(address: TransferOptions['address']): Promise<TransferO
   await address();
   return {} as TransferOptions;
 }
+
+test.each<[what: string, seconds: number[], bytes: number[]]>([
+  ['reports the bytes so far', [5], [1]],
+  ['is written at most every five seconds', Array.from({ length: 200 }, (_, index) => index / 10), [51, 101, 151]],
+  ['is not written for a transfer under five seconds', [0, 1, 4.9], []],
+])('a progress line %s', (_, seconds, bytes) => {
+  const log = recordingLog();
+  let time = 0;
+  const progress = progressLog({ log, now: () => new Date(time * 1000) });
+
+  for (const [index, second] of seconds.entries()) {
+    time = second;
+    progress(index + 1, null);
+  }
+
+  expect(log.lines).toEqual(
+    bytes.map((each) => ({ level: 'info', message: 'moved', fields: { bytes: each, totalBytes: null } })),
+  );
+});

@@ -6,11 +6,12 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { CANARY, runState } from '../../support/builders.ts';
 import { at, NOW } from '../../support/deps.ts';
-import { asked, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { asked, type CrmAnswer, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE } from '../../support/origin/origin.ts';
-import { PART } from '../../support/transfers.ts';
+import { expectTexts } from '../../support/screen.ts';
+import { PART } from '../../support/transfer-limits.ts';
 import { zipOf } from '../../support/zip.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
@@ -107,54 +108,36 @@ async function askedAgain(since: string | null, now: string, ...answers: Paramet
   return downloadFile(runState({ moving: { ...NOTHING_MOVED, unknownSince: since } }), deps);
 }
 
+const SINCE = '2026-11-20T01:10:00.000Z';
+const trouble = (name: RunErrorName) => asked(new RunError(name, 'It is trouble.'));
+
+test.each<[what: string, time: string, answer: CrmAnswer, outcome: string, known: boolean]>([
+  ['is still unknown after less than half an hour', '01:39:59.999', unknown, 'NOT_READY', false],
+  ['exists, but has no file yet', '01:50:00.000', refused, 'NOT_READY', true],
+  ['cannot be asked for: CrmUnavailable', '01:50:00.000', trouble('CrmUnavailable'), 'CONTINUE', true],
+  ['cannot be asked for: RateLimited', '01:50:00.000', trouble('RateLimited'), 'CONTINUE', true],
+  ['is not asked for: TokenRefreshInProgress', '01:50:00.000', trouble('TokenRefreshInProgress'), 'CONTINUE', false],
+  ['is not asked for: TokenStoreUnavailable', '01:50:00.000', trouble('TokenStoreUnavailable'), 'CONTINUE', false],
+  ['is not asked for: StorageUnavailable', '01:50:00.000', trouble('StorageUnavailable'), 'CONTINUE', false],
+])('after an unknown export %s, the run waits (at %s)', async (_, time, answer, outcome, known) => {
+  const moving = { unknownSince: known ? null : SINCE };
+
+  expect(await askedAgain(SINCE, `2026-11-20T${time}Z`, answer)).toMatchObject({ outcome, moving });
+});
+
 test('waits if the CRM does not know the export, and records since when', async () => {
-  const answer = await askedAgain(null, '2026-11-20T01:10:00.000Z', unknown);
+  const moving = { unknownSince: SINCE };
 
-  expect(answer).toMatchObject({
-    outcome: 'NOT_READY',
-    waits: 1,
-    moving: { unknownSince: '2026-11-20T01:10:00.000Z' },
-  });
+  expect(await askedAgain(null, SINCE, unknown)).toMatchObject({ outcome: 'NOT_READY', waits: 1, moving });
 });
 
-test('waits half an hour for an unknown export, then ends in ExportNotFound', async () => {
-  const since = '2026-11-20T01:10:00.000Z';
+test.each([
+  ['half an hour later', SINCE, '2026-11-20T01:40:00.000Z'],
+  ['at the deadline', '2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z'],
+])('ends in ExportNotFound if the export is still unknown %s', async (_, since, now) => {
+  const error = await failureOf(askedAgain(since, now, unknown), 'ExportNotFound');
 
-  const answer = await askedAgain(since, '2026-11-20T01:39:59.999Z', unknown);
-  const error = await failureOf(askedAgain(since, '2026-11-20T01:40:00.000Z', unknown), 'ExportNotFound');
-
-  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: since } });
-  expect(error.message).toBe(
-    `Since ${since}, the CRM has answered that it does not know the export: POST /leads/exports/{id}/download was answered 404.`,
-  );
-});
-
-test.each<[RunErrorName, boolean]>([
-  ['CrmUnavailable', true],
-  ['RateLimited', true],
-  ['TokenRefreshInProgress', false],
-  ['TokenStoreUnavailable', false],
-  ['StorageUnavailable', false],
-])('%s between two "unknown" answers restarts the half hour: %s', async (name, breaks) => {
-  const since = '2026-11-20T01:10:00.000Z';
-  const trouble = asked(new RunError(name, 'It is trouble.'));
-
-  expect(await askedAgain(since, '2026-11-20T01:50:00.000Z', trouble)).toMatchObject({
-    outcome: 'CONTINUE',
-    moving: { unknownSince: breaks ? null : since },
-  });
-});
-
-test('restarts the half hour when an answer shows that the export exists', async () => {
-  const since = '2026-11-20T01:10:00.000Z';
-
-  const answer = await askedAgain(since, '2026-11-20T01:50:00.000Z', refused);
-
-  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: null } });
-});
-
-test('ends in ExportNotFound if the export is unknown at the deadline', async () => {
-  await failureOf(askedAgain('2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z', unknown), 'ExportNotFound');
+  await expectTexts('export-not-found', [['a file of an unknown export', error.message.replace(since, 'SINCE')]]);
 });
 
 test('waits while links are refused, and ends in DownloadLinkExpired at the deadline', async () => {
@@ -173,9 +156,7 @@ test('requests again if a web page arrives, then ends in FileRejected and stores
 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
 
-  expect(error.message).toBe(
-    'The received file is not the export: it looks like a web page (declared as text/html). files.formats accepts: csv, xlsx.',
-  );
+  await expectTexts('file-is-a-page', [['a web page instead of the file', error.message]]);
   expect(file.requests.length).toBe(5);
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });
@@ -187,6 +168,6 @@ test('rejects a file with an undeclared end unless the configuration allows it',
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
   const answer = await downloadFile(runState(), allowing);
 
-  expect(error.message).toContain('without a length');
+  await expectTexts('file-without-length', [['a file whose length is not declared', error.message]]);
   expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
 });

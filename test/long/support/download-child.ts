@@ -3,7 +3,7 @@ import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
+import { storeFromEnv } from '../../../lambdas/download-file/handler.ts';
 import { readStored } from '../../../lambdas/publish-file/read.ts';
 import { fieldNames } from '../../../sandbox/data/entity-columns.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';

@@ -1,111 +1,76 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { freePort } from '../../../local/ministack/ports.ts';
+import { startProcess } from '../../../local/processes/processes.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
+import { CACHE } from '../../support/project.ts';
+import { clientOf } from '../../support/strict-store/strict-store.ts';
+import { BUCKET, CREDENTIALS, REGION } from '../../support/strict-store/types.ts';
 
-/** An independent S3 server: it must accept the same calls as the strict store. */
+/** An independent S3 server: it must accept the same calls as the strict store, whose credentials it has. */
 
 const VERSION = 'v1.8.0';
 const PACKAGE = 'github.com/versity/versitygw/cmd/versitygw';
-const CACHE = join(import.meta.dirname, '../../..', '.cache');
 const BUILT_WITHIN_MS = 10 * 60_000;
 const READY_WITHIN_MS = 30_000;
-const run = promisify(execFile);
 
-/** The program, or the reason for its absence: a sentence for the name of a skipped test. */
-export type Versitygw = { program: string } | { missing: string };
-
-/** A running server that checks credentials. At first it has no bucket. */
-export interface RunningVersitygw {
-  endpoint: string;
-  region: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-  /** Ends the server and removes everything that it stored. */
-  stop: () => Promise<void>;
-}
+const exists = (file: string) => stat(file).then(Boolean, () => false);
 
 /**
  * Builds versitygw from the Go module proxy, once per cache directory; about a minute the first time. It is installed
  * only there.
- *
+ * @returns the program; undefined without Go
  * @throws the output of `go install`, if Go exists and the build fails
  */
-export async function ensureVersitygw(): Promise<Versitygw> {
+export async function ensureVersitygw(): Promise<string | undefined> {
   const home = join(CACHE, `versitygw-${VERSION}`);
   const program = join(home, 'versitygw');
-  if (await exists(program)) return { program };
-  const go = await findGo();
-  if (go === undefined) return { missing: 'Go is not installed, so versitygw, the second S3 server, cannot be built' };
+  if (await exists(program)) return program;
+  const PATH = [process.env.PATH, '/usr/local/go/bin'].join(delimiter);
+  const found = await Promise.all(PATH.split(delimiter).map((folder) => exists(join(folder, 'go'))));
+  if (!found.includes(true)) return undefined;
   await mkdir(CACHE, { recursive: true });
   const building = await mkdtemp(join(CACHE, 'versitygw-building-'));
   try {
-    const env = { ...process.env, GOBIN: building, GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0' };
-    await run(go, ['install', `${PACKAGE}@${VERSION}`], { env, cwd: building, timeout: BUILT_WITHIN_MS });
+    const env = { ...process.env, PATH, GOBIN: building, GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0' };
+    const options = { env, cwd: building, timeout: BUILT_WITHIN_MS };
+    await promisify(execFile)('go', ['install', `${PACKAGE}@${VERSION}`], options);
     // Moves the build into place in one step, so that a concurrent build never sees half of it.
     await mkdir(home, { recursive: true });
     await rename(join(building, 'versitygw'), program);
   } finally {
     await rm(building, { recursive: true, force: true });
   }
-  return { program };
+  return program;
 }
 
-/** Starts the server on a free port of loopback, with its own directory. */
-export async function startVersitygw(program: string): Promise<RunningVersitygw> {
-  const data = await mkdtemp(join(tmpdir(), 'versitygw-'));
-  const port = await freePort();
-  const accessKeyId = 'test-key';
-  const secretAccessKey = 'test-secret';
-  const address = `127.0.0.1:${port}`;
-  // Without --keep-alive, the server closes every connection after one answer.
-  const args = ['--port', address, '--region', 'eu-west-1', '--health', '/health', '--keep-alive', '--quiet'];
-  const child = spawn(program, [...args, 'posix', data], {
-    env: { HOME: data, ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },
-    stdio: 'ignore',
-  });
-  const ended = once(child, 'exit').catch(() => undefined);
-  const kill = () => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  const stop = async () => {
-    process.off('exit', kill);
-    kill();
-    await ended;
-    await rm(data, { recursive: true, force: true });
-  };
+/** Starts the server on a free port of loopback, with the bucket of the strict store. */
+export async function startVersitygw(command: string) {
+  const record = await openRunRecord(CACHE);
+  const address = `127.0.0.1:${await freePort()}`;
   const endpoint = `http://${address}`;
-  let running = true;
-  void ended.then(() => {
-    running = false;
-  });
-  const ready = await waitUntil(() => !running || answers(endpoint), { withinMs: READY_WITHIN_MS });
-  if (ready && running) return { endpoint, region: 'eu-west-1', accessKeyId, secretAccessKey, stop };
-  await stop();
-  throw new Error(`versitygw did not start on ${address}`);
-}
-
-async function answers(endpoint: string): Promise<boolean> {
-  return fetch(`${endpoint}/health`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
-}
-
-async function findGo(): Promise<string | undefined> {
-  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/local/go/bin'];
-  for (const directory of directories.filter((path) => path !== '')) {
-    if (await exists(join(directory, 'go'))) return join(directory, 'go');
+  const { accessKeyId: ROOT_ACCESS_KEY_ID, secretAccessKey: ROOT_SECRET_ACCESS_KEY } = CREDENTIALS;
+  const env = { HOME: record.tmpDir, ROOT_ACCESS_KEY_ID, ROOT_SECRET_ACCESS_KEY };
+  // Without --keep-alive, the server closes every connection after one answer.
+  const options = ['--port', address, '--region', REGION, '--health', '/health', '--keep-alive', '--quiet'];
+  const args = [...options, 'posix', record.tmpDir];
+  try {
+    await startProcess({ name: 'versitygw', command, args, env, record });
+    const answers = () =>
+      fetch(`${endpoint}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    if (!(await waitUntil(answers, { withinMs: READY_WITHIN_MS }))) throw new Error('versitygw did not start.');
+    const s3 = clientOf(endpoint);
+    await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
+    return { endpoint, s3, stop: () => record.close() };
+  } catch (error) {
+    await record.close();
+    throw error;
   }
-  return undefined;
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

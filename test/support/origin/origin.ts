@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
+import { createServer as createParser, type IncomingMessage, STATUS_CODES } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import { type Prepared, prepared } from './answer.ts';
-import { digestsOf, wholeContent } from './content.ts';
+import { gzipSync } from 'node:zlib';
+import { contentBytes, digestsOf, wholeContent } from './content.ts';
 import type { Behaviour, FileOptions, OriginRequest, OriginScript, ServedRequest } from './types.ts';
 
 export type { Behaviour } from './types.ts';
@@ -25,17 +25,23 @@ export async function startOrigin(tls?: TlsOptions) {
   const sockets = new Set<Socket>();
   const stopping = new AbortController();
   const failures: unknown[] = [];
+  const connections = new WeakMap<Socket, number>();
   let opened = 0;
-  const server = createServer({ noDelay: true }, (raw) => {
-    const socket = tls ? secured(raw, tls) : raw;
-    const connection = ++opened;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    socket.on('error', () => undefined);
-    talk(socket, connection, files, stopping.signal, (error) => {
+  // Parses the requests. The answers go to the raw connection.
+  const parser = createParser((request) => {
+    const { socket } = request;
+    answer(request, files, connections.get(socket) ?? 0, stopping.signal).catch((error: unknown) => {
       socket.destroy();
       if (!stopping.signal.aborted) failures.push(error);
     });
+  });
+  const server = createServer({ noDelay: true }, (raw) => {
+    const socket = tls ? secured(raw, tls) : raw;
+    connections.set(socket, ++opened);
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => undefined);
+    parser.emit('connection', socket);
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
@@ -96,34 +102,12 @@ function secured(raw: Socket, { certificate, recordBytes }: TlsOptions): Socket 
   return socket;
 }
 
-/** Serves one connection, request after request. A GET has no body, so the next request follows its headers. */
-function talk(
-  socket: Socket,
-  connection: number,
+async function answer(
+  { socket, method = '', url: path = '', headers }: IncomingMessage,
   files: Map<string, ServedFile>,
-  signal: AbortSignal,
-  fail: (error: unknown) => void,
-): void {
-  let text = '';
-  let turn = Promise.resolve();
-  socket.on('data', (chunk) => {
-    const heads = `${text}${chunk.toString('latin1')}`.split('\r\n\r\n');
-    text = heads.pop() ?? '';
-    for (const head of heads) {
-      turn = turn.then(() => answerHead(socket, head, connection, files, signal)).catch(fail);
-    }
-  });
-}
-
-async function answerHead(
-  socket: Socket,
-  head: string,
   connection: number,
-  files: Map<string, ServedFile>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (socket.destroyed || socket.writableEnded) return;
-  const { method, path, headers } = parsed(head);
   const file = files.get(path.split('?')[0] ?? '');
   if (file === undefined) {
     socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n');
@@ -131,16 +115,6 @@ async function answerHead(
   }
   const again = await serve(socket, file, { method, path, headers, connection }, signal);
   if (!again && !socket.destroyed) socket.end();
-}
-
-function parsed(head: string): { method: string; path: string; headers: IncomingHttpHeaders } {
-  const [line = '', ...lines] = head.split('\r\n');
-  const [method = '', path = ''] = line.split(' ');
-  const pairs = lines.map((text): [string, string] => {
-    const colon = text.indexOf(':');
-    return [text.slice(0, colon).toLowerCase(), text.slice(colon + 1).trim()];
-  });
-  return { method, path, headers: Object.fromEntries(pairs) };
 }
 
 type RequestLine = Pick<ServedRequest, 'method' | 'path' | 'headers' | 'connection'>;
@@ -159,6 +133,73 @@ async function serve(socket: Socket, file: ServedFile, seen: RequestLine, signal
     return false;
   }
   return send(socket, prepared(file, served, behaviour), behaviour, served, signal);
+}
+
+/** An answer before it is written: its status and headers, and its body. */
+interface Prepared {
+  status: number;
+  headers: Record<string, string>;
+  /** The body, generated while it is sent. */
+  body: Iterable<Buffer>;
+  /** Bytes in `body`. */
+  length: number;
+}
+
+const RANGE = /^bytes=(\d+)-(\d*)$/;
+
+/** Applies a behaviour to the answer to this request, but not to the way of sending it. */
+function prepared(file: ServedFile, request: OriginRequest, behaviour: Behaviour): Prepared {
+  const answer = whole(file, request, behaviour);
+  for (const [name, value] of Object.entries(behaviour.headers ?? {})) {
+    if (value === '') delete answer.headers[name];
+    else answer.headers[name] = value;
+  }
+  return answer;
+}
+
+function whole(file: ServedFile, { range, headers }: OriginRequest, behaviour: Behaviour): Prepared {
+  const { redirect, status, body, gzip } = behaviour;
+  if (redirect !== undefined) return literal(302, '', { Location: redirect });
+  if (body !== undefined || status !== undefined) return literal(status ?? 200, body ?? '', {});
+  const etag = behaviour.etag === undefined ? file.etag : behaviour.etag;
+  const about = {
+    'Content-Type': file.contentType,
+    'Accept-Ranges': 'bytes',
+    ...(etag === null ? {} : { ETag: etag }),
+  };
+  if (gzip) {
+    const packed = gzipSync(wholeContent(behaviour.seed ?? file.seed, file.size), { level: 1 });
+    return literal(200, packed, { ...about, 'Content-Encoding': 'gzip' });
+  }
+  const match = headers['if-match'];
+  if (match !== undefined && match !== etag) return literal(412, '', about);
+  return partOf(file, behaviour.ignoreRange ? undefined : range, behaviour, about);
+}
+
+function partOf(
+  file: ServedFile,
+  range: string | undefined,
+  behaviour: Behaviour,
+  about: Record<string, string>,
+): Prepared {
+  const seed = behaviour.seed ?? file.seed;
+  const { size } = file;
+  const extra = behaviour.extraBytes ?? 0;
+  const [, from, to] = RANGE.exec(range ?? '') ?? [];
+  if (from === undefined) {
+    return { status: 200, headers: about, body: contentBytes(seed, 0, size + extra), length: size };
+  }
+  const first = Number(from);
+  const last = to ? Math.min(Number(to), size - 1) : size - 1;
+  if (first >= size || first > last) return literal(416, '', { ...about, 'Content-Range': `bytes */${size}` });
+  const contentRange = behaviour.contentRange ?? `bytes ${first}-${last}/${size}`;
+  const headers = { ...about, 'Content-Range': contentRange };
+  return { status: 206, headers, body: contentBytes(seed, first, last + 1 + extra), length: last + 1 - first };
+}
+
+function literal(status: number, body: string | Uint8Array, headers: Record<string, string>): Prepared {
+  const bytes = Buffer.from(body);
+  return { status, headers, body: bytes.length > 0 ? [bytes] : [], length: bytes.length };
 }
 
 /** Ready-made faults that were observed at real origins. */

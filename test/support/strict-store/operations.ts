@@ -130,8 +130,8 @@ function list({ query }: Work, { objects }: Contents, { pageSize }: Settings): A
   return xmlAnswer(document('ListBucketResult', head, contents.join('')));
 }
 
-function remove({ request: { key, number } }: Work, { objects, deleted }: Contents): Answer {
-  if (objects.delete(key)) deleted.set(key, number);
+function remove({ request: { key } }: Work, { objects }: Contents): Answer {
+  objects.delete(key);
   return { status: 204 };
 }
 
@@ -155,7 +155,7 @@ function create({ request }: Work, { uploads }: Contents, { checksums }: Setting
   const checksum = algorithm === undefined || checksums === 'none' ? undefined : wanted;
   const id = randomUUID();
   const headers = keptHeaders(request.headers);
-  uploads.set(id, { id, key: request.key, begun: request.number, checksum, headers, parts: new Map(), dead: false });
+  uploads.set(id, { id, key: request.key, checksum, headers, parts: new Map(), dead: false });
   return xmlAnswer(document('InitiateMultipartUploadResult', { Bucket: BUCKET, Key: request.key, UploadId: id }));
 }
 
@@ -206,8 +206,6 @@ function complete(work: Work, contents: Contents, settings: Settings): Answer {
   const upload = openUpload(work, contents);
   const named = namedParts(work.body.toString('utf8'));
   checkConditions(work, contents);
-  const deletedSince = (contents.deleted.get(key) ?? 0) > upload.begun;
-  if (work.request.headers['if-none-match'] !== undefined && deletedSince) upload.dead = true;
   if (upload.dead) throw new Refusal(409, 'ConditionalRequestConflict');
   const parts = chosenParts(named, upload, settings);
   const body = Buffer.concat(parts.map((part) => part.body));

@@ -38,7 +38,7 @@ export const DEFAULTS: Settings = {
  */
 export async function startStrictStore(options: StoreOptions = {}) {
   const settings = { ...DEFAULTS, ...options };
-  const contents: Contents = { objects: new Map(), uploads: new Map(), deleted: new Map(), completed: new Map() };
+  const contents: Contents = { objects: new Map(), uploads: new Map(), completed: new Map() };
   const calls: Call[] = [];
   const attempts = new Map<string, number>();
   const failures: unknown[] = [];
@@ -69,7 +69,6 @@ export async function startStrictStore(options: StoreOptions = {}) {
     remove: (key: string) => contents.objects.delete(key),
     upload: (key: string, text: string) => contents.objects.set(key, objectOf(Buffer.from(text))),
     keys: () => [...contents.objects.keys()],
-    connections: () => opened,
     /** Closes every connection that has been idle since its last answer. */
     closeSilent: () => server.closeIdleConnections(),
     reset: () => {
@@ -113,7 +112,7 @@ function noted(request: IncomingMessage, calls: Call[], attempts: Map<string, nu
   const attempt = (attempts.get(same) ?? 0) + 1;
   attempts.set(same, attempt);
   const { headers } = request;
-  const told = { bytes: 0, status: 0, code: undefined };
+  const told = { status: 0, code: undefined };
   const call: Call = { operation, key, partNumber, attempt, number: calls.length + 1, headers, ...told, connection };
   calls.push(call);
   return call;
@@ -196,7 +195,6 @@ function answerTo(
     if (hasKey(fault, 'errorIn200'))
       return xmlAnswer(document('Error', { Code: fault.errorIn200 }).replace('\n', '\n\n  \n'));
     const { body, sentCrc32 } = contentOf(request, raw, settings);
-    call.bytes = body.length;
     const work = { request: call, query, body: fault === 'corrupt' ? flipped(body) : body, sentCrc32 };
     const upload = contents.uploads.get(query.get('uploadId') ?? '');
     if (fault === 'conflict409' && upload) upload.dead = true;

@@ -102,8 +102,6 @@ export interface StoreOptions {
 
 /** One call in the store's ledger. */
 export interface Call extends StoreRequest {
-  /** Bytes of content, without the framing of aws-chunked. */
-  bytes: number;
   /** 0 = there was no answer. */
   status: number;
   /** The error code of the answer. */
@@ -133,8 +131,6 @@ export interface StoredPart {
 export interface OpenUpload {
   id: string;
   key: string;
-  /** The number of the call that created it. A deletion of the key after that call causes a conflict. */
-  begun: number;
   checksum: 'FULL_OBJECT' | 'COMPOSITE' | undefined;
   headers: Record<string, string>;
   parts: Map<number, StoredPart>;
@@ -161,8 +157,6 @@ export interface Work {
 export interface Contents {
   objects: Map<string, StoredObject>;
   uploads: Map<string, OpenUpload>;
-  /** Key -> number of the call that deleted it last. */
-  deleted: Map<string, number>;
   /** Upload -> the answer with which it was completed. */
   completed: Map<string, Answer>;
 }

@@ -28,7 +28,7 @@ const META = 'x-amz-meta-';
 function answerTo(call: Call, world: World): StoreAnswer {
   const { headers, key, input, body } = call;
   const objects = new Map([...world.objects].map(([each, bytes]) => [each, storedObject(each, bytes, world)]));
-  const contents = { objects, uploads: new Map(), deleted: new Map(), completed: new Map() };
+  const contents = { objects, uploads: new Map(), completed: new Map() };
   const request = {
     operation: call.operation as Operation,
     key,

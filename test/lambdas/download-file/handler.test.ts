@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
+import { storeFromEnv } from '../../../lambdas/download-file/handler.ts';
 import { deployment } from '../../support/builders.ts';
 
 const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1', URL_SUFFIX: 'amazonaws.com' };
@@ -37,7 +37,7 @@ test('prefers the endpoint for S3 to the one for all of AWS', () => {
 test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('refuses an http address in %s on AWS', (name) => {
   const env = { ...ENV, [name]: 'http://store.test' };
 
-  expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/is not https/));
+  expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/https/));
 });
 
 test.each(['BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX'])('throws ConfigInvalid if %s is missing', (name) => {

@@ -1,30 +1,20 @@
 import fc from 'fast-check';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Limits } from '../../transfer/base/limits.ts';
 import { TRANSFER_REASONS } from '../../transfer/base/transfer-errors.ts';
-import { trustedCertificate } from './certificate.ts';
-import { EXPIRED, HTML_PAGE } from './origin/origin.ts';
-import type { Behaviour } from './origin/types.ts';
-import { TROUBLE } from './strict-store/strict-store.ts';
-import type { Fault, FaultScript, Operation } from './strict-store/types.ts';
-import { IMPATIENT, KIB, PART, type Ran, startTransfers, type Transfers } from './transfers.ts';
+import { EXPIRED, HTML_PAGE } from '../support/origin/origin.ts';
+import type { Behaviour } from '../support/origin/types.ts';
+import { runs } from '../support/runs.ts';
+import { TROUBLE } from '../support/strict-store/strict-store.ts';
+import type { Fault, FaultScript, Operation } from '../support/strict-store/types.ts';
+import { IMPATIENT, KIB, PART } from '../support/transfer-limits.ts';
+import { type Ran, type Transfers, transfersByWire, type Wire } from '../support/transfers.ts';
 
-/** The sizes of TLS records for each kind of origin. They equal the sizes of reads. */
-const RECORDS = { http: undefined, tls: 16 * KIB, small: 4 * KIB, tiny: 512 };
-type Wire = keyof typeof RECORDS;
+/** Tests transfers with random faults on both sides. */
 
-/** An origin for each kind of connection, until the end of the test file. */
-export async function transfersByWire(): Promise<Record<Wire, Transfers>> {
-  const certificate = trustedCertificate();
-  const started = Object.entries(RECORDS).map(async ([wire, recordBytes]) => {
-    const transfers = await startTransfers({}, recordBytes === undefined ? undefined : { certificate, recordBytes });
-    afterAll(() => transfers.stop());
-    return [wire, transfers] as const;
-  });
-  return Object.fromEntries(await Promise.all(started)) as Record<Wire, Transfers>;
-}
+const byWire = await transfersByWire();
 
-const wires = fc.constantFrom(...(Object.keys(RECORDS) as Wire[]));
+const wires = fc.constantFrom(...(Object.keys(byWire) as Wire[]));
 const shapes = fc.constantFrom<Behaviour>(
   {},
   { ignoreRange: true },
@@ -162,7 +152,6 @@ type File = typeof files extends fc.Arbitrary<infer Drawn> ? Drawn : never;
 
 /** Moves a drawn file with these faults on both sides. */
 function run(
-  byWire: Record<Wire, Transfers>,
   { wire, size, shape, largestPartBytes, most }: File,
   origin: (request: number) => Behaviour | undefined,
   store: FaultScript,
@@ -170,11 +159,11 @@ function run(
 ): Promise<Ran> {
   return byWire[wire].transferOf(
     { size, script: ({ number }) => ({ ...shape, ...origin(number) }) },
-    { faults: store, connections: { initial: most, most }, limits: { largestPartBytes, surplusMs: 20, ...limits } },
+    { faults: store, connections: most, limits: { largestPartBytes, surplusMs: 20, ...limits } },
   );
 }
 
-async function fewFaults(byWire: Record<Wire, Transfers>, numRuns: number): Promise<void> {
+test('stores an equal file if there are fewer faults than allowed, at random places', async () => {
   const most = 5;
   const at = fc.integer({ min: 1, max: 24 });
   const origin = fc.uniqueArray(fc.tuple(at, passingAtOrigin), { maxLength: most, selector: ([number]) => number });
@@ -186,7 +175,6 @@ async function fewFaults(byWire: Record<Wire, Transfers>, numRuns: number): Prom
     const [troubles, faults] = [new Map(requests), new Map(calls)];
 
     const ran = await run(
-      byWire,
       file,
       (request) => troubles.get(request),
       inTurn((call) => faults.get(call)),
@@ -199,8 +187,8 @@ async function fewFaults(byWire: Record<Wire, Transfers>, numRuns: number): Prom
     expect(byWire[file.wire].leftovers(ran).uploads).toEqual([]);
   });
 
-  await fc.assert(property, { numRuns });
-}
+  await fc.assert(property, { numRuns: runs(300) });
+});
 
 /** The origin may have served two files: the stored object must be one of them, whole. */
 function isWhole({ origin }: Transfers, { body, file }: Ran): boolean {
@@ -211,7 +199,7 @@ function isWhole({ origin }: Transfers, { body, file }: Ran): boolean {
 /** A compressed body is stored unchanged. Its own checksum shows whether it is whole. */
 const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
 
-async function anyFaults(byWire: Record<Wire, Transfers>, numRuns: number): Promise<void> {
+test('ends in a known error or stores an equal file, for any faults, and leaves nothing', async () => {
   const origin = fc.array(anythingAtOrigin, { minLength: 1, maxLength: 12 });
   const store = fc.array(anythingAtStore, { minLength: 1, maxLength: 12 });
   const limits = { ...IMPATIENT, longestWaitSeconds: 0 };
@@ -219,7 +207,6 @@ async function anyFaults(byWire: Record<Wire, Transfers>, numRuns: number): Prom
 
   const property = fc.asyncProperty(files, origin, store, async (file, requests, calls) => {
     const ran = await run(
-      byWire,
       file,
       (request) => requests[(request - 1) % requests.length],
       inTurn((call) => calls[(call - 1) % calls.length]),
@@ -232,17 +219,5 @@ async function anyFaults(byWire: Record<Wire, Transfers>, numRuns: number): Prom
     if (ran.outcome === 'stored' || ran.body !== undefined) expect(isWhole(byWire[file.wire], ran)).toBe(true);
   });
 
-  await fc.assert(property, { numRuns });
-}
-
-/** Tests transfers with random faults on both sides, in so many scripts. A failure prints the seed that repeats it. */
-export function testTransferProperties(
-  byWire: Record<Wire, Transfers>,
-  runs: { fewFaults: number; anyFaults: number },
-): void {
-  test('stores an equal file if there are fewer faults than allowed, at random places', () =>
-    fewFaults(byWire, runs.fewFaults));
-
-  test('ends in a known error or stores an equal file, for any faults, and leaves nothing', () =>
-    anyFaults(byWire, runs.anyFaults));
-}
+  await fc.assert(property, { numRuns: runs(250) });
+});
