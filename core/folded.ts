@@ -87,7 +87,7 @@ export function mentions(names: readonly string[]): (text: string) => boolean {
   };
 }
 
-/** The pattern of the letters of the names, in their order, with any signs between them. It matches `letters`. */
+/** Matches each name in a text that `letters` has returned, with any signs between its letters. */
 export function letterPattern(names: readonly string[]): RegExp {
   const joinedNames = names.filter((name) => folded(name) !== '').map((name) => wordsOf(name).join(''));
   const longestFirst = joinedNames.toSorted((one, other) => other.length - one.length);
@@ -99,14 +99,14 @@ export function letters(text: string): string {
   return LATIN_OR_HEBREW.test(text) ? text.toLowerCase() : cased(text.replace(INVISIBLE, ''));
 }
 
-/** Only characters that another form does not change, except for the case. */
+/** A text of only those characters that normalization does not change, apart from their letter case. */
 const LATIN_OR_HEBREW = /^[ -~א-ת]*$/;
 
 /** Places inside a text where a word begins although no other character separates it: `nationalId`, `address2`. */
 export const HUMPS = /(?<=\p{Ll})(?=[\p{Lu}\p{N}])|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 
 /** The words of a text, folded. */
-export function wordsOf(text: string): string[] {
+function wordsOf(text: string): string[] {
   const words = text.normalize('NFKC').replace(INVISIBLE, '').replace(HUMPS, ' ');
   return words
     .split(/[^\p{L}\p{M}\p{N}]+/u)

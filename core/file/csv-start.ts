@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import { isFilled } from '../folded.ts';
 import type { Content } from '../gate/facts.ts';
+import { cellsOf, SEPARATORS, type Separator } from './csv-cells.ts';
 import { type Decoder, type Encoding, hasControls, isWide, type TextStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
-import { cellsOf, MOST_CELLS, Scanner, SEPARATORS, type Separator } from './scanner.ts';
+import { MOST_CELLS, Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
-/** What the beginning of a CSV file shows. */
+/** Facts from the beginning of a CSV file. */
 export interface Csv {
   encoding: Encoding | null;
   decoder: Decoder;
@@ -38,7 +39,7 @@ interface OtherText {
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** With fewer fields the text could be a sentence with commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** The header is one of the first `FIRST_RECORDS` records. If not all of its texts are listed, it names `FEWEST_NAMED`. */
+/** Only the first records may be the header. A header with unlisted texts must name at least `FEWEST_NAMED` columns. */
 const FIRST_RECORDS = 20;
 const FEWEST_NAMED = 3;
 /** Markup or JSON, also after invisible characters, and inside a JavaScript call or the prefix `)]}`. */
@@ -159,7 +160,8 @@ function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undef
 /** Whether all texts of a record name fields. */
 function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   const names = cells.filter(isFilled);
-  // A cell that contains another separator may be several cells, one not listed. It must match a name exactly.
+  // A cell that contains another separator may be several cells, some of them unlisted. So it must match a name
+  // exactly.
   const isListed = (cell: string) =>
     SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
   return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
@@ -175,7 +177,7 @@ function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldInd
   return headerless && first.some((cell, place) => isSameData(cell, compared.at(-1)?.[place] ?? ''));
 }
 
-/** What the first record of a file shows about its columns. */
+/** Facts from the first record of a file about its columns. */
 export interface Header {
   /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
   names: string[] | null;

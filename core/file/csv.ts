@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
+import { cellsOf } from './csv-cells.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
 import { ERROR_TEXT_BYTES, isErrorText, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
 import { LaterHeaders } from './later-headers.ts';
-import { LINE_BREAKS, RegularRecords } from './regular-records.ts';
-import { cellsOf, Scanner } from './scanner.ts';
+import { LINE_BREAKS, Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /**
@@ -131,7 +131,6 @@ function headerWarnings({ header: { names, counts }, seemsHeaded }: Csv, headerl
   return counts.headed ? ['The first line has a text that names no column of the CRM, or several columns.'] : [];
 }
 
-const QUOTE = 0x22;
 const BLANK = 0x20;
 /** Separators that may split the rows of a file of one column. */
 const OTHER_SEPARATORS = [',', ';', '\t', '|'];
@@ -166,8 +165,8 @@ class CsvCount {
   readonly #valued = new Set<number>();
   /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
-  /** The records that are only counted, after the header was read. */
-  readonly #regular: RegularRecords;
+  /** The last record that was decoded, and its place in the text. */
+  #decoded = { place: 0, record: [] as readonly string[], column: 0, otherEncoding: false };
   #recordsBefore = 0;
   /** The beginning of the last record in the blocks that were read so far. */
   #last = '';
@@ -184,10 +183,9 @@ class CsvCount {
     this.#splits = first.length === 1 && expected.excepted.length > 0 ? new Map() : null;
     const header = headed === false ? [] : first;
     this.#headers = new LaterHeaders(expected, csv.header.index, header, decoder);
-    const names = this.#headers.filter;
-    this.#regular = new RegularRecords({ separator, width: this.#width, names, nested: this.#headers.nested });
     this.scanner = new Scanner(separator, (record) => this.#add(record), {
-      names,
+      names: this.#headers.filter,
+      nested: this.#headers.nested,
       onBlock: (block) => this.#endBlock(block),
     });
   }
@@ -269,19 +267,19 @@ class CsvCount {
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
     if (records > 1) this.#judge(record);
-    if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regular = this.#regular;
+    if (this.#valued.size === this.#unnamed.length && !this.#splits) record.regularWidth = this.#width;
   }
 
   /** Checks a record below the first one. */
   #judge(record: Scanner): void {
     const { from, to, cells, block, afterEmptyLine } = record;
-    const bytes = () => block.toString('latin1', from, to);
-    const otherEncoding = () => this.#csv.decoder === 'utf-8' && !isUtf8(block.subarray(from, to));
-    const read = () => ({ record: this.#textsOf(record), column: 0, otherEncoding: otherEncoding() });
-    const verdict = this.#headers.mayBe(record) ? this.#headers.judge(record, bytes(), read, afterEmptyLine) : 'none';
+    const verdict = this.#headers.mayBe(record)
+      ? this.#headers.judge(record, this.#decode(record), afterEmptyLine)
+      : 'none';
     if (this.#headers.covers && (cells < this.#named || cells === 1 || record.hasStrayBreak)) {
       // A record in quotation marks is a single cell.
-      const [text = ''] = cells === 1 ? this.#textsOf(record) : [decodedBelow(bytes(), this.#csv.decoder)];
+      const [text = ''] =
+        cells === 1 ? this.#textsOf(record) : [decodedBelow(block.toString('latin1', from, to), this.#csv.decoder)];
       this.#headers.judgeText(text, afterEmptyLine, verdict);
     } else if (this.#headers.nested?.mayBeIn(block, from, to)) {
       this.#headers.judgeCells(this.#textsOf(record), verdict);
@@ -291,13 +289,20 @@ class CsvCount {
     if (this.#splits) this.#findSplit(block.subarray(from, to), this.#splits);
   }
 
-  #textsOf(record: Scanner): string[] {
-    const { block, from, to, quoted } = record;
+  #textsOf(record: Scanner): readonly string[] {
+    return this.#decode(record).record;
+  }
+
+  /** Decodes the current record, which several checks may ask for. */
+  #decode({ block, from, to, quoted, records }: Scanner) {
+    if (this.#decoded.place === records) return this.#decoded;
     const { separator, decoder } = this.#csv;
-    // Without this, a text of Hebrew labels takes twice as long.
-    if (isUtf8(block.subarray(from, to))) return cellsOf(block.toString('utf8', from, to), separator, quoted > 0);
-    const bytes = cellsOf(block.toString('latin1', from, to), separator, quoted > 0);
-    return bytes.map((cell) => decodedBelow(cell, decoder));
+    // UTF-8 is decoded as a whole, which halves the time for a text of Hebrew labels.
+    const isWhole = isUtf8(block.subarray(from, to));
+    const texts = cellsOf(block.toString(isWhole ? 'utf8' : 'latin1', from, to), separator, quoted > 0);
+    const record = isWhole ? texts : texts.map((cell) => decodedBelow(cell, decoder));
+    this.#decoded = { place: records, record, column: 0, otherEncoding: decoder === 'utf-8' && !isWhole };
+    return this.#decoded;
   }
 
   /** @returns the width that the record is counted with */
@@ -324,20 +329,13 @@ class CsvCount {
 
   /** Number of cells up to the last one with a text, or at most the width of the file. */
   #filledCells(record: Scanner): number {
-    const withBytes = this.#cellsWithBytes(record);
-    return withBytes <= this.#width ? withBytes : this.#textsOf(record).findLastIndex(isFilled) + 1;
-  }
-
-  /** Number of cells up to the last one with a byte besides its quotation marks. */
-  #cellsWithBytes({ block, from, to, cells }: Scanner): number {
+    const { block, from, to, cells } = record;
     const separator = this.#csv.separator.charCodeAt(0);
-    let at = to;
-    for (let filled = cells; filled > 0; filled -= 1) {
-      if (at - from > 1 && block[at - 1] === QUOTE && block[at - 2] === QUOTE) at -= 2;
-      if (at > from && block[at - 1] !== separator) return filled;
-      at -= 1;
-    }
-    return 0;
+    let end = to;
+    while (end > from && block[end - 1] === separator) end -= 1;
+    // Each separator at the end has an empty cell after it.
+    const withBytes = cells - (to - end);
+    return withBytes <= this.#width ? withBytes : this.#textsOf(record).findLastIndex(isFilled) + 1;
   }
 
   #findSplit(record: Uint8Array, splits: Map<string, number>): void {

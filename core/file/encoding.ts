@@ -16,8 +16,8 @@ export interface TextStart {
 }
 
 /**
- * High bytes in UTF-16: of the letters of Europe, Israel and its neighbours, which no other text has as characters, of
- * punctuation, and of the halves of rare characters.
+ * Whether a byte is the high byte of a usual UTF-16 character: a letter of Europe, Israel or its neighbours, a sign, or
+ * half of a rare character. In other encodings, the bytes for letters are control characters, which no text has.
  */
 const isHighByte = (byte: number) => byte < 0x09 || byte === 0x20 || byte >> 3 === 0xd8 >> 3;
 const UTF16_BYTES_SEARCHED = 64;
@@ -189,7 +189,7 @@ function withBroken(utf16: Buffer): Uint8Array {
 /** Bytes that are not valid UTF-8. */
 export interface BrokenBytes {
   bytes: number;
-  /** The number of the record with the first of these bytes, from 1. */
+  /** The number of the record with the first invalid byte, from 1. */
   record: number;
 }
 
@@ -255,7 +255,7 @@ function longestNulRun(block: Buffer): number {
 /** The character U+FFFD, which also stands for broken bytes in a decoded text. */
 const REPLACEMENT = Buffer.from('\uFFFD');
 
-/** Characters outside ASCII, bytes that are not valid UTF-8, and the position of the first of these bytes. */
+/** Characters outside ASCII, bytes that are not valid UTF-8, and the position of the first invalid byte. */
 function countCharacters(block: Buffer): { valid: number; broken: number; first: number } {
   const parts = block.toString().split('\uFFFD');
   const valid = parts.reduce((sum, part) => sum + part.replaceAll(/[\0-\x7f]+/g, '').length, 0);
@@ -270,7 +270,7 @@ function countCharacters(block: Buffer): { valid: number; broken: number; first:
   return { valid: valid + replacements, broken, first };
 }
 
-/** Kinds of bytes in windows-1255. In UTF-8, a mark begins a character of two bytes, a letter one of more, and signs follow. */
+/** Kinds of bytes in windows-1255. In UTF-8, marks begin two-byte characters, letters longer ones, and signs follow. */
 const OTHER = 0;
 const LATIN = 1;
 const LETTER = 2;
@@ -288,8 +288,8 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * What two consecutive bytes show: a letter that follows a letter or its mark, a byte outside ASCII, another encoding, or
- * two signs. The sum of up to `SUMMED` of these numbers holds the counts of the first two in separate bits.
+ * Evidence in two consecutive bytes: a letter after a letter or its mark, a byte outside ASCII, another encoding, or
+ * two signs. A sum of up to `SUMMED` of these numbers holds the counts of `JOINED` and `HIGH` in separate bits.
  */
 const JOINED = 1;
 const HIGH = 1 << 15;

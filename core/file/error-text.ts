@@ -14,7 +14,7 @@ const BEGINNINGS = new Set(
 );
 /** Four Hebrew letters in windows-1255. */
 BEGINNINGS.add(inLowerCase(0xe0e9e2f9));
-/** Whether two bytes begin one of them. */
+/** Whether two bytes begin a text in `BEGINNINGS`. */
 const FIRST_TWO = new Uint8Array(1 << 16);
 const firstTwo = new Set([...BEGINNINGS].map((letters) => letters & 0xffff));
 for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {

@@ -18,7 +18,7 @@ export interface Expected extends ListedFields {
   otherSheets?: readonly string[] | undefined;
 }
 
-/** What today's settings accept as the file of a run. */
+/** The properties of a file that today's settings accept for a run. */
 export function expectedOf(
   run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   deployment: Deployment,

@@ -1,6 +1,6 @@
 import { constants, gunzipSync } from 'node:zlib';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
-import { mainType, partName } from '../spreadsheet/workbook.ts';
+import { partName } from '../spreadsheet/workbook.ts';
 import { type Csv, csvStart } from './csv-start.ts';
 import { hasControls, textStart } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
@@ -21,7 +21,7 @@ export type Judgement =
   | { result: 'refused'; description: string };
 
 /**
- * Judges a file by its first bytes. The content of gzip is judged.
+ * Judges a file by its first bytes. For gzip, judges the unpacked content.
  * @param complete whether `first` is the whole file
  */
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement & { gzipped: boolean } {
@@ -163,8 +163,9 @@ function isEncryptedPackage(first: Uint8Array): boolean {
 }
 
 export type ZipKind =
-  | { kind: 'xlsx' }
-  /** One file, and `passedOver` other entries, notes of an operating system: `besides` of them are not empty. */
+  /** An Office document. Opening it as a workbook decides whether it is one. */
+  | { kind: 'office' }
+  /** One file, and `passedOver` other entries that an operating system added. `besides` of these are not empty. */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
   /** `description` names the content of the archive in words. */
@@ -173,11 +174,10 @@ export type ZipKind =
 /** Files that macOS and Windows add when a person packs a file by hand. */
 const NOTES = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$|^\/?__MACOSX\//i;
 
-/** The kind of an archive, by its directory and the main part of a package. @throws any error from reading a part */
-export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
-  const { entries } = archive;
+/** The kind of an archive, by its directory. */
+export function zipKind({ entries }: ZipArchive): ZipKind {
   const names = entries.map(({ name }) => partName(name).toLowerCase());
-  if (names.includes('[content_types].xml')) return packageKind(archive);
+  if (names.includes('[content_types].xml')) return { kind: 'office' };
   if (names.includes('mimetype') && names.includes('content.xml'))
     return { kind: 'other', description: 'an OpenDocument file' };
   const content = entries.filter(({ name }) => !NOTES.test(name));
@@ -186,19 +186,4 @@ export async function zipKind(archive: ZipArchive): Promise<ZipKind> {
   if (!entry) return { kind: 'other', description: 'a zip archive without a file' };
   if (second) return { kind: 'several' };
   return { kind: 'one', entry, passedOver: others.length, besides: others.filter(({ size }) => size > 0).length };
-}
-
-/** Kinds of other documents, by a part of the media type of their main part. */
-const DOCUMENTS: [type: RegExp, description: string][] = [
-  [/sheet\.binary/, 'a binary Excel workbook (xlsb)'],
-  [/wordprocessingml|presentationml|ms-word|ms-powerpoint/, 'a Word or PowerPoint document'],
-];
-
-/** The kind of an Office package. */
-async function packageKind(archive: ZipArchive): Promise<ZipKind> {
-  const type = await mainType(archive);
-  const description = DOCUMENTS.find(([pattern]) => pattern.test(type ?? ''))?.[1];
-  if (description !== undefined) return { kind: 'other', description };
-  // A main part without a specific type may be a workbook: reading it decides.
-  return { kind: type !== undefined && /spreadsheetml|ms-excel|^$|\bxml$/.test(type) ? 'xlsx' : 'several' };
 }

@@ -6,13 +6,14 @@ import { type Content, type Facts, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
 import { type ByteSource, hashing, startOf, unpackToDisk } from './byte-source.ts';
+import { cellsOf, type Separator } from './csv-cells.ts';
 import { bytesAbove } from './csv-start.ts';
 import { decoded, isWide, textStart, Utf16Reader } from './encoding.ts';
 import { zipKind } from './file-kind.ts';
 import { gunzipped } from './gunzip.ts';
 import { foldedRecord } from './later-headers.ts';
 import { ReadingBudget, type ReadingLimits, ReadingUnfinished } from './reading-limits.ts';
-import { cellsOf, Scanner, type Separator } from './scanner.ts';
+import { Scanner } from './scanner.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 import { openZip } from './zip-archive.ts';
 
@@ -86,7 +87,7 @@ async function* allBatches(
 
 async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<AsyncIterable<Uint8Array>> {
   const archive = await openZip(source, budget);
-  const kind = await zipKind(archive);
+  const kind = zipKind(archive);
   if (kind.kind !== 'one') throw new UnreadableFile('is a zip archive that does not hold exactly one file');
   return archive.read(kind.entry);
 }

@@ -16,9 +16,9 @@ export interface GzipTexts {
 }
 
 /**
- * Unpacks gzip (RFC 1952) with all of its members, and verifies size and CRC-32 of each. Zeros may follow the last.
- * Node's own gunzip does not show the headers of the members.
- * @throws UnreadableFile if it is cut off, damaged or followed by other bytes; any error from reading the bytes
+ * Unpacks gzip (RFC 1952) with all of its members, and verifies size and CRC-32 of each. Zeros may follow the last
+ * member. Node's own gunzip does not show the headers of the members.
+ * @throws UnreadableFile if the file is cut off, damaged or followed by other bytes; any error from reading the bytes
  */
 export async function* gunzipped(
   bytes: AsyncIterable<Uint8Array>,

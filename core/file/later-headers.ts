@@ -1,10 +1,10 @@
 import type { FieldIndex, ListedFields } from '../columns/header.ts';
 import { folded, INVISIBLE, isFilled, letterPattern, letters, mentions } from '../folded.ts';
+import { cellsOf } from './csv-cells.ts';
 import type { Decoder } from './encoding.ts';
 import type { Expected } from './expected-file.ts';
 import { type CellCounts, NameFilter } from './name-filter.ts';
-import { NestedNames } from './nested-names.ts';
-import { cellsOf, SEPARATORS } from './scanner.ts';
+import { LINE_BREAK, NestedNames } from './nested-names.ts';
 
 /**
  * `leftOut`: a header with a left-out column, or, if columns are left out, with a column that is not listed. `other`:
@@ -31,31 +31,27 @@ interface Circumstances {
 
 /** A record of this length or shorter is a header only if its cells are exact names. */
 const EXACT_NAMES = 2;
-/**
- * A longer line of a text is not split, and the verdict on a longer record is not cached. The first header of a file has
- * at most 1 MiB.
- */
+/** A longer line of a text is not split. The first header of a file has at most 1 MiB. */
 const LONGEST_HEADER = 64 * 1024;
-/** The most records whose verdict is cached. */
-const MOST_KEPT = 1000;
 
 /**
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header in seven cases. It repeats the first record, folded. Its cells, at least three, all name
- * different fields. Its one or two cells are exact names. The other four cases apply if columns are left out or hashed.
- * There, an exact name may have signs and digits around it, and a note after it: `[phone]`, `phone:text`.
+ * A record is a header if it repeats the first one, folded, or if a line of this table holds. The lines with "secret" only
+ * count where columns are left out or hashed (secret columns). There, signs and digits around an exact name, and a note
+ * after it, are ignored: `[phone]`, `phone:text`.
  *
- * - At least half of three or more cells name different fields, and at least one of these fields is left out or hashed.
- * - Half of two or more cells name different fields, one more cell contains the name or label of such a column as whole
- *   words, and either a cell names the column that it is in, or all others, at least two, are exact names.
- * - Half of its cells, at least three, repeat the cells of the first record above them.
- * - It contains the name of such a column, and is one of these headers without the text around its names. If all cells,
- *   at least two, begin or end with the same text, the record is judged without that text: `lead_id,lead_phone`. If all
- *   cells end with a digit, digits around the names do not count.
- *
- * After an empty line, one or two cells may name columns in any spelling, if one of them is left out or hashed.
+ * | cells    | a header if                                                                                      |
+ * | -------- | ------------------------------------------------------------------------------------------------ |
+ * | 3 and up | all name different fields                                                                        |
+ * | 1 or 2   | all are exact names; below an empty line: all name fields, one of them secret                    |
+ * | 3 and up | half name different fields, one of them secret                                                   |
+ * | 2 and up | half name different fields, one more has a secret name or label among other words, and one names |
+ * |          | its own column or all others, 2 and up, are exact names                                          |
+ * | 3 and up | half repeat the cells above them in the first record, and there are secret columns               |
+ * | 2 and up | one has a secret name, and a line above holds without the text that all begin or end with        |
+ * |          | (`lead_id,lead_phone`) or, if all end with a digit, without digits around the names               |
  *
  * If columns are left out, one cell may hold records: a header above a line of as many cells, or JSON.
  */
@@ -76,11 +72,11 @@ export class LaterHeaders {
   readonly covers: boolean;
   /** Whether columns are left out: then a header must have listed columns only. */
   readonly #leavesOut: boolean;
-  /** Names of these columns that are not words: `nationalId`, `id_number`. */
+  /** Names of left-out or hashed columns that are not words: `nationalId`, `id_number`. */
   readonly #codes: ReadonlySet<string>;
   /** Whether a text contains the name or label of a left-out or hashed column as whole words. */
   readonly #mentions: (text: string) => boolean;
-  /** The letters of these names: a quick test before `#mentions`. */
+  /** The letters of left-out or hashed names: a quick test before `#mentions`. */
   readonly #letters: RegExp;
   readonly #header: string;
   /**
@@ -88,8 +84,6 @@ export class LaterHeaders {
    * record.
    */
   readonly #widest: number;
-  /** Verdicts of earlier records: the same record may occur many times. */
-  readonly #judged = new Map<string, Verdict>();
 
   /**
    * @param header the cells of the first record; empty if it is not a header, so that no record can repeat it
@@ -118,8 +112,13 @@ export class LaterHeaders {
     this.#letters = letterPattern(secret);
     const names = [...columns, ...textsOf([...fields, ...excepted]), ...covered, ...texts, ...header];
     this.filter = new NameFilter(decoder, names, this.covers);
-    const isLeftOut = (text: string) => index.readHeader([text]).excepted > 0;
-    this.nested = this.#leavesOut ? new NestedNames(textsOf(excepted), decoder, isLeftOut) : null;
+    const questions = {
+      widest: this.#widest,
+      isLeftOut: (text: string) => index.readHeader([text]).excepted > 0,
+      mayBeHeader: (line: string) => this.#mayMention(line),
+      isHeader: (line: readonly string[]) => this.#isHeader(line, { lacks: false }) && this.#kindOf(line) === 'leftOut',
+    };
+    this.nested = this.#leavesOut ? new NestedNames(textsOf(excepted), decoder, questions) : null;
   }
 
   /** A quick test that avoids most calls of `judge`. */
@@ -129,17 +128,9 @@ export class LaterHeaders {
     return (this.covers && alike) || (named > 0 && named * (this.covers ? 2 : 1) >= filled);
   }
 
-  /**
-   * Checks a record.
-   * @param counts of the record
-   * @param text equal for equal records
-   */
-  judge(counts: CellCounts, text: string, read: () => LowerRecord, afterGap = false): Verdict {
-    const key = `${afterGap}${text}`;
-    const isNamed = counts.named >= counts.cells - counts.empty;
-    const judged = () => (isNamed ? this.#judge(read(), afterGap) : this.#judgePart(read(), afterGap));
-    const found = this.#judged.get(key) ?? judged();
-    if (this.#judged.size < MOST_KEPT && key.length < LONGEST_HEADER) this.#judged.set(key, found);
+  /** Checks a record. @param counts of the record */
+  judge({ cells, named, empty }: CellCounts, lower: LowerRecord, afterGap = false): Verdict {
+    const found = named >= cells - empty ? this.#judge(lower, afterGap) : this.#judgePart(lower, afterGap);
     this.#count(found);
     return found;
   }
@@ -165,27 +156,13 @@ export class LaterHeaders {
    * @param whole the verdict on the record itself, which is counted already
    */
   judgeCells(cells: readonly string[], whole: Verdict): void {
-    const isFound = (cell: string) => MAY_NEST.test(cell) && (this.nested?.areKeysIn(cell) || this.#isPage(cell));
-    if (!this.nested || whole === 'leftOut' || !cells.some(isFound)) return;
+    const { nested } = this;
+    if (!nested || whole === 'leftOut' || !cells.some((cell) => nested.areIn(cell))) return;
     if (whole === 'none') this.counts.otherHeaders += 1;
     this.counts.leftOutHeaders += 1;
   }
 
-  /** Whether a cell has a header with a left-out column, and below it a line with as many cells. */
-  #isPage(cell: string): boolean {
-    const lines = cell.split(LINE_BREAK);
-    const isHeader = (at: number) =>
-      SEPARATORS.some((separator) => {
-        const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
-        const isAsWide = header.length > 1 && header.length <= this.#widest && below?.length === header.length;
-        // In ordinary text, a space follows a comma.
-        const isText = header.some((text) => text.startsWith(' '));
-        return isAsWide && !isText && this.#isHeader(header, { lacks: false }) && this.#kindOf(header) === 'leftOut';
-      });
-    return lines.some((line, at) => this.#mayMention(line) && isHeader(at));
-  }
-
-  /** @param alone whether the line is the whole text, which was already checked as a single cell */
+  /** @param alone whether the text has only this line, which was then already checked as a single cell */
   #judgeLine(line: string, alone: boolean, afterGap: boolean): Verdict[] {
     if (line.length > LONGEST_HEADER || !this.#mayMention(line)) return [];
     const records = alone ? partsOf(line) : [[line], ...partsOf(line)];
@@ -254,7 +231,7 @@ export class LaterHeaders {
       const isName = (cell: string) => (anySpelling ? this.#foldedNames.has(folded(cell)) : this.#isName(cell));
       return cells.length > 0 && cells.every(isName);
     }
-    // Whether each cell names exactly one field, or a text that names no field by configuration.
+    // Whether each text names one field, or is configured as a text that names no field.
     const allListed = unlisted.length === 0 && (names !== null || excepted > 0) && !lacks;
     return (allListed && fields.size === named.length) || (covers && fields.size * 2 >= cells.length);
   }
@@ -318,7 +295,7 @@ export class LaterHeaders {
     return this.#mayMention(cell) && this.#mentions(cell);
   }
 
-  /** The field that a cell names, or the cell, folded. */
+  /** The field that a cell names, or else the text of the cell; folded. */
   #fieldOf(cell: string): string {
     return folded((this.#index.isListed(cell) && this.#index.readHeader([cell]).names?.[0]) || cell);
   }
@@ -365,7 +342,7 @@ function withoutNote(text: string): string {
   return at > 0 ? text.slice(0, at) : text;
 }
 
-/** The number of characters with which all texts begin or end. @param edge 0 = begin, -1 = end */
+/** The number of first or last characters that all texts have in common. @param edge 0 = first, -1 = last */
 function sharedLength([first = '', ...others]: readonly string[], edge: 0 | -1): number {
   const at = (text: string, length: number) => text.at(edge === 0 ? length : -1 - length)?.toLowerCase();
   let length = 0;
@@ -382,11 +359,6 @@ const MOST_SIGNS = 20;
 
 /** Any other sign separates at least three cells: free text has `email/phone`. */
 const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
-
-/** JSON, or several lines. */
-const MAY_NEST = /[{\r\n]/;
-
-const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 
 /** The records that a line may be: the line is split by each kind of sign in it, for the first `MOST_SIGNS` kinds. */
 function partsOf(line: string): string[][] {

@@ -7,7 +7,7 @@ export interface CellCounts {
   /** Cells that may name a column, and cells without a letter or digit. */
   named: number;
   empty: number;
-  /** All cells with a text, at least two, begin or end with the same sign or letter. */
+  /** Whether all cells with a text (at least two cells) have the same first or the same last character. */
   alike: boolean;
 }
 
@@ -25,7 +25,7 @@ const BLANK = 0x20;
 /** The bit by which small letters differ from capitals in ASCII. */
 const SMALL = 0x20;
 const LAST_OF_ASCII = 0x7f;
-/** A path has at most 80 characters. */
+/** A path has at most 80 characters, so it has no more parts than this. */
 const MOST_PARTS = 80;
 /** Two bits about a cell: it may name a column; it has neither letters nor digits. */
 export const NAMED = 2;
@@ -44,23 +44,24 @@ function weightOf(byte: number): number {
 const WEIGHTS = new Int32Array(1 << 16);
 /** Characters whose folding depends on their neighbours, and the dot, which separates the parts of a path. */
 const TOGETHER = /[.\p{M}\p{Cs}\u1100-\u11ff\uac00-\ud7ff\u03c3]/u;
-/** The first bytes of characters of two, three and four bytes in UTF-8. */
+/** The lowest first byte of UTF-8 characters of two, three and four bytes. */
 const FIRST_OF_TWO = 0xc2;
 const FIRST_OF_THREE = 0xe0;
 const FIRST_OF_FOUR = 0xf0;
-/** The first code that takes three bytes. */
+/** The first character code that takes three bytes in UTF-8. */
 const SHORTEST_OF_THREE = 0x800;
 /** The buffer for texts of a sheet. A text that does not fit into it counts as one that may name a column. */
 const SCRATCH = Buffer.allocUnsafeSlow(4096);
 
 /**
- * Excludes cells that cannot name a column without decoding them: the sum of the weights of their letters differs from
- * that of every name. A cell with the letters of a name in another order has the same sum, which is rare.
+ * Excludes cells that cannot name a column, without decoding them. Each letter has a weight, a sign has none. A cell is
+ * `NAMED` if the sum of its weights is that of a name; with the same letters in another order it is too, which is rare.
+ * It is `EMPTY` if it has neither letters nor digits. The edges of a cell are its first and last character.
  */
 export class NameFilter {
-  /** The weight of each byte. */
+  /** The weight of each byte of a text. */
   readonly weights = new Int32Array(256);
-  /** `NAMED` for the sums of names. */
+  /** Whether a name has this sum of weights: the bit `NAMED`. */
   readonly bitsBySum = new Uint8Array(MASK + 1);
   /** Names may be decorated: `phone (hidden)`, `lead_phone`. */
   readonly decorated: boolean;
@@ -81,7 +82,7 @@ export class NameFilter {
     for (const text of named) this.#add(text);
   }
 
-  /** What a cell may name, by its bytes. */
+  /** Judges a cell by its bytes. @returns bits such as `NAMED`: the cell may name a column */
   bitsOf(bytes: Uint8Array, from: number, to: number): number {
     const { weights } = this;
     let total = 0;
@@ -139,7 +140,7 @@ export class NameFilter {
     return counts;
   }
 
-  /** What the last part of a path may name, alone or together with the parts before it. */
+  /** Whether the last part of a path, alone or with the parts before it, may name a column. */
   #bitsOfRuns(parts: number, total: number): number {
     const { bitsBySum } = this;
     const sums = this.#sums;
@@ -175,13 +176,11 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** What two cells have in common: they begin, or end, with the same sign or letter. */
+/** The edges that two cells share: the same first character, or the same last character. */
 const HEADS = 1;
 const TAILS = 2;
-/** All bits are set at first. Each compared pair of cells clears the bits of edges that differ. */
-export const NOT_COMPARED = 7;
 
-/** The edges that two cells share, which are not empty: `HEADS`, `TAILS`, both or 0. */
+/** The edges that two non-empty cells share: `HEADS`, `TAILS`, both or 0. */
 export function sharedEdgesOf(block: Uint8Array, from: number, to: number, nextFrom: number, nextTo: number): number {
   const head = edgeOf(block, from, 1);
   const tail = edgeOf(block, to - 1, -1);

@@ -1,54 +1,108 @@
-import { wordsOf } from '../folded.ts';
+import { HUMPS } from '../folded.ts';
+import { cellsOf, SEPARATORS } from './csv-cells.ts';
 import { type Decoder, windows1255 } from './encoding.ts';
 
 /** A key of JSON, also inside of a text of JSON. Other texts have braces and quotation marks, but at other places. */
 const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:/g;
 /** A key that is an ordinary word, such as `title`, may mean anything. */
 const WORD = /^[A-Z]?[a-z]+$/;
-/** Shorter words are part of many others. */
-const SHORTEST_WORD = 4;
+/**
+ * Number of letters by which a word is found. More letters would miss spellings. Fewer are part of so many words that
+ * reading a file takes ten times as long.
+ */
+const LONGEST_PART = 3;
+
+/** JSON, or several lines. */
+const MAY_NEST = /[{\r\n]/;
+export const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
+
+interface Questions {
+  /** The most cells that a header can have. */
+  widest: number;
+  /** Whether a text means a left-out column. */
+  isLeftOut: (text: string) => boolean;
+  /** A quick test of a line. */
+  mayBeHeader: (line: string) => boolean;
+  /** Whether cells are a header with a left-out column. */
+  isHeader: (cells: readonly string[]) => boolean;
+}
 
 /** Finds left-out columns inside a cell that holds JSON or records. In any other cell, their names are free text. */
 export class NestedNames {
-  readonly #parts: readonly Uint8Array[];
-  /** Whether two bytes begin one of these parts. */
+  /** Parts of the names, by their first two bytes. */
+  readonly #parts: ReadonlyMap<number, Uint8Array[]>;
+  /** Whether two bytes begin a part. This test is faster than a search in `#parts`. */
   readonly #begins = new Uint8Array(1 << 16);
-  readonly #isLeftOut: (text: string) => boolean;
+  /** Whether a name is a single byte, which may be in any record. */
+  readonly #isAnywhere: boolean;
+  readonly #questions: Questions;
 
-  /** @param names of the left-out columns, and their labels @param isLeftOut whether a text means such a column */
-  constructor(names: readonly string[], decoder: Decoder, isLeftOut: (text: string) => boolean) {
-    const parts = new Set(names.flatMap(partsOfSpellings));
-    this.#parts = [...parts].map((part) => (decoder === 'windows-1255' ? windows1255(part) : Buffer.from(part)));
-    for (const [first = 0, second = 0] of this.#parts) this.#begins[(first << 8) | second] = 1;
-    this.#isLeftOut = isLeftOut;
+  /** @param names of the left-out columns, and their labels */
+  constructor(names: readonly string[], decoder: Decoder, questions: Questions) {
+    const texts = new Set(names.filter((name) => name !== '').flatMap(partsOfSpellings));
+    const parts = Array.from(texts, (text) => (decoder === 'windows-1255' ? windows1255(text) : Buffer.from(text)));
+    this.#isAnywhere = parts.some(({ length }) => length === 1);
+    this.#parts = Map.groupBy(parts, (part) => twoBytes(part, 0));
+    for (const two of this.#parts.keys()) this.#begins[two] = 1;
+    this.#questions = questions;
   }
 
   /** A quick test of all cells of a record. Native searches take longer for texts as short as these. */
   mayBeIn(block: Uint8Array, from: number, to: number): boolean {
-    const begins = this.#begins;
-    let two = 0;
+    if (this.#isAnywhere) return true;
     for (let at = from; at < to; at += 1) {
-      two = ((two << 8) | (block[at] as number)) & 0xffff;
-      if (begins[two] === 1 && this.#isAt(block, at - 1)) return true;
+      if (this.#begins[twoBytes(block, at)] === 1 && this.#isAt(block, at)) return true;
     }
     return false;
   }
 
   #isAt(block: Uint8Array, at: number): boolean {
-    return this.#parts.some((part) => part.every((byte, place) => block[at + place] === byte));
+    const parts = this.#parts.get(twoBytes(block, at));
+    return parts?.some((part) => part.every((byte, place) => block[at + place] === byte)) ?? false;
   }
 
-  /** Whether a cell has the name of such a column as a key of JSON. */
-  areKeysIn(cell: string): boolean {
-    for (const [, key = ''] of cell.matchAll(KEYS)) if (!WORD.test(key) && this.#isLeftOut(key)) return true;
+  /** Whether a cell holds JSON or records with a left-out column. */
+  areIn(cell: string): boolean {
+    return MAY_NEST.test(cell) && (this.#areKeysIn(cell) || this.#isPage(cell));
+  }
+
+  /** Whether the name of a left-out column is a key of JSON. */
+  #areKeysIn(cell: string): boolean {
+    const { isLeftOut } = this.#questions;
+    for (const [, key = ''] of cell.matchAll(KEYS)) if (!WORD.test(key) && isLeftOut(key)) return true;
     return false;
+  }
+
+  /** Whether a cell has a header with a left-out column, and a line with as many cells below the header. */
+  #isPage(cell: string): boolean {
+    const { widest, mayBeHeader, isHeader } = this.#questions;
+    const lines = cell.split(LINE_BREAK);
+    const isFound = (at: number) =>
+      SEPARATORS.some((separator) => {
+        const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
+        const isAsWide = header.length > 1 && header.length <= widest && below?.length === header.length;
+        // In ordinary text, a space follows a comma.
+        const isText = header.some((text) => text.startsWith(' '));
+        return isAsWide && !isText && isHeader(header);
+      });
+    return lines.some((line, at) => mayBeHeader(line) && isFound(at));
   }
 }
 
-/** Texts of which each usual spelling of a name has one: its longest word in three letter cases, or all of it. */
+const twoBytes = (bytes: Uint8Array, at: number) => ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
+
+/**
+ * Texts to search for. Every usual spelling of a name contains one of them: the first letters of its longest word, in
+ * three letter cases. The rest of the word varies: `birthdate` is also written `birthDate` and `birth_date`.
+ */
 function partsOfSpellings(name: string): string[] {
-  const [longest = ''] = wordsOf(name).toSorted((one, other) => other.length - one.length);
-  const text = longest.length < SHORTEST_WORD ? name : longest;
-  const inMarks = [1, 2, 4].map((times) => text.replaceAll('"', '"'.repeat(times)));
-  return [...inMarks, text.toLowerCase(), text.toUpperCase(), text.replace(/^./u, (first) => first.toUpperCase())];
+  // Letters of other scripts differ between the forms of a text: `ß` is also `SS`.
+  const text = longestWord(name, /[^a-zא-ת]+/i) || longestWord(name, /[^\p{L}\p{M}\p{N}]+/u) || name;
+  const part = text.slice(0, LONGEST_PART);
+  return [part, part.toLowerCase(), part.toUpperCase(), part.replace(/^./u, (first) => first.toUpperCase())];
+}
+
+function longestWord(name: string, between: RegExp): string {
+  const words = name.replace(HUMPS, ' ').split(between);
+  return words.reduce((longest, word) => (word.length > longest.length ? word : longest));
 }

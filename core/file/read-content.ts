@@ -90,7 +90,7 @@ interface Stored {
 }
 type Context = Reading & { budget: ReadingBudget };
 
-/** How the content is packed, as the end of a refusal. */
+/** The end of the message of a refusal: how the content is packed. */
 type Packed = '' | ', compressed with gzip' | ', packed in a zip archive';
 const GZIPPED = ', compressed with gzip';
 const ZIPPED = ', packed in a zip archive';
@@ -165,10 +165,10 @@ async function readUnpacked(chunks: AsyncGenerator<Uint8Array>, packed: Packed, 
 async function readZip(source: ByteSource, packed: Packed, context: Context): Promise<Content> {
   const { formats, opaque } = context.expected;
   const archive = await openZip(source, context.budget);
-  const kind = await zipKind(archive);
+  const kind = zipKind(archive);
   if (kind.kind === 'other') throw refused(`${kind.description}${packed}`, context);
-  if (kind.kind === 'xlsx' && !formats.includes('xlsx')) throw refused('an Excel spreadsheet', context);
-  if (kind.kind === 'xlsx') {
+  if (kind.kind === 'office') {
+    if (!formats.includes('xlsx')) throw refused('an Excel spreadsheet', context);
     const facts = await sheetFacts(await openWorkbook(archive), context.expected);
     return facts ? { ...NO_CONTENT, format: 'xlsx', ...facts } : NO_CONTENT;
   }

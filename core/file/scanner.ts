@@ -1,5 +1,7 @@
-import { EMPTY, NAMED, type NameFilter, NOT_COMPARED, sharedEdgesOf } from './name-filter.ts';
-import { LINE_BREAKS, type RegularRecords } from './regular-records.ts';
+import type { Separator } from './csv-cells.ts';
+import { mayBeginError } from './error-text.ts';
+import { EMPTY, MASK, NAMED, type NameFilter, sharedEdgesOf, UNSURE } from './name-filter.ts';
+import { TextBlocks } from './text-blocks.ts';
 import { UnreadableFile } from './unreadable-file.ts';
 
 /**
@@ -9,58 +11,66 @@ import { UnreadableFile } from './unreadable-file.ts';
  * quotation marks is a CR. The scanner works on bytes. A text in UTF-16 is converted first (`encoding.ts`).
  */
 
-export type Separator = ',' | ';' | '\t';
-export const SEPARATORS: readonly Separator[] = [',', ';', '\t'];
-
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
-/** The DOS end-of-file mark. */
-const END_MARK = 0x1a;
+const BRACE = 0x7b;
 
-/** Codes of the bytes that end a cell or a record. Other bytes have the code 0. */
-const SEPARATES = 1;
-const ENDS_LF = 2;
-const ENDS_CR = 3;
+/** A bit for each kind of line break. */
+export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
+
+/** Codes of the bytes that end a cell, a record or a quoted part. Other bytes have a weight (`NameFilter`). */
+const SEPARATES = -1;
+const ENDS_LF = -2;
+const ENDS_CR = -3;
+const CLOSES = -4;
+/** A byte of a cell that holds records: a brace of JSON, or a line break of a page. */
+const NESTING = -5;
+
+/** The halves of the table of codes: for bytes outside and inside quotation marks. */
+const OUTSIDE = 0;
+const INSIDE = 256;
+const NO_NAMES = new Uint8Array(MASK + 1);
+
+/** The longest cell whose bytes are summed: the sum of a longer cell could overflow. */
+const LONGEST_SUMMED = 1000;
 
 /** Results of reading, besides the start of the next record: the record continues, or its end is not in the block. */
 const GO_ON = -1;
 const NOT_ENDED = 0;
 
-const BLOCK_BYTES = 128 * 1024;
-/** Stops a file with an unclosed quotation mark before it fills the memory. */
-const LARGEST_RECORD = 16 * 1024 * 1024;
 /** When a record is decoded, each cell takes memory, even an empty one. */
 export const MOST_CELLS = 100_000;
-/**
- * Space after the bytes of a block. It holds a line break and a quotation mark, so that the loops need no check for the
- * end of the block, and the bytes that a comparison of the first letters of a record may read.
- */
-const SENTINELS = 8;
-/** The most bytes of end-of-file marks and line breaks after the last record. */
-const LONGEST_END = 4096;
 
 interface Options {
   /** Receives the bytes of whole records, after each of these records was reported. */
   onBlock?: (block: Buffer) => void;
   /** Finds the cells that may name a column. */
   names?: NameFilter;
+  /** Finds left-out columns inside of cells; `null` if none is left out. */
+  nested?: { mayBeIn: (block: Uint8Array, from: number, to: number) => boolean } | null;
 }
 
-export class Scanner {
+export class Scanner extends TextBlocks {
   /** The current record: these bytes of the block, which are valid only during the call of `onRecord`. */
-  block = Buffer.allocUnsafeSlow(BLOCK_BYTES + SENTINELS);
   from = 0;
   to = 0;
   /** Cells of the record, and how many of them are in quotation marks. */
   cells = 0;
   quoted = 0;
-  /** Cells that may name a column, and cells without letters or digits. */
+  /**
+   * Cells that may name a column by the weights of their bytes (`NameFilter`), and cells without letters or digits. Both
+   * counts are exact for a record that may be a header: there, twice the first plus the second is at least `cells`.
+   */
   named = 0;
   empty = 0;
 
-  /** The reader for records that are only counted; `undefined` while each record is reported. */
-  regular: RegularRecords | undefined;
+  /**
+   * The width of regular records, which are only counted; 0 = each record is reported. A regular record has this width.
+   * It does not begin like the text of an error. Most of its texts cannot name a column, and they do not all begin or
+   * end alike. None of its cells may contain records with a left-out column. No rule has to check such a record.
+   */
+  regularWidth = 0;
   /** Records end with CR; `null` before the first line break. */
   breaksAtCr: boolean | null = null;
   lineBreaks = 0;
@@ -74,61 +84,46 @@ export class Scanner {
   strayBreaksBeforeQuote = 0;
   /** Cells with text after their closing quotation mark. */
   strayQuotes = 0;
-  /** A DOS end-of-file mark occurs before the end of the text. */
-  endMarkInside = false;
   /** A line break follows the last record. */
   endsWithBreak = false;
   /** The text ends inside quotation marks. */
   endsQuoted = false;
 
-  readonly #codes = new Uint8Array(256);
+  /** The code of each byte, outside and inside quotation marks. */
+  readonly #codes = new Int32Array(512);
+  /** Whether a cell with a sum of weights may name a column. */
+  readonly #bitsBySum: Uint8Array;
   readonly #onRecord: (record: Scanner) => void;
   readonly #options: Options;
-  #filled = 0;
-  /** The end of the current cell. */
+  /** The end of the current record, its kind of line break, and what it adds to the counts above. */
   #end = 0;
+  #lineBreak = 0;
   #strayQuotes = 0;
   #strayBreaks = 0;
   #beforeQuote = 0;
-  #lineBreak = 0;
-  /** The edges that all cells share (`sharedEdgesOf`), and the last cell with letters or digits. */
-  #sharedEdges = 0;
-  #textBegin = 0;
-  #textEnd = 0;
+  /** The first and the last cell of the record with letters or digits. */
+  #firstBegin = 0;
+  #firstEnd = 0;
+  #lastBegin = 0;
+  #lastEnd = 0;
+  /** The sum of the weights of the cell that `#cellEnd` has read. */
+  #sum = 0;
+  /** A cell of the record may contain records. */
+  #nests = false;
 
   constructor(separator: Separator, onRecord: (record: Scanner) => void, options: Options = {}) {
-    this.#codes[LF] = ENDS_LF;
-    this.#codes[CR] = ENDS_CR;
-    this.#codes[separator.charCodeAt(0)] = SEPARATES;
+    super();
     this.#onRecord = onRecord;
     this.#options = options;
-  }
-
-  /** @throws UnreadableFile for a record of too many bytes or cells */
-  push(chunk: Uint8Array): void {
-    for (let at = 0; at < chunk.length; ) {
-      if (this.#filled === this.#capacity) this.#grow();
-      const part = chunk.subarray(at, at + this.#capacity - this.#filled);
-      this.block.set(part, this.#filled);
-      this.#filled += part.length;
-      at += part.length;
-      if (this.#filled === this.#capacity) this.flush();
-    }
-  }
-
-  /** Reports the records that have ended so far. */
-  flush(): void {
-    const marks = this.#endMarks();
-    if (marks !== -1 && this.#filled - marks > LONGEST_END) this.endMarkInside = true;
-    this.#read(marks === -1 || this.endMarkInside ? this.#filled : marks, false);
-  }
-
-  /** Reports the last record, which needs no line break. */
-  end(): void {
-    const marks = this.#endMarks();
-    if (marks !== -1) this.#filled = marks;
-    this.endsQuoted = false;
-    this.#read(this.#filled, true);
+    const { names, nested } = options;
+    const codes = this.#codes;
+    for (const half of [OUTSIDE, INSIDE]) codes.set(names?.weights ?? [], half);
+    this.#bitsBySum = names?.bitsBySum ?? NO_NAMES;
+    if (nested) for (const place of [BRACE, INSIDE + LF, INSIDE + CR, INSIDE + BRACE]) codes[place] = NESTING;
+    codes[INSIDE + QUOTE] = CLOSES;
+    codes[LF] = ENDS_LF;
+    codes[CR] = ENDS_CR;
+    codes[separator.charCodeAt(0)] = SEPARATES;
   }
 
   /** The current record has a line break of another kind outside quotation marks. */
@@ -141,55 +136,33 @@ export class Scanner {
     return this.#strayQuotes > 0;
   }
 
-  /** All cells with letters or digits, at least two, begin or end with the same sign or letter. */
+  /** Whether all cells with letters or digits (at least two cells) have the same first or the same last character. */
   get alike(): boolean {
-    return this.#sharedEdges > 0 && this.#sharedEdges < NOT_COMPARED;
-  }
-
-  get #capacity(): number {
-    return this.block.length - SENTINELS;
-  }
-
-  #grow(): void {
-    if (this.#capacity >= LARGEST_RECORD) {
-      this.#refuse(`${LARGEST_RECORD / 1024 / 1024} MiB`);
-    }
-    const larger = Buffer.allocUnsafeSlow(2 * this.#capacity + SENTINELS);
-    larger.set(this.block.subarray(0, this.#filled));
-    this.block = larger;
-  }
-
-  /** Start of the end-of-file marks and line breaks at the end of the bytes; -1 = there are none. */
-  #endMarks(): number {
-    const filled = this.#filled;
-    const first = this.endMarkInside ? -1 : this.block.indexOf(END_MARK);
-    if (first === -1 || first >= filled) return -1;
-    const ends = (byte = 0) => byte === END_MARK || byte === LF || byte === CR;
-    let at = first;
-    while (at < filled && ends(this.block[at])) at += 1;
-    if (at === filled) return first;
-    this.endMarkInside = true;
-    return -1;
-  }
-
-  #read(to: number, last: boolean): void {
     const { block } = this;
-    const behind = block.readUInt16LE(to);
-    block[to] = LF;
-    block[to + 1] = QUOTE;
-    const read = this.#scan(to, last);
-    block.writeUInt16LE(behind, to);
-    this.#options.onBlock?.(block.subarray(0, read));
-    block.copyWithin(0, read, this.#filled);
-    this.#filled -= read;
+    const [begin, end, last] = [this.#firstBegin, this.#firstEnd, this.#lastBegin];
+    // In most records, the first and the last one differ.
+    const mayBe = this.#options.names?.decorated && last > begin;
+    let edges = mayBe ? sharedEdgesOf(block, begin, end, last, this.#lastEnd) : 0;
+    for (let from = end + 1; edges > 0 && from <= last; ) {
+      const to = this.#cellEnd(from);
+      if (this.#sum !== 0) edges &= sharedEdgesOf(block, begin, end, from, to);
+      from = to + 1;
+    }
+    return edges > 0;
+  }
+
+  protected override read(end: number, last: boolean): number {
+    if (last) this.endsQuoted = false;
+    const read = this.#readRecords(end, last);
+    this.#options.onBlock?.(this.block.subarray(0, read));
+    return read;
   }
 
   /** @returns the start of the first record that has not ended */
-  #scan(end: number, last: boolean): number {
+  #readRecords(end: number, last: boolean): number {
     let from = 0;
     while (from < end) {
-      from = this.#skipRegular(from, end);
-      const next = from < end ? this.#find(this.block, from, end, last) : NOT_ENDED;
+      const next = this.#find(from, end, last);
       if (next === NOT_ENDED) break;
       if (this.#end > from) this.#take(from);
       else if (this.records > 0) this.emptyLines += 1;
@@ -199,26 +172,12 @@ export class Scanner {
     return from;
   }
 
-  #skipRegular(from: number, end: number): number {
-    const { regular, breaksAtCr } = this;
-    if (!regular || breaksAtCr === null) return from;
-    const next = regular.skip(this.block, from, end, breaksAtCr);
-    if (regular.records === 0) return from;
-    this.afterEmptyLine = false;
-    this.records += regular.records;
-    this.lineBreaks |= regular.lineBreaks;
-    this.endsWithBreak = true;
-    this.from = regular.from;
-    this.to = regular.to;
-    return next;
-  }
-
-  #refuse(most: string): never {
+  protected override refuse(most: string): never {
     throw new UnreadableFile(`has a record of more than ${most}, its record ${this.records + 1}`);
   }
 
   #take(from: number): void {
-    if (this.cells > MOST_CELLS) this.#refuse(`${MOST_CELLS.toLocaleString('en-US')} cells`);
+    if (this.cells > MOST_CELLS) this.refuse(`${MOST_CELLS.toLocaleString('en-US')} cells`);
     this.from = from;
     this.to = this.#end;
     this.strayBreaks += this.#strayBreaks;
@@ -227,84 +186,126 @@ export class Scanner {
     this.lineBreaks |= this.#lineBreak;
     this.endsWithBreak = this.#lineBreak > 0;
     this.records += 1;
-    this.#onRecord(this);
+    if (!this.#isRegular()) this.#onRecord(this);
   }
 
-  /** Reads a record cell by cell. @returns the start of the next record */
-  #find(block: Buffer, from: number, end: number, last: boolean): number {
-    this.cells = 0;
+  // Not a getter: V8 does not inline private getters.
+  #isRegular(): boolean {
+    if (this.cells !== this.regularWidth || this.#mayBeHeader() || this.#strayBreaks > 0 || this.alike) return false;
+    const isNested = this.#nests && this.#options.nested?.mayBeIn(this.block, this.from, this.to);
+    return !isNested && !mayBeginError(this.block, this.from);
+  }
+
+  /** At least half of the cells with letters or digits may name a column. */
+  #mayBeHeader(): boolean {
+    return 2 * this.named + this.empty >= this.cells;
+  }
+
+  /** Reads a record cell by cell: here goes most of the time for a file. @returns the start of the next record */
+  #find(from: number, end: number, last: boolean): number {
+    const { block } = this;
+    const codes = this.#codes;
+    const bitsBySum = this.#bitsBySum;
+    let [cells, named, empty] = [0, 0, 0];
+    let [firstBegin, firstEnd, lastBegin, lastEnd] = [0, 0, 0, 0];
+    let next = GO_ON;
     this.quoted = 0;
-    this.named = 0;
-    this.empty = 0;
-    this.#sharedEdges = this.#options.names?.decorated ? NOT_COMPARED : 0;
-    this.#textEnd = 0;
+    this.#nests = false;
+    this.#lineBreak = 0;
     this.#strayQuotes = 0;
     this.#strayBreaks = 0;
     this.#beforeQuote = 0;
-    this.#lineBreak = 0;
-    let next = GO_ON;
-    for (let start = from; next === GO_ON; start = this.#end + 1) {
-      const at = block[start] === QUOTE ? this.#skipQuoted(block, start, end) : start;
-      if (at >= end && at > start && !last) return NOT_ENDED;
-      next = this.#skipUnquoted(block, start, Math.min(at, end), end, last);
-    }
-    return next;
-  }
-
-  /**
-   * Moves to the end of the record, or to the next cell in quotation marks.
-   * @param start of the first cell @param from the position to go on from
-   * @returns the start of the next record if the record ends
-   */
-  #skipUnquoted(block: Buffer, start: number, from: number, end: number, last: boolean): number {
-    const codes = this.#codes;
-    let next = GO_ON;
-    let begin = start;
-    for (let at = from; ; at += 1) {
+    for (let at = from; next === GO_ON; at += 1) {
+      const begin = at;
+      let sum = 0;
+      if (block[at] === QUOTE) {
+        at = this.#closingMark(block, at + 1, end);
+        sum = this.#sum;
+      }
       let code = codes[block[at] as number] as number;
-      while (code === 0) {
+      while (code >= 0) {
+        sum = (sum + code) | 0;
         at += 1;
         code = codes[block[at] as number] as number;
       }
-      if (code !== SEPARATES) next = this.#atBreak(block, at, end, last, code);
-      if (code === SEPARATES || next !== GO_ON) {
-        this.#endCell(begin, at);
-        begin = at + 1;
-        if (next !== GO_ON || block[begin] === QUOTE) return next;
+      if (code !== SEPARATES) {
+        this.#sum = sum;
+        next = this.#endCell(block, at, end, last);
+        at = this.#end;
+        sum = this.#sum;
+      }
+      cells += 1;
+      if (sum === 0) empty += 1;
+      else {
+        named += bitsOf(sum, at - begin, bitsBySum);
+        if (firstEnd === 0) {
+          firstBegin = begin;
+          firstEnd = at;
+        }
+        lastBegin = begin;
+        lastEnd = at;
       }
     }
+    this.cells = cells;
+    this.named = named >> 1; // Each has counted as `NAMED`, which is 2.
+    this.empty = empty;
+    this.#firstBegin = firstBegin;
+    this.#firstEnd = firstEnd;
+    this.#lastBegin = lastBegin;
+    this.#lastEnd = lastEnd;
+    if (this.#options.names && this.#mayBeHeader()) this.#count(from, this.#options.names);
+    return next;
   }
 
-  #endCell(begin: number, end: number): void {
-    this.#end = end;
-    this.cells += 1;
-    const bits = this.#options.names?.bitsOf(this.block, begin, end) ?? 0;
-    if ((bits & NAMED) > 0) this.named += 1;
-    if ((bits & EMPTY) > 0) this.empty += 1;
-    else if (this.#sharedEdges > 0) {
-      if (this.#textEnd > 0) this.#sharedEdges &= sharedEdgesOf(this.block, this.#textBegin, this.#textEnd, begin, end);
-      this.#textBegin = begin;
-      this.#textEnd = end;
+  /** Reads on from a line break or a nesting byte to the next separator or the end of the record. @returns as `#atBreak` */
+  #endCell(block: Buffer, from: number, end: number, last: boolean): number {
+    let next = GO_ON;
+    let at = from;
+    let code = this.#codes[block[at] as number] as number;
+    for (; code !== SEPARATES; code = this.#codes[block[at] as number] as number) {
+      if (code >= 0) this.#sum = (this.#sum + code) | 0;
+      else if (code === NESTING) {
+        this.#sum = (this.#sum + UNSURE) | 0;
+        this.#nests = true;
+      } else next = this.#atBreak(block, at, end, last);
+      if (next !== GO_ON) break;
+      at += 1;
     }
+    this.#end = at;
+    return next;
   }
 
-  /** The position after the closing mark of a quoted part; a position after `end` if no mark closes it. */
-  #skipQuoted(block: Buffer, start: number, end: number): number {
-    let at = start;
-    do {
+  /** Sums the text in quotation marks. @returns the position after the closing mark; `end` if no mark closes it */
+  #closingMark(block: Buffer, from: number, end: number): number {
+    const codes = this.#codes;
+    let sum = 0;
+    let at = from;
+    for (;;) {
+      let code = codes[INSIDE + (block[at] as number)] as number;
+      while (code >= 0) {
+        sum = (sum + code) | 0;
+        at += 1;
+        code = codes[INSIDE + (block[at] as number)] as number;
+      }
       at += 1;
-      while (block[at] !== QUOTE) at += 1;
-      at += 1;
-    } while (at < end && block[at] === QUOTE);
+      if (code === NESTING && at <= end) {
+        sum = (sum + UNSURE) | 0;
+        this.#nests = true;
+      } else if (at < end && block[at] === QUOTE) at += 1;
+      else break;
+    }
+    this.#sum = sum;
     this.quoted += 1;
-    this.endsQuoted = at > end;
-    if (at < end && this.#codes[block[at] as number] === 0) this.#strayQuotes += 1;
+    if (at > end) this.endsQuoted = true;
+    if (at >= end) return end;
+    const code = codes[block[at] as number] as number;
+    if (code >= 0 || code === NESTING) this.#strayQuotes += 1;
     return at;
   }
 
-  #atBreak(block: Buffer, at: number, end: number, last: boolean, code: number): number {
+  #atBreak(block: Buffer, at: number, end: number, last: boolean): number {
     if (at === end) return last ? end : NOT_ENDED;
-    const isCr = code === ENDS_CR;
+    const isCr = block[at] === CR;
     const after = at + 1;
     const follows = after < end ? block[after] : undefined;
     // A CR at the end of the bytes may be half of a CRLF.
@@ -322,28 +323,45 @@ export class Scanner {
     if (follows === QUOTE) this.#beforeQuote += 1;
     return GO_ON;
   }
+
+  /**
+   * Corrects `named` and `empty` by the filter: the sums of some cells do not show what they may name. The filter is
+   * slow, so this function stops as soon as the record cannot be a header.
+   */
+  #count(from: number, names: NameFilter): void {
+    for (let begin = from; begin <= this.#end && this.#mayBeHeader(); ) {
+      const at = this.#cellEnd(begin);
+      if (!isSummed(this.#sum, at - begin)) {
+        const bits = names.bitsOf(this.block, begin, at);
+        if ((bits & NAMED) === 0) this.named -= 1;
+        if ((bits & EMPTY) > 0) this.empty += 1;
+      }
+      begin = at + 1;
+    }
+  }
+
+  /** Reads a cell of the record again. @returns its end */
+  #cellEnd(begin: number): number {
+    const { block } = this;
+    let half = block[begin] === QUOTE ? INSIDE : OUTSIDE;
+    let at = half === INSIDE ? begin + 1 : begin;
+    this.#sum = 0;
+    for (; at < this.#end; at += 1) {
+      const code = this.#codes[half | (block[at] as number)] as number;
+      if (code === SEPARATES) break;
+      if (code >= 0) this.#sum = (this.#sum + code) | 0;
+      else if (code === NESTING) this.#sum = (this.#sum + UNSURE) | 0;
+      else if (code !== CLOSES) continue;
+      else if (at + 1 < this.#end && block[at + 1] === QUOTE) at += 1;
+      else half = OUTSIDE;
+    }
+    return at;
+  }
 }
 
-/** The texts of the cells of a record. @param quoted whether a cell is in quotation marks */
-export function cellsOf(text: string, separator: string, quoted: boolean): string[] {
-  if (!quoted) return text.split(separator);
-  const cells: string[] = [];
-  for (let at = 0; at <= text.length; ) {
-    let cell = '';
-    if (text[at] === '"') {
-      const parts: string[] = [];
-      do {
-        const mark = text.indexOf('"', at + 1);
-        const close = mark === -1 ? text.length : mark;
-        parts.push(text.slice(at + 1, close));
-        at = close + 1;
-      } while (text[at] === '"');
-      cell = parts.join('"');
-    }
-    const found = text.indexOf(separator, at);
-    const end = found === -1 ? text.length : found;
-    cells.push(cell + text.slice(at, end));
-    at = end + separator.length;
-  }
-  return cells;
-}
+/** `NAMED` if a cell may name a column, by the sum of its weights; otherwise 0. */
+const bitsOf = (sum: number, length: number, bitsBySum: Uint8Array) =>
+  isSummed(sum, length) ? (bitsBySum[sum & MASK] as number) : NAMED;
+
+/** Whether the sum of the weights of a cell shows what the cell may name: not if it may contain records, for example. */
+const isSummed = (sum: number, length: number) => sum < UNSURE && length <= LONGEST_SUMMED;

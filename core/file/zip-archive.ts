@@ -101,7 +101,7 @@ function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unkno
   return error instanceof UnreadableFile ? error : new UnreadableFile(message);
 }
 
-/** Compares both headers of an entry: readers of one could otherwise see another entry than readers of the other. */
+/** Checks that the two headers of an entry agree, because some programs read only one of them. */
 async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise<LocalFileHeader> {
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
@@ -168,7 +168,7 @@ async function* contentOf(
       checksum = crc32(chunk, checksum);
       yield chunk;
     }
-    if (size !== uncompressedSize) throw new UnreadableFile('has an entry whose size differs from its directory');
+    if (size !== uncompressedSize) throw new UnreadableFile('has an entry of another size than its directory says');
     if (checksum !== expected)
       throw new UnreadableFile('is damaged: an entry has another checksum than its directory says');
     if (!stored && (await input.next())) throw new UnreadableFile('has an entry with bytes after its content');

@@ -76,7 +76,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'minRows',
     setting: 'guards.minRows (none)',
-    stops: 'with fewer rows, or whose rows cannot be counted; not of another plan',
+    stops: 'with fewer rows, or whose rows cannot be counted; files of another plan are not checked',
     promised: true,
     measure: ({ run, facts, settings: { guards } }) =>
       run.kind === 'partial' || guards.minRows === undefined
@@ -87,7 +87,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'maxShrink',
     setting: 'guards.maxShrink (0.5)',
-    stops: 'that lacks more than this share of the median, if the median is at least 20',
+    stops: 'that lacks more than this share of the median number of rows, if that is at least 20',
     measure: ({ facts, history, settings: { guards } }) => {
       const usual = usualRows(history) ?? 0;
       const rows = rowsThatCount(facts);
@@ -99,7 +99,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'maxGrowth',
     setting: 'guards.maxGrowth (10)',
-    stops: 'with more than this many times the median, which counts as at least 20',
+    stops: 'with more than this many times the median number of rows, counted as at least 20',
     measure: ({ facts, history, settings: { guards } }) => {
       const usual = usualRows(history);
       const rows = rowsThatCount(facts);
@@ -323,7 +323,10 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   const measured = found.reduce((sum, [count]) => sum + count, 0);
   // If several fields have a label, the column that it names is not known.
   if (measured === 0 && header === null)
-    return { measured: null, detail: 'may have columns that must not be there: a text of its header means several' };
+    return {
+      measured: null,
+      detail: 'may have columns that must not be there: a text of its header may name several columns',
+    };
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
 }
 

@@ -63,7 +63,7 @@ const contentSchema = z.object({
   elsewhere: countOf('Places of a workbook or an archive that may hold text, other than the rows of its sheet.'),
   elsewhereKinds: z
     ._default(z.array(z.string()), [])
-    .check(z.describe('What these places are, as terms of a fixed list.')),
+    .check(z.describe('Kinds of the places in `elsewhere`, from a fixed list.')),
   fullSheet: z._default(z.boolean(), false).check(z.describe('Whether the last possible row of a sheet has a value.')),
 });
 export type Content = z.infer<typeof contentSchema>;
@@ -95,7 +95,7 @@ export const factsSchema = z.object({
         'Format of the content, by its bytes: csv or xlsx; xls, json or archive if it is published without checks; null if it is empty.',
       ),
     ),
-  compression: z.nullable(z.string()).check(z.describe('How the file is packed: gzip, zip, or null.')),
+  compression: z.nullable(z.string()).check(z.describe('Compression of the file: gzip or zip; null = none.')),
   dialect: z.nullable(dialectSchema).check(z.describe('How a CSV file is written.')),
   rows: z
     .nullable(count)

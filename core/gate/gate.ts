@@ -3,14 +3,13 @@ import { type Facts, isEmptyFile } from './facts.ts';
 import { failedChecks, type GateCheckResult, type GateReport, rowsText } from './report.ts';
 import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
-export interface Verdict {
-  /** The result of the checks; `null` if readers do not get the file and no final check has stopped it. */
+/** The file with the result of its checks. If an earlier release has confirmed its header, `facts` contain that header. */
+export interface Verdict extends Pick<Subject, 'facts' | 'history'> {
+  /** `null` if readers do not get the file and no final check has stopped it. */
   report: GateReport | null;
   passed: boolean;
   /** Warnings, in sentences. */
   warnings: string[];
-  /** The facts about the file. If an earlier release has confirmed its header, they contain that header. */
-  facts: Facts;
 }
 
 /**
@@ -31,7 +30,8 @@ export function passGate(file: Subject): Verdict {
   const passed = failedChecks({ checks }).length === 0;
   const acceptedWarnings = accepted.flatMap(({ check }) => check.warning ?? []);
   const report = publish || !passed ? reportOf(checks, subject) : null;
-  return { report, passed, warnings: [...warningsOf(subject), ...acceptedWarnings], facts };
+  const warnings = [...warningsOf(subject), ...acceptedWarnings];
+  return { report, passed, warnings, facts, history: file.history };
 }
 
 /** Whether a person has released a file of the same kind that the check had stopped. */

@@ -7,7 +7,7 @@ const checkSchema = z.object({
   bound: z.number(),
   detail: z
     .nullable(z.string())
-    .check(z.describe('What the check found, as part of a sentence; null if the measurement says it all.')),
+    .check(z.describe('The finding of the check, as part of a sentence; null if the measurement is enough.')),
 });
 export type GateCheckResult = z.infer<typeof checkSchema>;
 
@@ -18,7 +18,7 @@ const comparedSchema = z.object({
     .nullable(z.int())
     .check(
       z.describe(
-        'Rows of the file that are not empty. If the number is doubtful, the smallest possible; null if not counted.',
+        'Number of rows that are not empty. If it is uncertain, the lowest possible number; null if not counted.',
       ),
     ),
 });
@@ -31,11 +31,11 @@ export const gateReportSchema = z.object({
     .check(z.describe('Published exports that the file is compared with, newest first.')),
   medianRows: z
     .nullable(z.number())
-    .check(z.describe('Median of the rows of these exports; null if none of them has counted rows.')),
+    .check(z.describe('Median of the rows of comparedWith; null if no row count is known.')),
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
 
-/** What a person accepted by the release of an earlier file of a plan. Later files of this kind need no release. */
+/** A finding that a person accepted by releasing an earlier file of a plan. Similar later files need no release. */
 export const acceptedSchema = z.object({
   guard: z.string().check(z.describe('The check that had stopped the file.')),
   kind: z

@@ -16,11 +16,11 @@ export interface History {
   comparedWith: PublishedExport[];
   /** The published export of the file's own date. */
   ofDate: PublishedExport | undefined;
-  /** What releases of these exports and earlier ones have accepted, newest first. */
+  /** Findings that releases of these exports and of earlier exports have accepted, newest first. */
   releasedBefore: Accepted[];
   /**
-   * Published exports whose pointer or manifest is missing or unreadable before its retention ends, or of an earlier
-   * release. The comparison skips them.
+   * Number of published exports that the comparison skips. Their pointer or manifest is missing or unreadable, although
+   * their retention has not ended, or an earlier release wrote it.
    */
   unreadable: number;
 }

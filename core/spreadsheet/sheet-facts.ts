@@ -102,7 +102,7 @@ async function startsOf({ sheets }: Workbook, expected: Expected): Promise<Start
 function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expected): Start | undefined {
   if (wanted !== undefined) {
     const named = starts.find(({ sheet: { name } }) => name === wanted);
-    if (!named) throw new UnreadableFile('has no sheet with the name of columns.sheet');
+    if (!named) throw new UnreadableFile('does not have the sheet that columns.sheet names');
     return named;
   }
   const visible = starts.filter(({ sheet }) => sheet.visible && !otherSheets.includes(sheet.name));
@@ -111,10 +111,9 @@ function countedSheet(starts: Start[], { sheet: wanted, otherSheets = [] }: Expe
 
 /** Warnings for readers of the sheet, in sentences that quote nothing of it. */
 function warningsOf(besides: readonly string[], { unknownResults }: SheetFindings): string[] {
-  const kinds = [...new Set(besides)].map((kind) => {
-    const count = besides.filter((other) => other === kind).length;
-    return count === 1 ? kind : `${kind} (${count})`;
-  });
+  const kinds = [...Map.groupBy(besides, (kind) => kind)].map(([kind, { length }]) =>
+    length === 1 ? kind : `${kind} (${length})`,
+  );
   return [
     ...(kinds.length > 0 ? [`The workbook has values besides the rows of its sheet: ${kinds.join(', ')}.`] : []),
     ...(unknownResults > 0
@@ -137,7 +136,7 @@ interface SheetHeader {
   /** The first column, from 0. */
   first: number;
   cells: string[];
-  /** All its texts are listed. Otherwise the row only has the requested width. */
+  /** Whether all texts of the row are listed. Otherwise the row only has the requested width. */
   allListed: boolean;
   header: Header;
 }
@@ -275,9 +274,8 @@ class RowCounter {
     const afterGap = this.lastIsEmpty || row.number > this.lastNumber + 1;
     this.lastIsEmpty = counts.empty === counts.cells;
     const column = Math.min(0, begin - first);
-    const read = () => ({ record: cellsOf(row, first + column, last - first - column + 1), column });
-    const text = () => JSON.stringify([row.columns, row.texts]);
-    const verdict = this.later.mayBe(counts) ? this.later.judge(counts, text(), read, afterGap) : 'none';
+    const lower = () => ({ record: cellsOf(row, first + column, last - first - column + 1), column });
+    const verdict = this.later.mayBe(counts) ? this.later.judge(counts, lower(), afterGap) : 'none';
     const [whole = '', second] = row.texts;
     if (second === undefined) this.later.judgeText(whole, afterGap, verdict);
     else this.later.judgeCells(row.texts, verdict);

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS, ID_FIELD } from '../../sandbox/data/entity-columns.ts';
+import { encodedAs } from './encoded.ts';
 import { smallWorkbook } from './workbook.ts';
 import { zipOfTexts } from './zip.ts';
 
@@ -49,11 +50,7 @@ function csvBytes(rows: string[][], dialect: Dialect): Buffer {
   const lines = rows.map((cells) => csvLine(cells, separator, lineBreak));
   const mark = byteOrderMark ? '\uFEFF' : '';
   const text = [mark, separatorLine ? `sep=${separator}${lineBreak}` : '', ...lines].join('');
-  if (encoding === 'utf-8') return Buffer.from(text);
-  if (encoding === 'utf-16le') return Buffer.from(text, 'utf16le');
-  // windows-1255 has the Hebrew letters in the order of Unicode, starting at E0.
-  const inWindows1255 = (letter: string) => String.fromCharCode(letter.charCodeAt(0) - 0x5d0 + 0xe0);
-  return Buffer.from(text.replace(/[א-ת]/g, inWindows1255), 'latin1');
+  return encodedAs(text, encoding);
 }
 
 /** One line of texts as in RFC 4180, but with another separator and line end. */

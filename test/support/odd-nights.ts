@@ -39,7 +39,7 @@ function runOf({ columns = COLUMNS, except = false, run }: Setting): Night['run'
 
 const idOf = (place: number) => `00000000-0000-4000-8000-${String(place).padStart(12, '0')}`;
 
-/** A bucket of these settings. Each night is a day later, and no text about one may contain the canary. */
+/** A bucket with these settings. `next` adds the next night, and expects no canary in any text about it. */
 export function oddNights(setting: Setting = {}) {
   const { except, tables, leads } = setting;
   const nights = nightsOf({

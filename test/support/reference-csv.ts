@@ -1,12 +1,9 @@
 type State = 'start' | 'field' | 'quoted' | 'behind';
 
-/**
- * The records of a text as Python's csv module reads it, character by character, without empty lines.
- * @param breaks matches the line breaks
- */
-export function referenceCsv(text: string, breaks: RegExp): string[][] {
-  const tokens = text.match(new RegExp(`${breaks.source}|[^]`, 'g')) ?? [];
-  const isBreak = (token: string) => new RegExp(`^(?:${breaks.source})$`).test(token);
+/** The records of a text as Python's csv module reads it, character by character, without empty lines. */
+export function referenceCsv(text: string, separator: string): string[][] {
+  const tokens = text.match(/\r\n|./gsu) ?? [];
+  const isBreak = (token: string) => ['\r\n', '\n', '\r'].includes(token);
   const records: string[][] = [];
   let record: string[] = [];
   let cell = '';
@@ -25,7 +22,7 @@ export function referenceCsv(text: string, breaks: RegExp): string[][] {
       continue;
     }
     blank = false;
-    if (state !== 'quoted' && token === ',') [record, cell, state] = [[...record, cell], '', 'start'];
+    if (state !== 'quoted' && token === separator) [record, cell, state] = [[...record, cell], '', 'start'];
     else [cell, state] = next(cell, state, token);
   }
   end();

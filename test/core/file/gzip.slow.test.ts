@@ -78,19 +78,6 @@ describe('after the last gzip member', () => {
   });
 });
 
-test.each<[string, Uint8Array, string]>([
-  ['gzip', gzipSync(PACKED), 'gzip inside of gzip'],
-  ['a zip archive without a spreadsheet', gzipSync(Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)), 'a zip archive'],
-  ['a web page', gzipSync('<html>'), 'a web page, compressed with gzip'],
-  ['CSV that ends inside quotation marks', gzipSync('id,name\n1,"cut'), 'ends inside a quoted field'],
-])('refuses gzip of %s', async (_, bytes, words) => {
-  expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
-});
-
-test('reads gzip of 0 bytes as an empty file', async () => {
-  expect((await read(gzipSync(''))).facts).toMatchObject({ format: null, compression: 'gzip' });
-});
-
 describe('the header of gzip', () => {
   /** The file with flags and optional fields in its header. */
   const withFields = (flags: number, fields: string) => {

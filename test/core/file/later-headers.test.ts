@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../core/file/read-content.ts';
+import { encodedAs } from '../../support/encoded.ts';
 import { bytesSource, reading } from '../../support/reading.ts';
 import { runs } from '../../support/runs.ts';
 import { smallWorkbook } from '../../support/workbook.ts';
@@ -22,11 +23,7 @@ async function headersIn(content: string | Uint8Array, expected: object) {
 
 const quoted = (cells: readonly string[]) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',');
 
-const windows1255 = (text: string) =>
-  Buffer.from(
-    text.replace(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
-    'latin1',
-  );
+const windows1255 = (text: string) => encodedAs(text, 'windows-1255');
 
 describe('finds a header that names a left-out column', () => {
   const headers = [
@@ -113,7 +110,9 @@ describe('finds a header that names a left-out column', () => {
     ['alone, with line breaks of another kind', 'nationalId\r312340001'],
     ['by name in a row of JSON', '{"id":1,"nationalId":"312340001"}'],
     ['by name before its values', 'nationalId,312340001'],
-  ])('in a record of another width: %s', async (_, record) => {
+    ['with line breaks of another kind, as wide as the file', 'x,y,nationalId\r1,Dana'],
+    ['by name in a cell of JSON without quotation marks around it', "7,Dana,Meeting,{'nationalId': 312340001}"],
+  ])('in a record of another form: %s', async (_, record) => {
     const text = `${HEADER}${ROWS}${record}\n${ROWS}`;
 
     expect(await headersIn(text, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
@@ -150,6 +149,37 @@ describe('finds a header that names a left-out column', () => {
       expect(await headersIn(file, LEFT_OUT)).toEqual({ other: 1, leftOut: 1 });
       expect(await headersIn(file, { columns: COLUMNS, fields })).toEqual({ other: 0, leftOut: 0 });
     }
+  });
+
+  test('inside one cell, at any place of it', async () => {
+    const keys = Array.from({ length: 16 }, (_, blanks) => `{${' '.repeat(blanks)}"nationalId":1}`);
+    const records = keys.map((cell) => `${quoted(['7', 'Dana', 'Email', cell])}\n`);
+
+    expect(await headersIn(HEADER + ROWS + records.join(''), LEFT_OUT)).toEqual({ other: 16, leftOut: 16 });
+  });
+
+  test.each<[name: string, label: string | null, key: string]>([
+    ['birthdate', 'Date', 'birthDate'],
+    ['birthdate', null, 'birth_date'],
+    ['taxid', null, 'TAX_ID'],
+    ['id2', null, 'ID_2'],
+    ['x', null, 'X'],
+    ['name2', 'ת.ז', 'ת״ז'],
+    ['name2', 'Straße', 'Straße'],
+    ['name2', 'Größe', 'GRÖSSE'],
+    ['name2', 'имя отца', 'Имя Отца'],
+  ])('inside one cell as a key of JSON: %s, %s as %s', async (name, label, key) => {
+    const expected = { columns: COLUMNS, fields, excepted: [{ name, label }] };
+    const text = `${HEADER}${ROWS}${quoted(['7', 'Dana', 'Email', `{"${key}":1}`])}\n`;
+
+    expect(await headersIn(text, expected)).toEqual({ other: 1, leftOut: 1 });
+  });
+
+  test('inside one cell as a key of JSON in windows-1255: a label of single letters', async () => {
+    const expected = { ...LEFT_OUT, excepted: [{ name: 'nationalId', label: 'ת.ז' }] };
+    const text = `${HEADER}${'1,דנה,Meeting,-\n'.repeat(40)}${quoted(['7', 'דנה', 'Email', '{"תז":1}'])}\n`;
+
+    expect(await headersIn(windows1255(text), expected)).toEqual({ other: 1, leftOut: 1 });
   });
 
   test.each<[string, string]>([

@@ -92,7 +92,6 @@ describe('text of the archive itself', () => {
   });
 
   test('does not include extra fields of times, sizes and owners', async () => {
-    const times = Buffer.from('00000000010018000000d0a3f15ddc0100d0a3f15ddc0100d0a3f15ddc01', 'hex').subarray(0, 32);
     const known = Buffer.concat([
       extra(0x5455, '\x03abcdefgh'),
       extra(0x7875, '\x01\x04\xe8\x03\0\0\x04\xe8\x03\0\0'),
@@ -100,7 +99,6 @@ describe('text of the archive itself', () => {
     ]);
 
     expect(await kindsOf({ ...FILE, extra: known, localExtra: known })).toEqual([]);
-    expect(times.length).toBeLessThan(33);
   });
 });
 
@@ -134,8 +132,8 @@ describe('refuses', () => {
     ],
     ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
     ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'lists other entries'],
-    ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'size differs'],
-    ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'size differs'],
+    ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],
+    ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'another size'],
     ['another CRC-32', zipOfFiles({ ...FILE, lies: { crc: 1 } }), 'checksum'],
     ['an entry after the end', zipOfFiles({ ...FILE, lies: { offset: 5000 } }), 'not where its directory says'],
     ['a file that the directory does not name', hidden(zipOfFiles(FILE).subarray(0, 60)), 'does not list'],

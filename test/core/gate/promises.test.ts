@@ -200,7 +200,7 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
     'a label of several columns',
     {},
     { header: null },
-    'may have columns that must not be there: a text of its header means several (columns.except)',
+    'may have columns that must not be there: a text of its header may name several columns (columns.except)',
   ],
 ];
 
@@ -294,6 +294,19 @@ test.each<[string, Partial<Facts>, Partial<Content>, string]>([
   ['irregular rows', {}, { irregular: 3 }, '3 rows have more or fewer fields than the first record.'],
 ])('a file is published with a warning: %s', (_, facts, content, warning) => {
   expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).warnings).toEqual([warning]);
+});
+
+test('a file is published with a warning if a part of the history cannot be read', () => {
+  const { stoppedBy: by, warnings } = judged(factsOf(98), { history: { ...historyOf(factsOf(100)), unreadable: 1 } });
+
+  expect([by, warnings]).toEqual([[], [expect.stringContaining('not compared with 1 published exports')]]);
+});
+
+test('minRows applies to full exports only, not to partial ones', () => {
+  const promised = { guards: { minRows: 1000 } };
+
+  expect(stoppedBy(factsOf(98), { promised })).toEqual(['minRows']);
+  expect(stoppedBy(factsOf(98), { promised, run: { kind: 'partial' } })).toEqual([]);
 });
 
 test.each<[header: string[], warnings: number]>([
