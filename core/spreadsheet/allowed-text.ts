@@ -3,7 +3,7 @@ import { HUMPS } from '../folded.ts';
 import { type Rule, rootRule, ruleOf } from './allowed-elements.ts';
 import { type Attributes, isUsualPrefix, localName, type XmlHandler } from './xml.ts';
 
-/** Words of the file format, of the programs that write it, and of the names that these give to sheets and files. */
+/** Words of the file format, names of programs that write it, and words in their names for sheets and files. */
 const WORDS = new Set([
   ...ENTITIES.flatMap((entity) => entity.split('-')).flatMap((word) => [word, word.replace(/s$/, '')]),
   ...`2006 ac app application author auto bin bmp bottomleft bottomright bottomtop builtin calc calcchain center chart com
@@ -93,7 +93,7 @@ export interface AllowedNames {
 
 const NO_NAMES: AllowedNames = { settings: new Set(), mentioned: new Set() };
 
-/** The words of the findings about elements and attributes that are often not allowed. */
+/** Terms in findings for the forbidden elements and attributes that occur most often. */
 const CALLED: [name: RegExp, what: string][] = [
   [/^f$|^calculatedColumnFormula$/, 'formulas'],
   [/^rPh$/, 'phonetic runs'],

@@ -1,5 +1,8 @@
 const DAY_MS = 86_400_000;
-/** Day 0 of each calendar. The 1900 calendar has a 29 February 1900, which never was: the days before are one off. */
+/**
+ * Day 0 of each calendar. The 1900 calendar contains 29 February 1900, which did not exist, so the numbers of the days
+ * before it differ by one.
+ */
 const CALENDARS = { 1900: Date.UTC(1899, 11, 30), 1904: Date.UTC(1904, 0, 1) };
 const FIRST_RIGHT_DAY_OF_1900 = 60;
 const LAST_MS = Date.UTC(9999, 11, 31);
@@ -105,6 +108,8 @@ export function builtInFormat(id: number): NumberFormat {
 
 /** Parts of a format code that show no digits: texts, escapes, widths, fillings, and brackets except of durations. */
 const NO_PLACEHOLDER = /"[^"]*"?|\\.|_.|\*.|\[(?!(?:h+|m+|s+)\])[^\]]*\]?/gis;
+/** A word with other letters than those of dates: "General" in another language. Some programs write `JJJJ` and `TT`. */
+const OTHER_WORD = /^ *(?=\p{L}*[^abdeghjmsty ])\p{Script=Latin}+ *$/u;
 /** Fractions of a second, which follow the seconds. */
 const FRACTION = /s[.,]0+/g;
 
@@ -114,7 +119,7 @@ export function formatOf(code: string): NumberFormat {
   const text = first.toLowerCase().replaceAll(FRACTION, 's');
   if (/\[[hms]+\]/.test(text)) return { shown: 'duration', mask: null };
   // With a digit or "General", letters belong to a currency.
-  if (/[0#?]|general/.test(text)) return { shown: 'number', mask: maskOf(code) };
+  if (/[0#?]|general/.test(text) || OTHER_WORD.test(text)) return { shown: 'number', mask: maskOf(code) };
   const time = /[hs]|am\/pm|a\/p/.test(text);
   // Beside hours or seconds, `m` means minutes.
   const date = /[yd]|b{2}/.test(text) || (!time && text.includes('m'));

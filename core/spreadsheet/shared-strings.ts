@@ -31,13 +31,11 @@ export async function readSharedStrings(
   const strings = new SharedStrings(size);
   let text = '';
   let inText = false;
-  let run = '';
   const handler: XmlHandler = {
-    open: (name, depth) => {
+    open: (name, depth, _attributes, parent) => {
       if (depth === 2) text = '';
-      if (depth === 3) run = name;
       // Phonetic runs (`rPh`) are left out: they contain the pronunciation of a text.
-      inText = name === 't' && (depth === 3 || (depth === 4 && run === 'r'));
+      inText = name === 't' && (depth === 3 || (depth === 4 && parent === 'r'));
     },
     text: (piece) => {
       if (inText) text += piece;

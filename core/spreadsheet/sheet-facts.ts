@@ -44,7 +44,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   for await (const row of sheet.rows(findings)) counter.add(row);
   const { content, recordsAbove } = counter;
   await workbook.archive.verify();
-  const hasUnused = (workbook.strings?.unused() ?? 0) > 0;
+  const hasUnused = workbook.strings.unused() > 0;
   const outside = [
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
     // If other sheets have values, shared texts that only they use do not count as unused.

@@ -28,12 +28,12 @@ export function cellsOf({ columns, texts }: SheetRow, first: number, width: numb
   return cells;
 }
 
-/** What the cells of a sheet refer to. */
+/** The parts of a workbook that its cells refer to. */
 export interface CellContext {
   calendar: Calendar;
   /** The number formats, by the number of the style. */
   formats: readonly NumberFormat[];
-  strings: SharedStrings | null;
+  strings: SharedStrings;
 }
 
 /** Findings in a sheet besides its values. */
@@ -98,7 +98,6 @@ class SheetReader implements XmlHandler {
   private collects = false;
   private hasFormula = false;
   private hasInline = false;
-  private run = '';
 
   constructor(context: CellContext, findings: SheetFindings) {
     this.context = context;
@@ -122,7 +121,7 @@ class SheetReader implements XmlHandler {
     return rows;
   }
 
-  open(name: string, depth: number, attributes: Attributes): void {
+  open(name: string, depth: number, attributes: Attributes, parent: string): void {
     this.collects = false;
     if (depth === 1 && name !== 'worksheet') throw new UnreadableFile('has a sheet whose part is not a worksheet');
     if (depth === 2) this.inData = name === 'sheetData';
@@ -132,10 +131,7 @@ class SheetReader implements XmlHandler {
     else if (depth === 4 && name === 'c') this.beginCell(attributes.r, attributes.t, attributes.s);
     else if (depth === 5) this.beginPart(name);
     // The text of a cell is direct or in formatted runs. Phonetic runs (`rPh`) are left out.
-    else if (depth === 6) {
-      this.run = name;
-      this.collects = name === 't' && this.type === 'inlineStr';
-    } else if (depth === 7) this.collects = name === 't' && this.run === 'r' && this.type === 'inlineStr';
+    else if (depth === 6 || (depth === 7 && parent === 'r')) this.collects = name === 't' && this.type === 'inlineStr';
   }
 
   close(name: string, depth: number): void {
@@ -204,10 +200,8 @@ class SheetReader implements XmlHandler {
   }
 
   private sharedText(number: string): string {
-    const { strings } = this.context;
     if (number === '') return '';
-    if (!strings) throw new UnreadableFile('refers to a shared text that it does not have');
-    const text = strings.get(/^\d+$/.test(number) ? Number(number) : -1);
+    const text = this.context.strings.get(/^\d+$/.test(number) ? Number(number) : -1);
     this.shared += text.length;
     if (this.shared > MOST_SHARED) throw new UnreadableFile('has rows of several megabytes');
     return text;

@@ -3,7 +3,7 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 import type { ZipArchive, ZipEntry } from '../file/zip-archive.ts';
 import { AllowedText } from './allowed-text.ts';
 import { builtInFormat, type Calendar, formatOf, type NumberFormat } from './cell-text.ts';
-import { readSharedStrings, type SharedStrings } from './shared-strings.ts';
+import { readSharedStrings, SharedStrings } from './shared-strings.ts';
 import { type SheetFindings, type SheetRow, sheetRows } from './sheet-rows.ts';
 import { type Attributes, readXml } from './xml.ts';
 
@@ -25,7 +25,7 @@ export interface Workbook {
   sheets: Sheet[];
   archive: ZipArchive;
   parts: Parts;
-  strings: SharedStrings | null;
+  strings: SharedStrings;
   /** Words for text in the part of the shared texts that is not a shared text. */
   stringsText: ReadonlySet<string>;
   /** The parts that were read for the rows of the sheets, by their lower-case names. */
@@ -42,7 +42,8 @@ export async function openWorkbook(archive: ZipArchive): Promise<Workbook> {
   const formats = main.styles === null ? [] : await readStyles(parts.read(main.styles));
   const text = new AllowedText('sst');
   const { sharedStrings: part } = main;
-  const strings = part === null ? null : await readSharedStrings(parts.read(part), parts.sizeOf(part), text);
+  const strings =
+    part === null ? new SharedStrings(0) : await readSharedStrings(parts.read(part), parts.sizeOf(part), text);
   const context = { calendar: main.calendar, formats, strings };
   const sheets = main.sheets.map((sheet) => ({
     ...sheet,
@@ -80,17 +81,6 @@ const MOST_SHEETS = 10_000;
 const MOST_STYLES = 200_000;
 
 const TYPES = '[content_types].xml';
-
-/**
- * The media type of the main part of a package, in lower case; '' if the part has no type.
- * @returns `undefined` if the main part does not exist
- * @throws the errors of `openWorkbook`
- */
-export async function mainType(archive: ZipArchive): Promise<string | undefined> {
-  const parts = await partsOf(archive);
-  const main = await mainPart(parts);
-  return main && parts.typeOf(main);
-}
 
 async function partsOf(archive: ZipArchive): Promise<Parts> {
   const entries = new Map<string, ZipEntry>();
@@ -162,14 +152,9 @@ function targetOf(folder: string, target: string): string {
   return partName(path.startsWith('/') ? path : `${folder}/${path}`);
 }
 
-async function mainPart(parts: Parts): Promise<string | undefined> {
-  return (await parts.relationships('')).find(({ type }) => type === 'officeDocument')?.part;
-}
-
 async function readMain(parts: Parts) {
-  const main = await mainPart(parts);
-  const there = new Set(parts.names.map((name) => name.toLowerCase()));
-  if (main === undefined || !there.has(main.toLowerCase())) throw new UnreadableFile('names no workbook');
+  const main = (await parts.relationships('')).find(({ type }) => type === 'officeDocument')?.part;
+  if (main === undefined) throw new UnreadableFile('names no workbook');
   if (main.toLowerCase().endsWith('.bin')) throw new UnreadableFile('is a binary workbook (xlsb)');
   const { sheets: listed, ...settings } = await readMainXml(parts.read(main));
   const relationships = await parts.relationships(main);
@@ -189,13 +174,11 @@ async function readMain(parts: Parts) {
 async function readMainXml(chunks: AsyncIterable<Uint8Array>) {
   const sheets: { id: string; name: string; visible: boolean }[] = [];
   let calendar: Calendar = 1900;
-  let section = '';
   await readXml(chunks, {
-    open: (name, depth, attributes) => {
+    open: (name, depth, attributes, parent) => {
       if (depth === 1 && name !== 'workbook') throw new UnreadableFile('is an Office document, but not a workbook');
-      if (depth === 2) section = name;
       if (depth === 2 && name === 'workbookPr' && isTrue(attributes.date1904)) calendar = 1904;
-      if (depth === 3 && name === 'sheet' && section === 'sheets') sheets.push(listedSheet(attributes));
+      if (depth === 3 && name === 'sheet' && parent === 'sheets') sheets.push(listedSheet(attributes));
       if (sheets.length > MOST_SHEETS) throw new UnreadableFile(`has more than ${MOST_SHEETS} sheets`);
     },
   });
@@ -214,14 +197,12 @@ const isTrue = (text: string | undefined) => text === '1' || text === 'true';
 async function readStyles(chunks: AsyncIterable<Uint8Array>): Promise<NumberFormat[]> {
   const codes = new Map<number, NumberFormat>();
   const ids: number[] = [];
-  let section = '';
   await readXml(chunks, {
-    open: (name, depth, attributes) => {
-      if (depth === 2) section = name;
+    open: (_name, depth, attributes, parent) => {
       if (depth !== 3) return;
       const id = Number(attributes.numFmtId ?? '0');
-      if (section === 'numFmts') codes.set(id, formatOf(attributes.formatCode ?? ''));
-      if (section === 'cellXfs') ids.push(id);
+      if (parent === 'numFmts') codes.set(id, formatOf(attributes.formatCode ?? ''));
+      if (parent === 'cellXfs') ids.push(id);
       if (ids.length > MOST_STYLES || codes.size > MOST_STYLES) throw new UnreadableFile('has too many styles');
     },
   });

@@ -3,9 +3,9 @@ import { UnreadableFile } from '../file/unreadable-file.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
-/** Handles the events of an XML document. Element names have no prefix. The depth of the root is 1. */
+/** Handles the events of an XML document. Element names have no prefix. The depth of the root is 1, its parent ''. */
 export interface XmlHandler {
-  open(name: string, depth: number, attributes: Attributes): void;
+  open(name: string, depth: number, attributes: Attributes, parent: string): void;
   close?(name: string, depth: number): void;
   /** One text may arrive in several pieces. @returns whether the text belongs to the handler */
   text?(text: string): boolean;
@@ -14,7 +14,7 @@ export interface XmlHandler {
   regular?: RegularElements;
 }
 
-/** The kind of element that fills a large document. A regular expression reads it several times as fast as the parser. */
+/** The elements that fill a large document. A regular expression reads them several times as fast as the parser. */
 export interface RegularElements {
   /** A sticky pattern. It matches whole elements that the parser accepts and that contain only their value. */
   pattern: RegExp;
@@ -39,7 +39,8 @@ export class XmlReader {
   private decoder: Decoder | undefined;
   /** The first bytes until they show the encoding, and then each chunk. */
   private start: Uint8Array = new Uint8Array();
-  private depth = 0;
+  /** The names of the open elements. */
+  private readonly elements: string[] = [];
   /** Characters since the last tag, which the parser holds in memory. */
   private held = 0;
   /** Number of tags that the parser has read. */
@@ -52,20 +53,21 @@ export class XmlReader {
     this.regular = handler.regular;
     const onAside = () => (others ?? handler).aside?.();
     this.parser.on('opentag', ({ name, attributes }) => {
-      this.depth += 1;
       this.tags += 1;
       this.held = 0;
-      if (this.depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
       const local = localName(name);
+      const parent = this.elements.at(-1) ?? '';
+      const depth = this.elements.push(local);
+      if (depth > DEEPEST) throw new UnreadableFile('has a part that is nested too deeply');
       if (local !== name && !isUsualPrefix(name)) onAside();
-      handler.open(local, this.depth, attributes);
-      others?.open(local, this.depth, attributes);
+      handler.open(local, depth, attributes, parent);
+      others?.open(local, depth, attributes, parent);
     });
     this.parser.on('closetag', ({ name }) => {
       const local = localName(name);
-      handler.close?.(local, this.depth);
-      others?.close?.(local, this.depth);
-      this.depth -= 1;
+      handler.close?.(local, this.elements.length);
+      others?.close?.(local, this.elements.length);
+      this.elements.pop();
       this.tags += 1;
       this.held = 0;
     });
@@ -113,7 +115,7 @@ export class XmlReader {
       this.parser.write(text.slice(at, end));
       at = end;
       // Only if the parser has just read a tag, the next character begins a text or a tag.
-      if (this.tags === tags || !mayFollow(this.depth)) continue;
+      if (this.tags === tags || !mayFollow(this.elements.length)) continue;
       pattern.lastIndex = at;
       for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
         take(match);

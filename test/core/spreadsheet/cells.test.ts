@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AllowedText } from '../../../core/spreadsheet/allowed-text.ts';
+import { SharedStrings } from '../../../core/spreadsheet/shared-strings.ts';
 import { sheetRows } from '../../../core/spreadsheet/sheet-rows.ts';
 import { runs } from '../../support/runs.ts';
 import { all, escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
@@ -116,7 +117,7 @@ async function read(xml: string, cuts: readonly number[]): Promise<unknown> {
   }
   const text = new AllowedText('worksheet');
   const seen = { unknownResults: 0, text };
-  const context = { calendar: 1900, formats: [], strings: null } as const;
+  const context = { calendar: 1900, formats: [], strings: new SharedStrings(0) } as const;
   const rows = await all(sheetRows(pieces(), context, seen)).catch(String);
   return { rows, found: text.found, unknownResults: seen.unknownResults };
 }

@@ -19,6 +19,12 @@ const withPart = (name: string, type: string, content: string) => (parts: Parts)
   const override = `<Override PartName="/${name}" ContentType="${type}"/></Types>`;
   return [...inPart(/Content_Types/, '</Types>', override)(parts), { name, content }];
 };
+const footer = (text: string) => inSheet(`<headerFooter><oddFooter>${text}</oddFooter></headerFooter>`);
+const savedIn = (url: string) =>
+  inMain(
+    `<mc:AlternateContent><mc:Choice Requires="x15"><x15ac:absPath url="${url}" xmlns:x15ac="http://schemas.microsoft.com/office/spreadsheetml/2010/11/ac"/></mc:Choice></mc:AlternateContent>`,
+  );
+const named = (name: string) => inPart(/workbook\.xml$/, 'name="Leads"', `name="${name}"`);
 const withStrings = (xml: string) => partsOf({ ...draft, sharedXml: xml });
 
 /** The result for a workbook without the column `idNumber`, which is left out. */
@@ -106,7 +112,12 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['a shared text that no cell uses', () => withStrings(`<si><t>${CANARY}</t></si>`)],
     ['a phonetic run of shared texts', () => withStrings(`<si><t></t><rPh sb="0" eb="1"><t>${CANARY}</t></rPh></si>`)],
     ['text between shared texts', () => withStrings(CANARY)],
-    ['the name of its sheet', inPart(/workbook\.xml$/, 'name="Leads"', `name="${CANARY}"`)],
+    ['the name of its sheet', named(CANARY)],
+    ['digits beside the number of a page', footer('&amp;P 312340001')],
+    ['a font of another name', footer(`&amp;&quot;${CANARY},Regular&quot;&amp;P`)],
+    ['the folder of a person', savedIn('C:\\Users\\dana\\312340001\\')],
+    ['a folder without an alternative', inMain('<x15ac:absPath url="C:\\"/>')],
+    ['another alternative', inMain(`<AlternateContent><Choice Requires="${CANARY}"/></AlternateContent>`)],
     ['a defined name', inMain(`<definedName name="Print_Area">"${CANARY}"</definedName>`)],
     ['the comment of a name', inMain(`<definedName name="Print_Area" comment="${CANARY}">Leads!$A$1</definedName>`)],
     ['alternative content', inMain(`<mc:AlternateContent><mc:Choice url="C:\\${CANARY}"/></mc:AlternateContent>`)],
@@ -197,6 +208,13 @@ describe('with a left-out column, a workbook is not stopped by', () => {
   const MICROSOFT = 'http://schemas.microsoft.com/office';
 
   test.each<[what: string, change: (parts: Parts) => Parts]>([
+    ['the number of the page', footer('&amp;P')],
+    ['page and pages', footer('&amp;LPage &amp;P of &amp;N&amp;R&amp;D &amp;T')],
+    ['page and pages in Hebrew', footer('&amp;Cעמוד &amp;P מתוך &amp;N')],
+    ['sheet and file in a font', footer('&amp;L&amp;&quot;Calibri,Bold&quot;&amp;11&amp;A&amp;R&amp;F')],
+    ['the folder of the author of xlsx-populate', savedIn('C:\\Users\\djohnson\\Code\\xlsx-populate\\lib\\')],
+    ['the name of a grid', named('Grid')],
+    ['a sheet of all leads', named('כל הלידים')],
     ['header filters', all(inSheet('<autoFilter ref="A1:C2"/>'), inMain(`<definedNames>${filter}</definedNames>`))],
     [
       'header, footer and extension of LibreOffice',
@@ -339,59 +357,4 @@ test('without left-out columns, text in a page header causes no warning', async 
   const bytes = zipOfFiles(...inSheet(`<headerFooter><oddHeader>${CANARY}</oddHeader></headerFooter>`)(partsOf(draft)));
 
   expect((await readWorkbook(bytes, COLUMNS)).warnings).toEqual([]);
-});
-
-describe('the sheet settings', () => {
-  const notes = { name: 'Notes', rows: [['Legend'], ['Ask Ruth']] };
-  const read = (
-    sheets: WorkbookDraft['sheets'],
-    more: { sheet?: string; otherSheets?: string[] },
-    sharedStrings?: string[],
-  ) =>
-    readWorkbook(zipOfFiles(...partsOf({ sheets, ...(sharedStrings ? { sharedStrings } : {}) })), COLUMNS, {
-      excepted: ['idNumber'],
-      ...more,
-    });
-
-  test.each(['visible', 'hidden', 'veryHidden'] as const)(
-    'otherSheets may contain anything, even if they are %s',
-    async (state) => {
-      const sheets = [
-        ...draft.sheets,
-        { ...notes, state, rows: [[{ xml: '<c t="s"><v>0</v></c>' }, { xml: `<c><f>"${CANARY}"</f><v>1</v></c>` }]] },
-      ];
-
-      expect((await read(sheets, { otherSheets: ['Notes'] }, [CANARY])).content).toMatchObject({
-        elsewhere: 0,
-        sheets: 1,
-      });
-      expect((await read(sheets, { otherSheets: ['Legend'] }, [CANARY])).content.elsewhere).toBeGreaterThan(0);
-    },
-  );
-
-  test('otherSheets are never read', async () => {
-    const sheets = [{ name: 'Deleted', rows: [COLUMNS, ['9', 'Old', '00']] }, ...draft.sheets];
-
-    expect((await read(sheets, { otherSheets: ['Deleted'] })).records).toEqual(rows);
-  });
-
-  test('sheet names the sheet that is read, and other sheets still count as values elsewhere', async () => {
-    const sheets = [
-      { name: 'Old leads', rows: [COLUMNS, ['9', 'Old', '00']] },
-      { ...draft.sheets[0], name: 'Haifa' },
-    ];
-    const { records, content } = await read(sheets, { sheet: 'Haifa' });
-
-    expect(records).toEqual(rows);
-    expect(content).toMatchObject({
-      sheets: 1,
-      place: { sheet: 2 },
-      elsewhere: 2,
-      elsewhereKinds: ['a name of a sheet', 'other sheets'],
-    });
-  });
-
-  test('a workbook is refused if it does not contain the sheet of columns.sheet', async () => {
-    await expect(read(draft.sheets, { sheet: 'Haifa' })).rejects.toThrow('has no sheet with the name of columns.sheet');
-  });
 });

@@ -310,3 +310,39 @@ describe('sheets', () => {
     expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: 0, ending: { cells: 3 } });
   });
 });
+
+describe('the sheet settings', () => {
+  const leads: SheetDraft = { name: 'Leads', rows: [HEADER, ['1', 'Dan', '03']] };
+  const old = { name: 'Leads 2', rows: [HEADER, ['9', 'Old', '00']] };
+  const read = (sheets: SheetDraft[], settings: { sheet?: string; otherSheets?: string[] }, sharedStrings = ['x']) =>
+    readWorkbook(workbook({ sheets, sharedStrings }), COLUMNS, { excepted: ['idNumber'], ...settings });
+
+  test.each(['visible', 'hidden', 'veryHidden'] as const)(
+    'otherSheets may contain anything, even if they are %s',
+    async (state) => {
+      const last = [{ xml: '<c t="s"><v>0</v></c>' }, { xml: '<c><f>"Dan"</f><v>1</v></c>' }];
+      // The search for a header ends before the piece of XML with the last row.
+      const rows = [...Array.from({ length: 400 }, () => ['note']), last];
+      const sheets = [leads, { name: 'Notes', state, rows }];
+
+      expect((await read(sheets, { otherSheets: ['Notes'] })).content).toMatchObject({ elsewhere: 0, sheets: 1 });
+      expect((await read(sheets, { otherSheets: ['Legend'] })).content.elsewhere).toBeGreaterThan(0);
+    },
+  );
+
+  test('otherSheets are never read', async () => {
+    expect((await read([old, leads], { otherSheets: ['Leads 2'] })).records).toEqual(leads.rows);
+  });
+
+  test('sheet names the sheet that is read, and other sheets still count as values elsewhere', async () => {
+    const { records, content } = await read([old, { ...leads, name: 'Haifa' }], { sheet: 'Haifa' }, []);
+
+    expect(records).toEqual(leads.rows);
+    const elsewhereKinds = ['other sheets'];
+    expect(content).toMatchObject({ sheets: 1, place: { sheet: 2 }, elsewhere: 1, elsewhereKinds });
+  });
+
+  test('a workbook is refused if it does not contain the sheet of columns.sheet', async () => {
+    await expect(read([leads], { sheet: 'Haifa' })).rejects.toThrow('does not have the sheet that columns.sheet names');
+  });
+});
