@@ -20,7 +20,7 @@ export const ERRORS = {
   ),
   ReauthorizationRequired: final(`Authorize again: ${CRM_EXPORT} authorize. No export runs until then.`),
   TokenRefreshInProgress: transient(
-    'This ends by itself within a minute, or when the token endpoint of the CRM answers again.',
+    'The problem ends by itself within a minute, or when the token endpoint of the CRM answers again.',
   ),
   SecretVersionsExhausted: transient(
     'Ask the operator of the CRM for access tokens that live longer, or move the nightly starts closer together and deploy. Then start the run again.',
@@ -70,13 +70,13 @@ export const ERRORS = {
     `Readers keep the last good file. Look at this one: ${CRM_EXPORT} diff ENTITY --run RUN. If it is right and can be released: ${CRM_EXPORT} release RUN --reason WHY. If not, start the run again.`,
   ),
   TableNotWritten: final(
-    `The file is published. Correct what is named here, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
+    `The file is published. Correct the named problem, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
   ),
   ChangesStopped: final(
-    `File and table are published, the feed is not. Look at what is gone: ${CRM_EXPORT} changes ENTITY. If that is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
+    `File and table are published, the feed is not. Look at the deletion: ${CRM_EXPORT} changes ENTITY. If the deletion is right, let the next feed through: ${CRM_EXPORT} changes ENTITY --release --reason WHY.`,
   ),
   ChangesNotWritten: final(
-    'File and table are published. Correct what is named here, and deploy if it is a setting. The feed of the next night includes these changes.',
+    'File and table are published. Correct the named problem, and deploy if it is a setting. The feed of the next night includes these changes.',
   ),
   SchemaChanged: final(
     'Ask the operator of the CRM about these columns. If the change is right, accept it once, or change columns or drift in the configuration and deploy.',
@@ -89,7 +89,7 @@ export const ERRORS = {
     'Another object is in the place where this run writes. Start the run again: it writes under a new name.',
   ),
   EarlierRelease: final(
-    `This release cannot use what an earlier release began or stored. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
+    `This release cannot use runs or objects of an earlier release. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
     `Nothing was sent. Correct the file, and start again. This lists the first problems: ${CRM_EXPORT} update FILE.`,
