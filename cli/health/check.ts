@@ -1,13 +1,11 @@
 import * as z from 'zod/mini';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
-import type { Tone } from '../runs/run.ts';
-import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { awsErrorText, deniedRight, isDenied, isGone, RESTORE, sentence } from '../support/aws-error.ts';
 import { adviceLines, capitalized, withPlace } from '../support/command-text.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import type { TargetOptions } from '../support/target.ts';
-import { asciiText, printableLine } from '../support/text.ts';
+import { asciiText, painterOf, printableLine, SIGNS, type Tone } from '../support/text.ts';
 
 /** A question about a deployment, and the rights to answer it. */
 export interface Question {

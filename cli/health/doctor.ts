@@ -7,12 +7,11 @@ import { BEFORE_THE_FIRST, isUntried, newestTokenSet, tokenFreshness } from '../
 import { readOAuthClient } from '../../core/oauth/secrets.ts';
 import { watchClock } from '../access/aws-clock.ts';
 import { grantPlaces } from '../deployment-state.ts';
-import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { quoted } from '../support/command-options.ts';
 import { deployedConfiguration, OtherRelease, unsettledText } from '../support/deployed-configuration.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target } from '../support/target.ts';
-import { manyText } from '../support/text.ts';
+import { manyText, painterOf, SIGNS } from '../support/text.ts';
 import {
   broken,
   type Checked,

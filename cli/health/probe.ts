@@ -7,13 +7,12 @@ import { isUntried, newestTokenSet, tokenFreshness } from '../../core/oauth/gran
 import { packageVersion } from '../../core/package-version.ts';
 import { RetryableError, TransferError } from '../../transfer/base/transfer-errors.ts';
 import { watchClock } from '../access/aws-clock.ts';
-import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { describeError as endOf } from '../support/aws-error.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';
 import { CommandError, INTERRUPTED, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { printableLine } from '../support/text.ts';
+import { painterOf, printableLine, SIGNS } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { withExtraKeys } from './doctor-configuration.ts';
 import { FIRST_RUN, grantDeps } from './grant-checks.ts';

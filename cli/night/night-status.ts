@@ -4,14 +4,13 @@ import { entitySchema } from '../../core/config/entity-schema.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { RULE_STATES, raisedAlarms } from '../deployment-state.ts';
 import { completenessText, headlineOf, isFuture, nightRecord, outcomeText } from '../report/night-words.ts';
-import { painterOf, SIGNS } from '../runs/run-words.ts';
 import { describeError, orUnknown } from '../support/aws-error.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { clientSettings, connect, lazyClients, type Target, type TargetOptions } from '../support/target.ts';
-import { printableLine, textTable } from '../support/text.ts';
+import { painterOf, printableLine, SIGNS, textTable } from '../support/text.ts';
 import { adviceFor, CELLS, type EntityNights, NIGHT_OUTCOMES, type Nights, nightsOf } from './night.ts';
 import { gatherFacts } from './night-facts.ts';
 

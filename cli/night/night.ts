@@ -6,12 +6,12 @@ import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { nextStarts, rateDays, START_TRIED_HOURS, type Start, type Timing } from '../../core/schedule/next-starts.ts';
 import { publicationWarnings } from '../data/stored-manifests.ts';
 import { RULE_WORDS, type RuleState } from '../deployment-state.ts';
-import { OUTCOMES, type Tone } from '../runs/run.ts';
-import { SIGNS } from '../runs/run-words.ts';
+import { OUTCOMES } from '../runs/run.ts';
 import { isDated } from '../runs/start-run.ts';
 import { commandFor, quoted } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
 import type { TargetOptions } from '../support/target.ts';
+import { SIGNS, type Tone } from '../support/text.ts';
 import type { Attempt, Facts } from './night-facts.ts';
 import { firstStartNeeded, lastNightOf, lastOf, startsOf } from './night-starts.ts';
 

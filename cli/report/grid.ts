@@ -5,7 +5,7 @@ import { publicationWarnings } from '../data/stored-manifests.ts';
 import { RULE_WORDS } from '../deployment-state.ts';
 import { adviceFor, CELLS, type Cell, isOpen, type NightOutcome, type Nights } from '../night/night.ts';
 import type { Attempt } from '../night/night-facts.ts';
-import { outcomeWord } from '../runs/run-words.ts';
+import { outcomeWord } from '../runs/run.ts';
 import { columnTexts, runbookEntry } from '../runs/show-run.ts';
 import { withPlace } from '../support/command-text.ts';
 import { bytesText, manyText } from '../support/text.ts';

@@ -6,14 +6,13 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { warnUnsettled } from '../support/deployed-configuration.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
-import { runForEach } from '../support/run-for-each.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { startRun } from './executions.ts';
 import { executionsOf } from './find-run.ts';
 import { followRun } from './follow.ts';
-import { type Execution, OUTCOMES, type Run, runOf } from './run.ts';
-import { outcomeWord } from './run-words.ts';
+import { type Execution, OUTCOMES, outcomeWord, type Run, runOf } from './run.ts';
+import { runForEach, type Together } from './run-for-each.ts';
 import { refuseDate, refuseSameData } from './start-run.ts';
 
 interface BackfillOptions extends TargetOptions {
@@ -163,21 +162,16 @@ async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string,
 export interface DatedRun<State extends string> {
   date: string;
   state: State;
-  /** The run of the date, if this command knows one. */
   run: Run | null;
   /** The error of the run, or why it published no file. */
   error: string | null;
 }
 
-interface Filling<T> {
-  /** Prints a date after each change. */
+interface Filling<T> extends Omit<Together, 'stopped' | 'after'> {
+  /** Prints a date after each change of its state. */
   say: (date: T) => void;
   /** The command that continues after a break. */
   again: string;
-  /** Number of dates at the same time. */
-  atOnce: number;
-  /** The document of `--json` for an error. */
-  document?: object | undefined;
 }
 
 /**

@@ -31,10 +31,8 @@ export function timedName(beginning: string): string {
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
-/** A state that a run has entered. */
 export type EnteredState = ReturnType<typeof enteredIn>[number];
 
-/** All states that the run entered, oldest first. */
 export async function historyOf(client: SFNClient, executionArn: string): Promise<EnteredState[]> {
   const all: HistoryEvent[] = [];
   const wanted = { executionArn, includeExecutionData: true };
@@ -60,7 +58,6 @@ function enteredIn(events: HistoryEvent[]) {
   );
 }
 
-/** Why the run waits; `null` if it does not wait. */
 export function waitingOf({ name, at, state }: EnteredState): Waiting | null {
   if (!name.startsWith('WaitBefore') || !state || !at) return null;
   const { checks, run, waitSeconds } = state;

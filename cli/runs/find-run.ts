@@ -22,9 +22,13 @@ export async function findRun(target: Target, run: string, date?: string): Promi
     const found = await newestExecution(target, entity.data, date);
     if (found) return found;
     const isPast = date !== undefined && date < dateIn(target.TimeZone, new Date());
-    const [yet, next] = isPast ? ['', 'list'] : [' yet', 'start'];
-    const none = `There is no run of ${run}${date ? ` for ${date}` : ''}${yet}: ${CRM_EXPORT} ${next} ${run}.`;
-    throw new CommandError(none, USAGE);
+    const none = `There is no run of ${run}${date ? ` for ${date}` : ''}`;
+    throw new CommandError(
+      isPast
+        ? `${none}. The runs of the last 90 days: ${CRM_EXPORT} list ${run} --since 90d.`
+        : `${none} yet. To start one: ${CRM_EXPORT} start ${run}.`,
+      USAGE,
+    );
   }
   if (date !== undefined) throw new CommandError('--date needs an entity: a run has its own date.', USAGE);
   const found = await describe(target.sfn, arnOf(target, run));
@@ -137,7 +141,7 @@ async function runEnding({ sfn: client, StateMachineArn: stateMachineArn }: Targ
 const SHORTEST_END = 4;
 const NAMES_SHOWN = 5;
 
-/** The one name with this end; `undefined` without a match. @throws CommandError (exit code 2) if several match */
+/** The only name with this end; `undefined` without a match. @throws CommandError (exit code 2) if several match */
 export function nameEnding(end: string, names: string[]): string | undefined {
   const found = end.length < SHORTEST_END ? [] : names.filter((name) => name.endsWith(end));
   if (found.length < 2) return found[0];

@@ -4,14 +4,22 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines } from '../support/command-text.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
-import { runForEach } from '../support/run-for-each.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, printableLine } from '../support/text.ts';
 import { type EnteredState, lastEnteredState, positionText } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import { createPublished, type Published } from './published-runs.ts';
-import { type Execution, executionOf, type Run, runOf, secondsBetween } from './run.ts';
-import { failureText, headText, readersText } from './run-words.ts';
+import {
+  type Execution,
+  executionOf,
+  failureText,
+  headText,
+  type Run,
+  readersText,
+  runOf,
+  secondsBetween,
+} from './run.ts';
+import { runForEach } from './run-for-each.ts';
 
 export type FollowCommandOptions = TargetOptions & { json?: boolean };
 

@@ -1,14 +1,14 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { orUnknown } from '../support/aws-error.ts';
+import { commandFor, quoted } from '../support/command-options.ts';
 import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { bytesText, durationText, manyText, printableLine, textTable } from '../support/text.ts';
+import { bytesText, durationText, manyText, painterOf, printableLine, textTable } from '../support/text.ts';
 import { lastEnteredState, waitingOf, waitingText } from './executions.ts';
 import { executionsOf, type RunFilter } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
-import type { Execution, Run } from './run.ts';
-import { outcomeText, outcomeWord, painterOf, toneOf } from './run-words.ts';
+import { type Execution, outcomeText, outcomeWord, type Run, toneOf } from './run.ts';
 
 /** `list`, which changes nothing. */
 export async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
@@ -19,11 +19,12 @@ export async function list(entities: Entity[] = [], options: ListOptions): Promi
   if (text !== '') printOut(text);
 }
 
-type Chosen = Pick<Wanted, 'since' | 'failed' | 'running'>;
-type ListOptions = TargetOptions & Chosen & { json?: boolean };
+type Chosen = TargetOptions & Pick<Wanted, 'since' | 'failed' | 'running'>;
+type ListOptions = Chosen & { json?: boolean };
 
 /** The runs as a table on a terminal, or as one line each elsewhere. */
-export function runsText(runs: Run[], stream: { isTTY?: boolean }, { since, failed, running }: Chosen): string {
+export function runsText(runs: Run[], stream: { isTTY?: boolean }, chosen: Chosen): string {
+  const { since, failed, running, ...place } = chosen;
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   if (runs.length === 0 && running) return 'No run is under way.';
@@ -32,21 +33,24 @@ export function runsText(runs: Run[], stream: { isTTY?: boolean }, { since, fail
   const painter = painterOf(stream);
   const rows = lines.flatMap((line, index) => {
     const run = runs[index - 1];
-    return [painter(run ? toneOf(run) : 'idle')(line), ...(run ? detailsOf(run) : [])];
+    return [painter(run ? toneOf(run) : 'idle')(line), ...(run ? detailsOf(run, place) : [])];
   });
   return rows.join('\n');
 }
 
 /** The lines below the row of a run: with its name, a row is wider than most terminals. */
-function detailsOf(run: Run): string[] {
+function detailsOf(run: Run, place: TargetOptions): string[] {
   const { waiting, warningCount, changedColumns, standing } = run;
   const facts = [durationText(run.seconds), bytesText(run.bytes), standing === 'current' ? '' : standing];
+  const remarks = [
+    ...(warningCount ? [manyText(warningCount, 'warning')] : []),
+    ...(changedColumns ? [`${manyText(changedColumns, 'column')} added, removed or of another type`] : []),
+  ];
   const details = [
     `${run.run} (${facts.filter(Boolean).join(', ')})`,
     ...(run.of === null ? [] : [outcomeText(run)]),
     ...(waiting ? [waitingText(waiting)] : []),
-    ...(warningCount ? [`${manyText(warningCount, 'warning')}; see show`] : []),
-    ...(changedColumns ? [`${manyText(changedColumns, 'column')} changed; see show`] : []),
+    ...(remarks.length > 0 ? [`${remarks.join('; ')}: ${commandFor(`show ${quoted(run.run)}`, place)}`] : []),
   ];
   return details.map((detail) => `    ${printableLine(detail)}`);
 }

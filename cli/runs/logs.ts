@@ -5,29 +5,30 @@ import { STEPS } from '../../core/step/steps.ts';
 import { isGone } from '../support/aws-error.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, printableLine } from '../support/text.ts';
+import { painterOf, printableLine, type Tone } from '../support/text.ts';
 import { findRun } from './find-run.ts';
 import type { Execution } from './run.ts';
 
-interface LogsOptions extends TargetOptions {
-  date?: string;
-}
-
 /** `logs`, which changes nothing. */
-export async function logs(run: string, options: LogsOptions): Promise<void> {
+export async function logs(run: string, options: TargetOptions & { date?: string }): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run, options.date);
   const lines = await linesOfRun(target, found);
   if (lines.length === 0) {
     return printErr(`${found.name} (${found.status}) has no log lines, or they have expired (logRetentionDays).`);
   }
-  const colors = colorsFor(process.stdout);
-  printOut(colors.dim(HEADINGS));
+  const paint = painterOf(process.stdout);
+  printOut(paint('idle')(HEADINGS));
   for (const line of lines) {
-    const paint = line.fields.level === 'ERROR' ? colors.red : line.fields.level === 'WARN' ? colors.yellow : String;
-    printOut(paint(textOf(line)));
+    const tone = TONES.get(line.fields.level);
+    printOut(tone ? paint(tone)(textOf(line)) : textOf(line));
   }
 }
+
+const TONES = new Map<string, Tone>([
+  ['ERROR', 'bad'],
+  ['WARN', 'warned'],
+]);
 
 /** A structured line that a function logged about a run. */
 interface RunLine {
@@ -93,7 +94,7 @@ const NOT_REPEATED = new Set(
 
 const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
 
-export function textOf({ at, fields }: RunLine): string {
+function textOf({ at, fields }: RunLine): string {
   const facts = Object.entries(fields).flatMap(([name, value]) =>
     NOT_REPEATED.has(name) || value === null || value === undefined
       ? []

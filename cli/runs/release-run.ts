@@ -35,7 +35,10 @@ export async function release(named: string, options: ReleaseOptions): Promise<v
   const { entity, found } = await findRunOfEntity(target, named, options.date, 'to release');
   const { name, status } = found;
   if (status === 'RUNNING')
-    throw new CommandError(`${name} is under way: ${commandFor(`follow ${quoted(name)}`, options)}`, USAGE);
+    throw new CommandError(
+      `${name} is still under way, so there is no file to release yet. To follow it: ${commandFor(`follow ${quoted(name)}`, options)}`,
+      USAGE,
+    );
   const manifests = createManifests(target);
   const { manifest, stays } = await judge(manifests, entity, name, newNormal);
   if (!options.yes) await askAfterDifference(target, manifests, manifest);

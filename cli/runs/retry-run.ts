@@ -7,8 +7,7 @@ import { printableLine } from '../support/text.ts';
 import { type EnteredState, lastEnteredState } from './executions.ts';
 import { findRunOfEntity } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
-import { type Execution, hasNoExport, type RunInput, readInput, runOf } from './run.ts';
-import { outcomeText } from './run-words.ts';
+import { type Execution, hasNoExport, outcomeText, type RunInput, readInput, runOf } from './run.ts';
 import { afterStart, dateOf, refuseDate, startNamed } from './start-run.ts';
 
 interface RetryOptions extends FollowCommandOptions {
@@ -33,7 +32,7 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
   if (hasNoExport(earlier)) {
     const start = commandFor(`start ${entity}`, options);
     const why = `${found.name} requested no export (${outcomeText(earlier)})`;
-    throw new CommandError(`${why}, so there is nothing to repeat: ${start}.`, USAGE);
+    throw new CommandError(`${why}, so there is nothing to repeat. To export the current records: ${start}.`, USAGE);
   }
   const input = await inputAgain(target, found, options.fresh);
   const again = readInput(input);

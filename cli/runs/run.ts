@@ -1,6 +1,7 @@
 import type { DescribeExecutionOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { countChanges } from '../../core/columns/column-changes.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { entitySchema } from '../../core/config/entity-schema.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { manifestKeyOf } from '../../core/export/pointer.ts';
@@ -9,16 +10,14 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { failedOnPurpose, isOfVerify } from '../../core/step/run-input.ts';
 import { kindSchema, type RunState, runStateSchema, tableSchema } from '../../core/step/states.ts';
 import { isUnjudged } from '../data/stored-manifests.ts';
-
-/** The colour of an outcome. The output always shows the word of the outcome too. */
-export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
+import { bytesText, manyText, printableLine, type Tone } from '../support/text.ts';
 
 const good = (word: string) => ({ word, tone: 'good' }) as const;
 const idle = (word: string) => ({ word, tone: 'idle' }) as const;
 const bad = (word: string) => ({ word, tone: 'bad' }) as const;
 
 /**
- * The possible outcomes of a run, with the word for the column of a table; `run-words.ts` has the sentences. `bad`: a
+ * The possible outcomes of a run, with the word for the column of a table. `bad`: a
  * person has to act, unless a later run was published.
  */
 export const OUTCOMES = {
@@ -79,7 +78,6 @@ export function readInput(input: unknown) {
     what,
     /** The run whose file is released or converted into a table; or the batch. */
     of: table?.run ?? release ?? batch,
-    /** The whole input. */
     json,
   };
 }
@@ -89,13 +87,11 @@ export type Standing = z.infer<typeof standingSchema>;
 
 const publishedDateSchema = z.object({ date: z.iso.date(), run: z.string() });
 const readersSchema = z.object({
-  ofDate: z.nullable(publishedDateSchema).check(z.describe('What is published for the date of the run.')),
+  ofDate: z.nullable(publishedDateSchema).check(z.describe('The published file for the date of the run.')),
   latest: z.nullable(publishedDateSchema),
 });
-/** The published runs, shown for a failed run. */
 export type Readers = z.infer<typeof readersSchema>;
 
-/** Why a run waits, and until when. */
 const waitingSchema = z.object({
   state: z.string(),
   checks: z.int().check(z.describe('Status checks that the CRM answered.')),
@@ -103,7 +99,7 @@ const waitingSchema = z.object({
     .nullable(z.object({ error: z.string(), status: z.nullable(z.int()), count: z.int() }))
     .check(z.describe('Consecutive errors so far; null if the CRM only needs more time.')),
   nextTryAt: z.iso.datetime(),
-  deadline: z.nullable(z.iso.datetime()).check(z.describe('When the run gives up; null if its state does not say so.')),
+  deadline: z.nullable(z.iso.datetime()).check(z.describe('When the run gives up; null if the state has no time.')),
 });
 export type Waiting = z.infer<typeof waitingSchema>;
 
@@ -116,13 +112,13 @@ export const runSchema = z.object({
   what: z
     .enum(['export', 'release', 'table', 'update'])
     .check(z.describe('export, release: publish a file. table: writes a table. update: sends a batch of updates.')),
-  byVerify: z.boolean().check(z.describe('Whether `verify` started it to test the deployment.')),
+  byVerify: z.boolean().check(z.describe('Whether `verify` started the run to test the deployment.')),
   of: z
     .nullable(z.string())
-    .check(z.describe('The run whose file is released, or gets its table; of an update, the batch.')),
+    .check(z.describe('The run whose file is released or gets a table. For an update: the batch.')),
   entity: z.nullable(entitySchema),
   date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
-  outcome: z.enum(OUTCOME_NAMES).check(z.describe('How it ended, or its progress.')),
+  outcome: z.enum(OUTCOME_NAMES).check(z.describe('How the run ended, or the progress of the run.')),
   needsPerson: z.boolean().check(z.describe('Whether a person has to act.')),
   status: z
     .nullable(z.string())
@@ -132,25 +128,25 @@ export const runSchema = z.object({
   startedAt: z.iso.datetime(),
   endedAt: z.nullable(z.iso.datetime()),
   seconds: z.number().check(z.describe('From start to end, or until now.')),
-  waiting: z.nullable(waitingSchema).check(z.describe('Why it waits, and until when.')),
+  waiting: z.nullable(waitingSchema).check(z.describe('Why the run waits, and until when.')),
   startedBy: z
     .nullable(z.string())
     .check(z.describe('The execution that already handles the same start of the rule; null for any other run.')),
   standing: standingSchema.check(
     z.describe(
-      'Whether the pointer of the newest date names it, or only that of its own date, or a later run replaced it; null if no pointer has named it.',
+      'latest: the pointer of the newest date names the run. current: only the pointer of its own date does. superseded: a later run replaced it. null: no pointer has named it.',
     ),
   ),
-  readers: z.nullable(readersSchema).check(z.describe('What readers have, if the run failed.')),
+  readers: z.nullable(readersSchema).check(z.describe('If the run failed: the files that readers have instead.')),
   kind: z.nullable(kindSchema).check(z.describe('As in the manifest.')),
-  differs: z.array(z.string()).check(z.describe('Keys by which its plan differs from the configured one.')),
+  differs: z.array(z.string()).check(z.describe('Keys by which the plan of the run differs from the configured plan.')),
   exportId: z.nullable(z.string()),
   checks: z.nullable(z.int()).check(z.describe('How often the run read the status of the export.')),
-  rows: z.nullable(z.int()).check(z.describe('Of the file; of the table, if only a table was written.')),
-  bytes: z.nullable(z.int()).check(z.describe('The same.')),
-  key: z.nullable(z.string()).check(z.describe('Of the file in the bucket.')),
+  rows: z.nullable(z.int()).check(z.describe('Rows of the file, or of the table if only a table was written.')),
+  bytes: z.nullable(z.int()).check(z.describe('Bytes of the file, or of the table if only a table was written.')),
+  key: z.nullable(z.string()).check(z.describe('Key of the file in the bucket.')),
   manifestKey: z.nullable(z.string()),
-  keptUntil: z.nullable(z.iso.date()).check(z.describe('The lifecycle rules may remove its objects from this day on.')),
+  keptUntil: z.nullable(z.iso.date()).check(z.describe('From this day on, lifecycle rules may remove the objects.')),
   warningCount: z.nullable(z.int()).check(z.describe('Warnings in the manifest.')),
   changedColumns: z
     .nullable(z.int())
@@ -175,13 +171,11 @@ export function executionOf(described: Partial<DescribeExecutionOutput>) {
   return { executionArn, name, status, startDate, stopDate, input: readInput(input), output, error, cause };
 }
 
-/** Facts about a run besides its execution. */
 export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
-  /** The manifest of its file. */
   published?: Manifest | undefined;
-  /** By the pointers, where `published` is known. */
+  /** Comes from the pointers, if `published` is known. */
   standing?: Standing | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | null;
@@ -305,4 +299,70 @@ function fileOf(what: Run['what'], state: RunState | undefined, manifest: Manife
 
 export function secondsBetween(start: Date | undefined, end: Date): number {
   return start ? Math.max(0, Math.round((end.getTime() - start.getTime()) / 100) / 10) : 0;
+}
+
+/**
+ * The outcome of a run for the column of a table: `published`, `published, partial`, `published, by verify`,
+ * `ExportFailed`.
+ */
+export function outcomeWord(run: Run): string {
+  return run.byVerify ? `${wordOf(run)}, by verify` : wordOf(run);
+}
+
+function wordOf({ what, outcome, error, status, kind, unjudged }: Run): string {
+  const { word } = OUTCOMES[outcome];
+  if (outcome === 'failed') return printableLine(error ?? status ?? word);
+  const file = what === 'release' ? OUTCOMES.release.word : OUTCOMES.published.word;
+  const whole = [file, kind === 'partial' && 'partial', unjudged && 'unjudged'].filter(Boolean).join(', ');
+  if (outcome === 'withoutTable') return `${whole}, ${word}`;
+  return outcome === 'published' ? whole : word;
+}
+
+/** The outcome for a line: its word, and the run or the reason that belongs to it. */
+export function outcomeText(run: Run): string {
+  const { outcome, what, of, startedBy } = run;
+  const word = outcomeWord(run);
+  if (outcome === 'notDue') return `${word}: another start of the rule exports this date`;
+  if (outcome === 'alreadyStarted')
+    return `${word}: ${printableLine(startedBy ?? 'another execution')} handles this start of the rule`;
+  if (of === null) return word;
+  const about = `${what} of ${printableLine(of)}`;
+  return word.startsWith(what) ? word.replace(what, () => about) : `${word}, ${about}`;
+}
+
+const STANDINGS = {
+  latest: 'the latest',
+  current: 'the published file of its date',
+  superseded: 'superseded by a later run',
+};
+
+/** Outcomes with the size of a file or table. */
+const MEASURED = new Set<Run['outcome']>(['published', 'stored', 'released', 'release', 'table', 'withoutTable']);
+
+/** A line: `leads of 2026-11-20, published, 1,240 rows, 80.1 kB, the latest`. */
+export function headText(run: Run): string {
+  const { entity, date, standing, rows, bytes, outcome } = run;
+  const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
+  if (!MEASURED.has(outcome)) return `${what}, ${outcomeText(run)}`;
+  const size = [rows === null ? 'uncounted rows' : manyText(rows, 'row'), bytesText(bytes)];
+  return [what, outcomeText(run), ...size, standing && STANDINGS[standing]].filter(Boolean).join(', ');
+}
+
+/** `ExportFailed: The CRM reported it as failed.` */
+export function failureText({ error, status, cause }: Pick<Run, 'error' | 'status' | 'cause'>): string {
+  return `${printableLine(error ?? status ?? '')}: ${printableLine(cause ?? 'no cause is recorded.')}`;
+}
+
+export function readersText({ ofDate, latest }: Readers, entity: Entity, date: string | null): string {
+  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from the run ${printableLine(ofDate.run)}.`;
+  if (!latest) return `Readers have no file of ${entity}.`;
+  const still = `still have ${entity} of ${latest.date}, from the run ${printableLine(latest.run)}.`;
+  return date === null ? `Readers ${still}` : `Readers have no ${entity} of ${date}. They ${still}`;
+}
+
+/** The tone of a run: the tone of its outcome, unless a later run replaced the run or the run has warnings. */
+export function toneOf({ outcome, standing, warningCount }: Pick<Run, 'outcome' | 'standing' | 'warningCount'>): Tone {
+  const { tone } = OUTCOMES[outcome];
+  if (standing === 'superseded') return 'idle';
+  return tone === 'good' && warningCount ? 'warned' : tone;
 }

@@ -9,13 +9,12 @@ import { commandFor, quoted } from '../support/command-options.ts';
 import { adviceLines, withPlace } from '../support/command-text.ts';
 import { printJson, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { colorsFor, durationText, manyText, printableLine } from '../support/text.ts';
+import { durationText, manyText, painterOf, printableLine } from '../support/text.ts';
 import { historyOf, waitingOf } from './executions.ts';
 import { findRun } from './find-run.ts';
 import { createPublished } from './published-runs.ts';
 import { adoptableRun, type LastState } from './retry-run.ts';
-import { type Execution, parseState, type Run } from './run.ts';
-import { failureText, headText, painterOf, readersText, toneOf } from './run-words.ts';
+import { type Execution, failureText, headText, parseState, type Run, readersText, toneOf } from './run.ts';
 import { timelineOf } from './timeline.ts';
 
 interface ShowOptions extends TargetOptions {
@@ -32,23 +31,21 @@ export async function show(run: string, options: ShowOptions): Promise<void> {
   else printOut(shownText({ ...shown, cause: found.cause && withPlace(found.cause, options) }, process.stdout));
 }
 
-/** A run as lines of text. */
 export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string {
-  const colors = colorsFor(stream);
-  const paint = painterOf(stream)(toneOf(shown));
+  const paint = painterOf(stream);
   const times = shown.timeline.map(({ seconds }) => (seconds === null ? '' : durationText(seconds)));
   const width = Math.max(...times.map(({ length }) => length));
   const moments = shown.timeline.map(
     ({ at, text }, index) =>
-      `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${printableLine(text)}`,
+      `  ${paint('idle')(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${printableLine(text)}`,
   );
   return [
-    paint(printableLine(`${shown.run}: ${headText(shown)}`)),
+    paint(toneOf(shown))(printableLine(`${shown.run}: ${headText(shown)}`)),
     '',
-    `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
+    `  ${paint('idle')(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
     ...failureOf(shown),
-    ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${printableLine(warning)}`),
+    ...shown.warnings.map((warning) => `\n  ${paint('warned')('Warning:')} ${printableLine(warning)}`),
     ...columnTexts(shown.drift, shown.warnings).map((text) => `\n  ${printableLine(text)}`),
     ...comparedWith(shown),
     ...releaseOf(shown),
@@ -57,7 +54,6 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
   ].join('\n');
 }
 
-/** A line about who released the file, and why. */
 function releaseOf({ release, standing }: ShownRun): string[] {
   if (!release) return [];
   const { by, requestedAt, execution, reason, newNormal } = release;
@@ -144,17 +140,13 @@ export async function showRun(target: Target, named: string, endpoint: string | 
   return {
     ...run,
     timeline: timelineOf(history, run, output),
-    /** The command that publishes the date. */
     makeUp: makeUpOf(run, execution, { name: last.name, state }, manifest?.guards ?? null),
-    /** A path in this repository. */
     runbook: runbookEntry(run.error, status),
     bucket: target.BucketName,
     warnings: [...warnings, ...ofFile, ...(run.table?.warnings ?? [])].filter((text) => !isInCause(text)),
     /** Differences between the columns of the CRM and those of the previous export. */
     drift: manifest?.run.drift ?? null,
-    /** The comparison of the file with earlier exports. */
     guards: manifest?.guards ?? null,
-    /** Who released the file, and why. */
     release: release ?? null,
     consoleUrl: consoleUrl(run.executionArn, endpoint),
   };
@@ -166,7 +158,7 @@ export async function showRun(target: Target, named: string, endpoint: string | 
  */
 const NOT_MADE_UP = new Set(['InvalidInput', 'States.DataLimitExceeded', 'ChangesStopped', 'ChangesNotWritten']);
 
-/** An input that `start` can give; `retry` can give any input. */
+/** The inputs that the command `start` can make. The command `retry` repeats any input. */
 const simpleInputSchema = z.strictObject({
   entity: z.string(),
   date: z.optional(z.string()),

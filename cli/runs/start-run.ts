@@ -95,11 +95,14 @@ export async function startNamed(
 export function refuseDate({ TimeZone }: Target, { date, scheduledFor }: Partial<RunInput>, advice = ''): void {
   const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
   if (wanted === undefined) return;
-  // The input may contain any text: the message repeats it only if it is a date.
-  const shown = z.iso.date().safeParse(wanted).success ? wanted : 'This';
-  const problem = dateProblem(shown, dateIn(TimeZone, new Date()), TimeZone);
+  // The input of an earlier run may contain any text: the message repeats it only if it is a date.
+  const isDate = z.iso.date().safeParse(wanted).success;
+  const problem = isDate ? dateProblem(wanted, dateIn(TimeZone, new Date()), TimeZone) : NO_DATE;
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
 }
+
+const NO_DATE =
+  'The input of that run has an invalid "date" or "scheduledFor": a date has the form 2026-11-20, a time the form 2026-11-20T02:00:00Z.';
 
 /** The date of a time in a time zone; empty if the text is not a valid time. */
 export function dateOf(timeZone: string, time: string): string {

@@ -47,14 +47,13 @@ function consequences(found: Execution, state: string, last: RunState | undefine
   ];
 }
 
-/** What a run has stored when it is stopped in a state. */
 function storedText(state: string): string[] {
   if (state === 'PublishFile') return ['PublishFile is running and is not interrupted: it may still publish the file.'];
   const step = 'A function that is running completes its step. No further step starts.';
   if (state === RECORDER) return [step];
   if (AFTER_PUBLICATION.test(state)) return ['The file stays published.', step];
-  const parts = 'parts are removed after 2 days, objects when their retention ends.';
-  return [`No pointer names what is stored of the file: ${parts}`, step];
+  const removed = 'uploaded parts are removed after 2 days, and a whole file when its retention ends.';
+  return [`The objects that the run stored are not published: ${removed}`, step];
 }
 
 /** @throws CommandError (exit code 1) if the run had already ended */

@@ -2,8 +2,7 @@ import { isOfRule } from '../../core/export/input.ts';
 import type { RunState } from '../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type EnteredState, positionText } from './executions.ts';
-import { hasNoExport, parseState, type Run, readInput } from './run.ts';
-import { outcomeText } from './run-words.ts';
+import { hasNoExport, outcomeText, parseState, type Run, readInput } from './run.ts';
 
 /** The history of a run in sentences: one for each span of states that have one purpose. */
 
@@ -38,7 +37,7 @@ interface PhaseSpan {
   visits: number;
   workSeconds: number;
   seconds: number;
-  /** Errors within the span, and how often: `answered 503`. */
+  /** Number of times that each error occurred within the span, such as `answered 503`. */
   faults: Map<string, number>;
 }
 
@@ -132,7 +131,7 @@ function endMoment({ outcome, status, error, startedAt, endedAt }: Run): Moment 
 const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   create: ({ after, visits }, shown) => {
     if (hasNoExport(shown)) return `Requested nothing: ${outcomeText(shown)}`;
-    const tries = visits > 1 ? ` at the ${ordinalText(visits)} try` : '';
+    const tries = visits > 1 ? ` after ${visits} tries` : '';
     const run = after?.run;
     if (!run) return `Requested an export${tries}; none was created`;
     const made = run.adopted === null ? 'created' : `adopted from ${run.adopted}`;
@@ -169,7 +168,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   },
 };
 
-/** PublishFile gave no answer: a stopped run may be published nevertheless, and only the pointer shows it. */
+/** The step of a run without an answer from PublishFile. The file may still be published: only the pointer shows it. */
 function unansweredText({ outcome, status, readers, run, of }: Run): string {
   if (outcome === 'running') return 'Checks the stored file';
   if (outcome === 'released') return 'Checked the stored file; it was not published until a person released it';
@@ -181,10 +180,3 @@ function unansweredText({ outcome, status, readers, run, of }: Run): string {
     ? 'Checked the stored file; the bucket could not be read, so it is unknown whether it was published'
     : 'Checked the stored file; it was not published';
 }
-
-/** `2nd`, `92nd`, `111th` */
-function ordinalText(count: number): string {
-  return `${count}${ORDINALS[new Intl.PluralRules('en', { type: 'ordinal' }).select(count)] ?? 'th'}`;
-}
-
-const ORDINALS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: 'st', two: 'nd', few: 'rd' };

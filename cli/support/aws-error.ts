@@ -97,7 +97,6 @@ function factsOf(error: unknown): { name: string; message: string } {
   return { name: error.name, message: asciiText(messages.find(Boolean)?.split('\n')[0] ?? '') };
 }
 
-/** A text with its full stop. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -85,7 +85,6 @@ export function placeOptions(
     .join(' ');
 }
 
-/** Quotes a text for a shell. */
 export function quoted(value: string): string {
   return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
@@ -99,7 +98,6 @@ export function pathArgument(path: string): string {
   return resolve(here ?? process.cwd(), path);
 }
 
-/** The path of an output; `-` is standard output. */
 export function outputArgument(path: string): string {
   return path === '-' ? path : pathArgument(path);
 }

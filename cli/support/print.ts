@@ -1,7 +1,7 @@
-import { colorsFor, escapeControls } from './text.ts';
+import { escapeControls, isColored } from './text.ts';
 
 const ESCAPE = '\x1b';
-/** The colour codes that `colorsFor` writes. */
+/** The colour codes that `painterOf` writes. */
 const COLORS = new RegExp(`(${ESCAPE}\\[(?:2|22|3[1236]|39)m)`);
 
 /**
@@ -9,7 +9,7 @@ const COLORS = new RegExp(`(${ESCAPE}\\[(?:2|22|3[1236]|39)m)`);
  * `download -o -` is written differently. Colours are kept if the stream shows them.
  */
 export function writeText(stream: NodeJS.WriteStream, text: string): void {
-  const parts = colorsFor(stream).isColored ? text.split(COLORS) : [text];
+  const parts = isColored(stream) ? text.split(COLORS) : [text];
   stream.write(parts.map((part, index) => (index % 2 === 1 ? part : escapeControls(part))).join(''));
 }
 
@@ -18,7 +18,6 @@ export function printOut(text: string): void {
   writeText(process.stdout, `${text}\n`);
 }
 
-/** Prints a document on one line to standard output. */
 export function printJson(document: object): void {
   printOut(JSON.stringify(document));
 }

@@ -28,7 +28,6 @@ const outputsSchema = z.object({
   AlarmTopicArn: z.string(),
   /** Only with a dashboard in the configuration. */
   DashboardName: z.optional(z.string()),
-  /** The deployed release. */
   SoftwareVersion: z.string(),
   UndeliveredStartsUrl: z.string(),
   /** The time zone for the dates of runs; an output, so that commands without other settings need no template. */
@@ -39,9 +38,7 @@ const outputsSchema = z.object({
 export interface Target extends z.infer<typeof outputsSchema>, Clients {
   /** `crm-export-NAME`, the prefix of the names of its rules and log groups. */
   stack: string;
-  /** The status of the stack in CloudFormation. */
   stackStatus: string;
-  /** When the stack was created. */
   stackCreatedAt: Date | undefined;
 }
 

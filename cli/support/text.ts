@@ -25,19 +25,21 @@ export function textTable(headings: string[], rows: string[][]): string {
   return all.map(line).join('\n');
 }
 
-/** Colours for a stream; no colours if it is not a terminal or NO_COLOR is set. */
-export function colorsFor(stream: { isTTY?: boolean }) {
-  const isColored = stream.isTTY === true && !process.env.NO_COLOR;
-  const paint = (color: 'green' | 'yellow' | 'red' | 'cyan' | 'dim') => (text: string) =>
-    isColored ? styleText(color, text, { validateStream: false }) : text;
-  return {
-    isColored,
-    green: paint('green'),
-    yellow: paint('yellow'),
-    red: paint('red'),
-    cyan: paint('cyan'),
-    dim: paint('dim'),
-  };
+/** The meaning of a text. The words of the text express it too, because colours may be missing. */
+export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle' | 'unknown';
+
+/** The sign of each tone, for output without colour. */
+export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·', unknown: '?' };
+
+const COLORS = { good: 'green', warned: 'yellow', bad: 'red', open: 'cyan', idle: 'dim', unknown: 'yellow' } as const;
+
+/** Whether a stream shows colours: if it is a terminal, and NO_COLOR is not set. */
+export function isColored({ isTTY }: { isTTY?: boolean }): boolean {
+  return isTTY === true && !process.env.NO_COLOR;
+}
+
+export function painterOf(stream: { isTTY?: boolean }): (tone: Tone) => (text: string) => string {
+  return (tone) => (text) => (isColored(stream) ? styleText(COLORS[tone], text, { validateStream: false }) : text);
 }
 
 /** A duration: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */

@@ -9,7 +9,7 @@ import { type DatedRun, dateText, fillDates, refuseFailed } from '../runs/backfi
 import { startRun } from '../runs/executions.ts';
 import { findRun } from '../runs/find-run.ts';
 import { followRun } from '../runs/follow.ts';
-import { outcomeWord } from '../runs/run-words.ts';
+import { outcomeWord } from '../runs/run.ts';
 import { afterStart, startNamed } from '../runs/start-run.ts';
 import { commandFor } from '../support/command-options.ts';
 import { deployedConfiguration } from '../support/deployed-configuration.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { datesBetween, fillDate } from '../../../cli/runs/backfill.ts';
-import { expectResults } from '../../support/screen.ts';
+import { expectResults, expectTexts } from '../../support/screen.ts';
 import { denied, refused } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
@@ -12,27 +12,12 @@ const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
 const filteredBy = (value: unknown) =>
   configured({ entities: { leads: { filters: [{ field: 'createdAt', value }] } } });
 
-test('a plan that does not depend on the date is refused without --same-data', async () => {
-  const { cli, asked } = await awsWithTarget(filteredBy('2026-03-01'));
-
-  expect(await cli('backfill', ...MARCH)).toMatchObject({ code: 2 });
-  expect(asked).toEqual([]);
-});
-
 test('a plan that depends on the date is accepted', async () => {
   const { cli } = await awsWithTarget(filteredBy({ $date: 'day' }));
 
   const { code, stderr } = await cli('backfill', ...MARCH, '--dry-run');
 
   expect(code, stderr).toBe(0);
-});
-
-test('a date in the future is refused, and no run starts', async () => {
-  const { cli, asked } = await awsWithTarget(stack({ TimeZone: 'Asia/Jerusalem' }));
-  const args = ['leads', '--from', '2026-03-01', '--to', '2999-01-01', '--same-data'];
-
-  expect(await cli('backfill', ...args)).toMatchObject({ code: 2 });
-  expect(asked).toEqual([]);
 });
 
 const running = (name: string, input: object) => ({
@@ -93,9 +78,9 @@ test('if a run under way publishes no file for the date, a run of the backfill f
   Object.defineProperty(byHand, 'status', { get: status, enumerable: true });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
 
-  const { stdout } = await cloud.cli('backfill', ...args);
+  const followed = await cloud.cli('backfill', ...args);
 
-  expect(stdout).toContain('2026-03-01: under way, by-hand\n');
+  await expectTexts('backfill-follows', [['a run under way that publishes no file', followed.stdout]]);
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
@@ -110,11 +95,28 @@ test('a date that another command publishes at the same time gets no second run'
   );
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
 
-  const { code, stdout } = await cloud.cli('backfill', ...args);
+  const { code, stdout } = await cloud.cli('backfill', ...args, '--json');
 
   expect(code).toBe(0);
-  expect(stdout).toContain('2026-03-01: published\n');
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, dates: [{ state: 'published' }] });
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
+});
+
+test('a failed run does not keep the other dates from their runs, and is reported at the end', async () => {
+  const start = '2026-03-20T12:00:00.000Z';
+  const onStart = ({ date }: Record<string, unknown>) => {
+    if (date === '2026-03-01') return { status: 'FAILED', start, stop: start, error: 'ExportFailed' };
+    cloud.publish({ date: String(date) });
+    return { status: 'SUCCEEDED', start, stop: start };
+  };
+  const cloud: Awaited<ReturnType<typeof awsWithTarget>> = await awsWithTarget(executions([], { onStart, page: 9 }));
+
+  const { code, stdout, stderr } = await cloud.cli('backfill', ...MARCH, '--same-data', '--concurrency', '1', '--json');
+
+  expect(code).toBe(1);
+  const dates = [{ state: 'failed', error: 'ExportFailed' }, { state: 'published' }, { state: 'published' }];
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, dates });
+  await expectTexts('backfill-failed', [['a failed run between others', stderr]]);
 });
 
 test('a denied call ends the backfill at once, with the command to continue', async () => {
@@ -129,15 +131,18 @@ test('a denied call ends the backfill at once, with the command to continue', as
   expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
 });
 
-test('each refusal of a backfill has a sentence', async () => {
-  const { cli } = await awsWithTarget(filteredBy('2026-03-01'));
+test('each refusal of a backfill has a sentence, and no run starts', async () => {
+  const { cli, asked } = await awsWithTarget(filteredBy('2026-03-01'), stack({ TimeZone: 'Asia/Jerusalem' }));
   const { cli: denying } = await awsWithTarget(denied('StartExecution'));
+  const to = (date: string) => ['leads', '--from', '2026-02-28', '--to', date];
+  const tomorrow = await cli('backfill', ...to('2999-01-01'), '--same-data');
 
   await expectResults('backfill-refusals', [
     ['a plan that does not depend on the date', await cli('backfill', ...MARCH)],
-    ['a date that does not exist', await cli('backfill', 'leads', '--from', '2026-02-30', '--to', '2026-03-01')],
+    ['a date that does not exist', await cli('backfill', ...to('2026-02-30'))],
     ['a denied call', await denying('backfill', ...MARCH, '--same-data', '--concurrency', '1')],
   ]);
+  expect([tomorrow.code, asked]).toEqual([2, []]);
 });
 
 test('a range contains every date, across months, years and a leap day', () => {

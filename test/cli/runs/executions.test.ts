@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
-import { type EnteredState, startRun } from '../../../cli/runs/executions.ts';
+import { type EnteredState, startRun, waitingOf } from '../../../cli/runs/executions.ts';
 import { followRun, progressLines } from '../../../cli/runs/follow.ts';
 import { runSchema } from '../../../cli/runs/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run as aRun, runState, storedFile } from '../../support/builders.ts';
+import { clockAt } from '../../support/clock.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
+
+clockAt('2026-11-20T05:00:00Z');
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:execution:machine:leads-1';
 const STARTED = 1_795_000_000;
@@ -111,27 +115,32 @@ test('followRun reports the states of a run from its start to its end', async ()
   expect(runSchema.parse(report)).toEqual(report);
 });
 
-test('progress prints one line for each change of state, with the reason of a wait and the final status', () => {
+const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2026-11-20T07:00:00.000Z' };
+
+test('progress prints one line for each change of state, with the reason of a wait and the final status', async () => {
   const lines: string[] = [];
   const show = progressLines('leads', (line) => lines.push(line));
-  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
-  const at = new Date('2099-11-20T03:10:00Z');
+  const at = new Date('2026-11-20T03:10:00Z');
   const see = (name: string, seconds: number, more: object = {}, status = 'RUNNING') =>
-    show(status, { name, at, state: runState({ run, checks: 1, ...more }) }, seconds);
+    show(status, { name, at, state: runState({ run, checks: 1, waitSeconds: 125, ...more }) }, seconds);
+  const waits = { checks: 2, run: aRun({ deadline: trouble.deadline }) };
 
   see('', 0);
   see('CheckStatus', 1.23);
   see('CheckStatus', 9);
   see('CheckStatus', 10, { checks: 2 });
-  see('WaitBeforeCheck', 11, { checks: 2, waitSeconds: 125, trouble, run: aRun({ deadline: trouble.deadline }) });
-  see('ExportPublished', 12, { checks: 2 }, 'SUCCEEDED');
+  see('WaitBeforeCheck', 11, { ...waits, trouble });
+  see('WaitBeforeCheck', 12, { ...waits, run: aRun({ deadline: '2026-11-21T01:00:00.000Z' }) });
+  see('WaitBeforeCreate', 13, { run: null, trouble: { ...trouble, status: null, count: 1 } });
+  see('ExportPublished', 14, { checks: 2 }, 'SUCCEEDED');
 
-  expect(lines).toEqual([
-    '  leads: CheckStatus, 1 check (1.2 s)',
-    '  leads: CheckStatus, 2 checks (10.0 s)',
-    '  leads: WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 2099-11-20 03:12:05, deadline 2099-11-20 07:00:00 UTC (11.0 s)',
-    '  leads: ExportPublished, SUCCEEDED (12.0 s)',
-  ]);
+  await expectTexts('progress', [['a run', lines.join('\n')]]);
+});
+
+test('a run that has entered another state, or no state that can be read, does not wait', () => {
+  const at = new Date();
+  expect(waitingOf({ name: 'CheckStatus', at, state: runState({ run }) })).toBeNull();
+  expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeNull();
 });
 
 test('followRun reads the history only at the end if nobody is shown the progress', async () => {

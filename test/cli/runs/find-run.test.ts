@@ -74,7 +74,7 @@ test('a unique end of a name finds that run, and an end that is too short is ref
   expect(await findRun(target, '9b1c')).toMatchObject({ name: 'f7d3_9b1c' });
   const refused = (run: string) => findRun(target, run).catch((error: unknown) => error);
   expect(await refused('T020000Z-0b0b0b')).toMatchObject({ name: 'leads-20261118T020000Z-0b0b0b' });
-  expect(await refused('b0b')).toMatchObject({ exitCode: 2, message: expect.stringContaining('no run "b0b"') });
+  expect(await refused('b0b')).toMatchObject({ exitCode: 2 });
 });
 
 test('an entity with a date finds its newest run for that date', async () => {
@@ -87,10 +87,6 @@ test('an entity with a date finds its newest run for that date', async () => {
   const nameOf = async (date: string) => (await findRun(target, 'leads', date)).name;
   expect(await nameOf('2026-11-17')).toBe('leads-backfill');
   expect(await nameOf('2026-11-18')).toBe('leads-20261118T020000Z-0b0b0b');
-  await expect(nameOf('2026-11-16')).rejects.toThrow(
-    'There is no run of leads for 2026-11-16: npx --no -- crm-export list leads.',
-  );
-  await expect(findRun(target, 'by-hand', '2026-11-19')).rejects.toThrow('--date needs an entity');
 });
 
 describe('a command that takes a run', () => {
@@ -118,7 +114,10 @@ describe('a command that takes a run', () => {
     }
     expect(asked).not.toContain('StartExecution');
 
-    const lines = ['show c03f3a', 'show leads-a-c03f3a --date 2026-11-20', 'follow odd', 'show b0b', 'show leeds'];
+    const lines = [
+      ...['show c03f3a', 'show leads-a-c03f3a --date 2026-11-20', 'follow odd', 'show b0b', 'show leeds'],
+      ...['show leads --date 2026-11-16', 'show meetings'],
+    ];
     const results = lines.map(async (line) => [line, await cli(...line.split(' '))] as const);
     await expectResults('which-run', await Promise.all(results));
   });

@@ -2,28 +2,18 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
 import { sinceArgument } from '../../../cli/support/command-options.ts';
-import { durationText } from '../../../cli/support/text.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
-import { earlierText } from '../../../core/export/layout.ts';
 import { run, runState } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
-import { expectScreen } from '../../support/screen.ts';
+import { expectScreen, expectTexts } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
-import { type Execution, executions } from '../support/cloud/executions.ts';
+import { type Execution, execution, executions } from '../support/cloud/executions.ts';
 import { stack } from '../support/cloud/stack.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
-const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
-  name,
-  status: 'SUCCEEDED',
-  input: { entity: 'leads' },
-  start: '2026-11-20T01:00:00.000Z',
-  stop: '2026-11-20T01:00:12.000Z',
-  ...more,
-});
 const wanted = { entities: [], since: new Date('2026-11-01'), failed: false };
 const silent = { ...wanted, warn: () => undefined };
 
@@ -32,9 +22,8 @@ test('--since accepts a duration or a date, and refuses anything else', () => {
   expect(sinceArgument('12h', NOW)).toEqual(new Date('2026-11-20T00:00:00Z'));
   expect(sinceArgument('2w', NOW)).toEqual(new Date('2026-11-06T12:00:00Z'));
   expect(sinceArgument('2026-11-01', NOW)).toEqual(new Date('2026-11-01T00:00:00Z'));
-  for (const text of ['', '7', 'd', '-1d', 'yesterday', '2026-02-30'])
-    expect(() => sinceArgument(text, NOW)).toThrow(/7d or 2w/);
-  expect(() => sinceArgument('2026-11-21', NOW)).toThrow('is in the future');
+  for (const text of ['', '7', 'd', '-1d', 'yesterday', '2026-02-30']) expect(() => sinceArgument(text, NOW)).toThrow();
+  expect(() => sinceArgument('2026-11-21', NOW)).toThrow();
 });
 
 test('a run is joined with its manifest; a failed run has its error and the date that it computed', async () => {
@@ -102,49 +91,45 @@ test('a run that failed after its manifest but before the pointers replaces no o
   ]);
 });
 
-test('an unreadable manifest or pointer is left out, and reported', async () => {
-  const cloud = await awsWithTarget(executions([execution('leads-night')]));
-  cloud.publish();
-  cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
-  const told: string[] = [];
-  cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
-  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
-  expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
-  expect(told.sort()).toEqual([
-    expect.stringMatching(/^The object published\/entity=leads\/latest\.json has unexpected content/),
-    expect.stringMatching(/^The object runs\/entity=leads\/run=x\/_manifest\.json has unexpected content/),
-  ]);
-});
+test('what cannot be read of the bucket is left out, and reported once', async () => {
+  const unreadable: [what: string, pointer: string, manifests: string[]][] = [
+    ['a pointer and a manifest of other content', 'no JSON', ['{"schemaVersion":9}']],
+    ['those of an earlier release', EARLY, [EARLY, EARLY]],
+  ];
+  const told: [string, string][] = [];
+  for (const [what, pointer, manifests] of unreadable) {
+    const cloud = await awsWithTarget(executions([execution('leads-night')]));
+    cloud.publish();
+    cloud.objects.set('published/entity=leads/latest.json', Buffer.from(pointer));
+    for (const [place, manifest] of manifests.entries())
+      cloud.objects.set(`runs/entity=leads/run=${place}/_manifest.json`, Buffer.from(manifest));
 
-test('manifests of an earlier release are not listed, and are reported once', async () => {
-  const cloud = await awsWithTarget(executions([execution('leads-night')]));
-  cloud.publish();
-  const early = Buffer.from('{"schemaVersion":1,"entity":"leads"}');
-  for (const run of ['x', 'y']) cloud.objects.set(`runs/entity=leads/run=${run}/_manifest.json`, early);
-  cloud.objects.set('published/entity=leads/latest.json', early);
-  const told: string[] = [];
-  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
-  expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
-  expect(told.sort()).toEqual([
-    '1 other manifest of leads cannot be read either.',
-    `${earlierText('published/entity=leads/latest.json')}: ${ERRORS.EarlierRelease.advice}`,
-    `${earlierText('runs/entity=leads/run=x/_manifest.json')}: ${ERRORS.EarlierRelease.advice}`,
-  ]);
-});
+    const { runs, warnings } = await listed(cloud);
 
-test('if the bucket cannot be read, runs are listed without it, and this is reported', async () => {
+    expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
+    told.push([what, warnings]);
+  }
   const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
   const before = '2026-11-20T00:30:00.000Z';
   const ran = [execution('rule-2', failure), execution('rule-1', { start: before })];
-  const cloud = await awsWithTarget(bucketRefuses('AccessDenied', 403), executions(ran));
-  const told: string[] = [];
-  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
+
+  const { runs, warnings } = await listed(await awsWithTarget(bucketRefuses('AccessDenied', 403), executions(ran)));
+
   expect(runs).toMatchObject([
     { run: 'rule-2', error: 'RateLimited', date: '2026-11-20' },
     { run: 'rule-1', status: 'SUCCEEDED', entity: 'leads', rows: null },
   ]);
-  expect(told).toEqual([expect.stringMatching(/the bucket could not be read\. AWS denies access \(AccessDenied\)/)]);
+  await expectTexts('list-left-out', [...told, ['the whole bucket', warnings]]);
 });
+
+const EARLY = '{"schemaVersion":1,"entity":"leads"}';
+
+/** The runs of a cloud, and the warnings in order. */
+async function listed({ target }: Awaited<ReturnType<typeof awsWithTarget>>) {
+  const told: string[] = [];
+  const runs = await listRuns(target, { ...wanted, warn: (sentence) => void told.push(sentence) });
+  return { runs, warnings: told.sort().join('\n') };
+}
 
 test('a run with a manifest is not described again', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
@@ -162,23 +147,21 @@ const row = aRun({
   warningCount: 0,
   kind: 'full',
 });
-const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
+const asked = { deployment: 'test', since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
-test('a pipe gets one line for each run, and a terminal a table', () => {
+test('a pipe gets one line for each run; without a run a terminal gets a sentence, and a pipe nothing', async () => {
   const trouble = { error: 'CrmUnavailable', status: 503, count: 3 };
   const nextTryAt = '2099-11-20T01:01:00.000Z';
   const waiting = { state: 'WaitBeforeCheck', checks: 2, trouble, nextTryAt, deadline: null };
-  const cells = '2026-11-20T01:00:00.000Z\tleads\t2026-11-20\tpublished\t12.5\t1240\t80073\tlatest\tleads-1';
-  expect(runsText([row, { ...row, warningCount: 2 }, { ...row, waiting }], {}, asked).split('\n')).toEqual([
-    cells,
-    `${cells}\t2`,
-    `${cells}\t\tWaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 2099-11-20 01:01:00 UTC`,
+  const terminal = { isTTY: true };
+
+  await expectTexts('list-in-a-pipe', [
+    ['three runs', runsText([row, { ...row, warningCount: 2 }, { ...row, waiting }], {}, asked)],
+    ['no run, on a terminal', runsText([], terminal, asked)],
+    ['no failed run, on a terminal', runsText([], terminal, { ...asked, failed: true })],
+    ['no run under way, on a terminal', runsText([], terminal, { ...asked, running: true })],
   ]);
-  const shown = stripVTControlCharacters(runsText([row], { isTTY: true }, asked));
-  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +rows\n/);
-  expect(shown).toMatch(
-    /2026-11-20 01:00 +leads +2026-11-20 +published +1,240\n +leads-1 \(12\.5 s, 80\.1 kB, latest\)/,
-  );
+  expect(runsText([], {}, asked)).toBe('');
 });
 
 test('every row fits into 80 columns, whatever error ended the run', () => {
@@ -229,12 +212,12 @@ async function aNight() {
       ...{ entity, execution: name },
       manifest: {
         ...{ startedAt: start, warnings, file: { rows, bytes: rows * 65 } },
-        ...(warnings.length > 0 && { drift }),
+        ...(warnings.length > 1 && { drift }),
       },
     });
   publish(first, 'leads', 1238);
   publish(warned, 'agent-numbers', 310, ['One.', 'Two.']);
-  publish(again, 'leads', 1240);
+  publish(again, 'leads', 1240, ['One.']);
   return cloud;
 }
 
@@ -247,21 +230,4 @@ test('with "running", lists only runs under way', async () => {
   const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
   expect(await names({})).toEqual(['c', 'b', 'a']);
   expect(await names({ running: true })).toEqual(['c']);
-  expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
-});
-
-test('prints one sentence on a terminal and an empty text to a pipe if there is no run', () => {
-  expect(runsText([], {}, asked)).toBe('');
-  expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
-  expect(runsText([], { isTTY: true }, { ...asked, failed: true })).toBe('No run failed since 2026-11-13 00:00 UTC.');
-});
-
-test.each([
-  [0.04, '0.0 s'],
-  [59.94, '59.9 s'],
-  [60, '1 min'],
-  [200, '3 min 20 s'],
-  [7500, '2 h 5 min'],
-])('%d seconds are shown as %s', (seconds, text) => {
-  expect(durationText(seconds)).toBe(text);
 });

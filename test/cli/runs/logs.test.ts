@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { linesOfRun, textOf } from '../../../cli/runs/logs.ts';
+import { linesOfRun } from '../../../cli/runs/logs.ts';
 import { refused } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 
@@ -52,10 +52,4 @@ test('prints the lines of all functions of a run by time, without other runs, me
     // A function whose run was stopped ends later than the run.
     expect(call.endTime).toBe(START + 60_000 + 20 * 60_000);
   }
-});
-
-test('prints a long text with non-ASCII letters in full', () => {
-  const message = `Größe ${'x'.repeat(300)}.`;
-  const text = textOf({ at: START, fields: { level: 'INFO', message, execution: NAME } });
-  expect(text.endsWith(`Größe ${'x'.repeat(300)}.`)).toBe(true);
 });

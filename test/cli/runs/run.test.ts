@@ -1,10 +1,19 @@
 import { expect, test } from 'vitest';
 import { followRun } from '../../../cli/runs/follow.ts';
 import { createPublished } from '../../../cli/runs/published-runs.ts';
-import { OUTCOME_NAMES, OUTCOMES, type Run, runSchema } from '../../../cli/runs/run.ts';
-import { headText, outcomeText, outcomeWord, toneOf } from '../../../cli/runs/run-words.ts';
+import {
+  headText,
+  OUTCOME_NAMES,
+  OUTCOMES,
+  outcomeText,
+  outcomeWord,
+  type Run,
+  runSchema,
+  toneOf,
+} from '../../../cli/runs/run.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
-import type { ManifestChanges } from '../../support/manifests.ts';
+import { type ManifestChanges, stoppedBy } from '../../support/manifests.ts';
+import { expectResults, expectTexts } from '../../support/screen.ts';
 import { aRun } from '../support/a-run.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -21,14 +30,7 @@ const started = {
 };
 const state = runState({ input: started.input, run: run(), file: storedFile({ bytes: 12 }) });
 const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
-const stopped: ManifestChanges = {
-  state: 'quarantined',
-  guards: {
-    checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
-    comparedWith: [],
-    medianRows: 100,
-  },
-};
+const stopped = stoppedBy('maxShrink');
 
 interface Case {
   what: string;
@@ -50,21 +52,16 @@ const succeeded = (output: object): Partial<Execution> => ({
   entered: [['ExportPublished', started.stop, output]],
 });
 
+const done = { ...state, rows: 1, manifestKey, warningCount: 0 };
+const published = succeeded({ ...done, outcome: 'PUBLISHED' });
+const withoutTable = failed('TableNotWritten', { ...state, manifestKey, rows: 1 });
+/** A manifest and what names it: both pointers, that of its date alone, or none. */
+const LATEST: Pick<Case, 'manifest' | 'pointers'> = { manifest: {}, pointers: ['date', 'latest'] };
+const REPLACED: Pick<Case, 'manifest' | 'pointers'> = { manifest: {}, pointers: [] };
+
 const CASES: Case[] = [
-  {
-    what: 'published',
-    outcome: 'published',
-    manifest: {},
-    pointers: ['date', 'latest'],
-    execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
-  },
-  {
-    what: 'replaced by a later run',
-    outcome: 'published',
-    manifest: {},
-    pointers: [],
-    execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
-  },
+  { what: 'published', outcome: 'published', ...LATEST, execution: published },
+  { what: 'replaced by a later run', outcome: 'published', ...REPLACED, execution: published },
   { what: 'failed', outcome: 'failed', execution: failed('ExportFailed') },
   { what: 'stopped by a guard', outcome: 'quarantined', execution: failed('FileQuarantined'), manifest: stopped },
   {
@@ -81,25 +78,13 @@ const CASES: Case[] = [
     pointers: ['date'],
     execution: failed('FileQuarantined'),
   },
-  {
-    what: 'published without its table',
-    outcome: 'withoutTable',
-    manifest: {},
-    pointers: ['date', 'latest'],
-    execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
-  },
-  {
-    what: 'published without its table, and replaced',
-    outcome: 'withoutTable',
-    manifest: {},
-    pointers: [],
-    execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
-  },
+  { what: 'published without its table', outcome: 'withoutTable', ...LATEST, execution: withoutTable },
+  { what: 'published without its table, and replaced', outcome: 'withoutTable', ...REPLACED, execution: withoutTable },
   {
     what: 'stored without being published',
     outcome: 'stored',
     manifest: { state: 'unpublished', kind: 'partial' },
-    execution: succeeded({ ...state, outcome: 'UNPUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
+    execution: succeeded({ ...done, outcome: 'UNPUBLISHED' }),
   },
   {
     what: 'a start that was not due',
@@ -183,14 +168,13 @@ test('runs of verify are marked, and a run that verify made fail needs no person
 
   const { runs } = JSON.parse((await cli(...since, '--json')).stdout);
 
-  const told = runs.map((one: Run) => [one.run, one.byVerify, outcomeWord(one), one.needsPerson]);
-  expect(told.toSorted()).toEqual([
-    ['by-event-bridge', true, 'failed on purpose, by verify', false],
-    ['by-hand', false, 'InvalidInput', true],
-    [`contacts-verify-${id}-0`, true, 'published, by verify', false],
-    [`leads-verify-${id}-0`, true, 'ExportFailed, by verify', false],
+  expect(runs.map((one: Run) => [one.run, one.byVerify, one.needsPerson]).toSorted()).toEqual([
+    ['by-event-bridge', true, false],
+    ['by-hand', false, true],
+    [`contacts-verify-${id}-0`, true, false],
+    [`leads-verify-${id}-0`, true, false],
   ]);
-  expect((await cli(...since)).stdout).toContain('\tfailed on purpose, by verify\t');
+  await expectResults('list-of-verify', [['runs of verify and of a person', await cli(...since)]]);
 });
 
 test('a run that failed before its manifest reports plan and export from its last state', async () => {
@@ -218,13 +202,19 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
   expect(toneOf({ ...one, standing: 'superseded' })).toBe('idle');
 });
 
-test('the word of an outcome also names the plan and a missing table', () => {
-  const word = (more: Parameters<typeof aRun>[0]) => outcomeWord(aRun(more));
-  expect(word({ kind: 'partial' })).toBe('published, partial');
-  expect(word({ unjudged: true })).toBe('published, unjudged');
-  expect(word({ outcome: 'withoutTable' })).toBe('published, no table');
-  expect(word({ outcome: 'withoutTable', kind: 'partial' })).toBe('published, partial, no table');
-  expect(word({ outcome: 'withoutTable', what: 'release' })).toBe('release, no table');
-  expect(word({ outcome: 'failed', status: 'TIMED_OUT' })).toBe('TIMED_OUT');
-  expect(word({ outcome: 'stored', kind: 'partial' })).toBe('stored');
+test('the word of an outcome also names the plan and a missing table', async () => {
+  const runs: Parameters<typeof aRun>[0][] = [
+    { kind: 'partial' },
+    { unjudged: true },
+    { outcome: 'withoutTable' },
+    { outcome: 'withoutTable', kind: 'partial' },
+    { outcome: 'withoutTable', what: 'release' },
+    { outcome: 'failed', status: 'TIMED_OUT' },
+    { outcome: 'stored', kind: 'partial' },
+  ];
+
+  await expectTexts(
+    'outcome-words',
+    runs.map((one) => [JSON.stringify(one), outcomeWord(aRun(one))]),
+  );
 });

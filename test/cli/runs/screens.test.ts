@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { run, runState } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
+import { stoppedBy } from '../../support/manifests.ts';
 import { expectScreen } from '../../support/screen.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
@@ -73,14 +74,11 @@ async function cloud() {
   found.publish({ entity: 'contacts', date: '2026-11-19', execution: 'contacts-before' });
   const before = { entity: 'meetings', date: '2026-11-19', execution: 'meetings-before' } as const;
   found.publish({ ...before, content: 'id,name\n1,a\n2,b\n3,c\n' });
-  const check = { guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null };
-  const compared = { date: '2026-11-19', execution: 'meetings-before', rows: 100 };
   found.publish({
     ...{ entity: 'meetings', content: 'id,name\n1,a\n2,x\n', pointers: [] },
-    manifest: {
-      state: 'quarantined',
-      guards: { checks: [check], comparedWith: [compared], medianRows: 100 },
-    },
+    manifest: stoppedBy('maxShrink', {
+      comparedWith: [{ date: '2026-11-19', execution: 'meetings-before', rows: 100 }],
+    }),
   });
   return found;
 }

@@ -2,40 +2,35 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { adviceLines, withPlace } from '../../../cli/support/command-text.ts';
 import { ERRORS } from '../../../core/errors.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const PLACE = { deployment: 'prod', profile: 'exports', region: 'eu-central-1' };
-const OURS = '--profile exports --region eu-central-1 --deployment prod';
+const LOCAL = { deployment: 'test', endpointUrl: 'http://127.0.0.1:4566' };
 
-test.each([
-  ['Authorize again: npx --no -- crm-export authorize.', `Authorize again: npx --no -- crm-export authorize ${OURS}.`],
-  [
-    'npx --no -- crm-export start leads; npx --no -- crm-export list',
-    `npx --no -- crm-export start leads ${OURS}; npx --no -- crm-export list ${OURS}`,
-  ],
-  [`To continue: npx --no -- crm-export show x ${OURS}.`, `To continue: npx --no -- crm-export show x ${OURS}.`],
-  [
-    'Deploy: npx cdk deploy --revert-drift.',
-    'Deploy: npx cdk deploy -c deployment=prod --revert-drift --profile exports --region eu-central-1.',
-  ],
-  [
-    'Write them anew: npx cdk deploy -c rewrite=policies; a person needs another right.',
-    'Write them anew: npx cdk deploy -c deployment=prod -c rewrite=policies --profile exports --region eu-central-1; a person needs another right.',
-  ],
-  ['npx cdk deploy -c deployment=prod', 'npx cdk deploy -c deployment=prod'],
-  ['aws sns subscribe --topic-arn a:b.', 'aws sns subscribe --topic-arn a:b --profile exports --region eu-central-1.'],
-  [
-    'Check --deployment, then npx --no -- crm-export list.',
-    `Check --deployment, then npx --no -- crm-export list ${OURS}.`,
-  ],
-  ['Set the clock of this machine.', 'Set the clock of this machine.'],
-])('completes the commands in "%s" with the options of the person', (text, whole) => {
-  expect(withPlace(text, PLACE)).toBe(whole);
-});
+const WHOLE = withPlace('npx --no -- crm-export show x', PLACE);
 
-test('adds no option that was not given, and quotes values', () => {
-  expect(withPlace('npx cdk deploy', { deployment: 'prod' })).toBe('npx cdk deploy -c deployment=prod');
-  expect(withPlace('npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' })).toBe(
-    "npx --no -- crm-export list --profile 'a b' --deployment prod",
+/** Texts with commands, and the options of the person. */
+const TEXTS: [text: string, place?: Parameters<typeof withPlace>[1]][] = [
+  ['Authorize again: npx --no -- crm-export authorize.'],
+  ['npx --no -- crm-export start leads; npx --no -- crm-export list'],
+  [`To continue: ${WHOLE}.`],
+  ['Deploy: npx cdk deploy --revert-drift.'],
+  ['Write them anew: npx cdk deploy -c rewrite=policies; a person needs another right.'],
+  ['npx cdk deploy -c deployment=prod'],
+  ['aws sns subscribe --topic-arn a:b.'],
+  ['Check --deployment, then npx --no -- crm-export list.'],
+  ['Set the clock of this machine.'],
+  ['npx cdk deploy', { deployment: 'prod' }],
+  ['npx --no -- crm-export list', { deployment: 'prod', profile: 'a b' }],
+  // Without its endpoint, a command for a local cloud would reach the account of the person.
+  ['Restore it: npx cdk deploy --revert-drift.', LOCAL],
+  ['aws sns publish --topic-arn a.', LOCAL],
+];
+
+test('completes the commands in a text with the options of the person, quoted, and adds no other option', async () => {
+  await expectTexts(
+    'completed-commands',
+    TEXTS.map(([text, place = PLACE]) => [text, withPlace(text, place)]),
   );
 });
 
@@ -56,42 +51,30 @@ test.each(["o'neil, inc. (eu); x", 'a.b. c, d'])(
   },
 );
 
-test('a command for a local cloud gets its endpoint, so that it does not reach the account of the person', () => {
-  const local = { deployment: 'test', endpointUrl: 'http://127.0.0.1:4566' };
-
-  expect(adviceLines(withPlace('Restore it: npx cdk deploy --revert-drift.', local))).toEqual([
-    'Restore it:',
-    'AWS_ENDPOINT_URL=http://127.0.0.1:4566 npx cdk deploy -c deployment=test --revert-drift',
-  ]);
-  expect(withPlace('aws sns publish --topic-arn a.', local)).toBe(
-    'aws sns publish --topic-arn a --endpoint-url http://127.0.0.1:4566.',
-  );
-});
-
-test('adviceLines puts each command on its own line', () => {
-  const url = '--endpoint-url http://127.0.0.1:4566 --deployment test';
-
-  expect(adviceLines(`Authorize again: npx --no -- crm-export authorize ${url}. No export runs until then.`)).toEqual([
-    'Authorize again:',
-    `npx --no -- crm-export authorize ${url}`,
-    'No export runs until then.',
-  ]);
-  expect(adviceLines('restore it: npx cdk deploy --revert-drift.')).toEqual([
-    'Restore it:',
-    'npx cdk deploy --revert-drift',
-  ]);
-  expect(adviceLines('npx --no -- crm-export release x --reason WHY')).toEqual([
+test('adviceLines puts each command on its own line', async () => {
+  const texts = [
+    `Authorize again: ${withPlace('npx --no -- crm-export authorize', LOCAL)}. No export runs until then.`,
+    withPlace('restore it: npx cdk deploy --revert-drift.', LOCAL),
     'npx --no -- crm-export release x --reason WHY',
-  ]);
-  expect(adviceLines('Run the command again in a minute.')).toEqual(['Run the command again in a minute.']);
+    'Run the command again in a minute.',
+  ];
+
+  await expectTexts(
+    'advice-lines',
+    texts.map((text) => [text, adviceLines(text).join('\n')]),
+  );
 });
 
 test.each(Object.entries(ERRORS))('each command in the advice of %s ends where its sentence ends', (_, { advice }) => {
   const commands = adviceLines(advice).filter((line) => /^(npm run|npx|aws) /.test(line));
 
   // Only placeholders, options, and values may follow the command.
-  for (const command of commands)
-    expect(command).toMatch(
-      /^(npx --no -- crm-export [a-z-]+|npx cdk deploy)( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/,
-    );
+  const [program, rest] = [
+    /^(npx --no -- crm-export [a-z-]+|npx cdk deploy)/,
+    /^( (--[a-z-]+|-c rewrite=policies|[A-Z]+))*$/,
+  ];
+  for (const command of commands) {
+    expect(command).toMatch(program);
+    expect(command.replace(program, '')).toMatch(rest);
+  }
 });

@@ -7,9 +7,9 @@ import { LAYOUT } from '../../../core/export/layout.ts';
 import { nightKey } from '../../../core/night/night-record.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { clockAt } from '../../support/clock.ts';
-import { expectResults } from '../../support/screen.ts';
+import { expectResults, expectTexts } from '../../support/screen.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
-import { type Execution, executions } from '../support/cloud/executions.ts';
+import { type Execution, execution, executions } from '../support/cloud/executions.ts';
 import { configured, stack } from '../support/cloud/stack.ts';
 import type { CliResult } from '../support/run-cli.ts';
 
@@ -21,26 +21,18 @@ const NIGHT = 'leads-night';
 const DATE = '2026-11-20';
 const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
 const begun = runState({ run: run(), manifestKey, file: storedFile({ bytes: 12 }), rows: 1, outcome: 'TABLE_DUE' });
-const lacking: Execution = {
-  name: NIGHT,
-  status: 'FAILED',
-  input: { entity: 'leads' },
-  error: 'TableNotWritten',
-  cause: 'A key is missing.',
-  start: `${DATE}T01:00:00.000Z`,
-  stop: `${DATE}T01:05:00.000Z`,
+const lacking = execution(NIGHT, {
+  ...{ status: 'FAILED', error: 'TableNotWritten', cause: 'A key is missing.', stop: `${DATE}T01:05:00.000Z` },
   entered: [
     ['PublishFile', `${DATE}T01:03:00.000Z`, begun],
     ['WriteTable', `${DATE}T01:04:00.000Z`, begun],
     ['RunFailed', `${DATE}T01:05:00.000Z`, { ...begun, input: null, outcome: 'FAILED' }],
   ],
-};
+});
 const input = { entity: 'leads', table: { run: NIGHT } };
 const table = { run: NIGHT, date: DATE, key: `tables/entity=leads/date=${DATE}/leads.parquet`, rows: 7, bytes: 900 };
 const tableState = newState(input, { outcome: 'WRITTEN', table: { ...table, warnings: ['A value does not fit.'] } });
-const written: Execution = {
-  name: 'leads-table-20261121T080000Z-1a2b3c',
-  status: 'SUCCEEDED',
+const written = execution('leads-table-20261121T080000Z-1a2b3c', {
   input,
   output: JSON.stringify(tableState),
   start: '2026-11-21T08:00:00.000Z',
@@ -49,7 +41,7 @@ const written: Execution = {
     ['WriteTable', '2026-11-21T08:00:01.000Z', newState(input)],
     ['TableWritten', '2026-11-21T08:00:05.000Z', tableState],
   ],
-};
+});
 const superseded: Execution = {
   ...written,
   name: 'leads-table-20261121T090000Z-1a2b3c',
@@ -125,25 +117,17 @@ test('table, retry, show and follow describe a published run without its table, 
   ]);
 });
 
-test('list reports a run as published without its table', async () => {
-  const { target } = await cloudWith();
-  const wanted = { entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
-  const [row] = await listRuns(target, wanted);
+test('list reports a run that is published without its table, and executions that wrote only a table', async () => {
+  const { target } = await cloudWith([superseded, written, lacking]);
+  const wanted = { deployment: 'test', entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
+  const rows = await listRuns(target, wanted);
 
-  expect(runsText(row ? [row] : [], {}, wanted).split('\t')[3]).toBe('published, no table');
-});
-
-test('list reports an execution that wrote only a table as such', async () => {
-  const { target } = await cloudWith([superseded, written]);
-  const wanted = { entities: [], since: new Date(DATE), failed: false, warn: () => undefined };
-  const rows = (await listRuns(target, wanted)).filter(({ what }) => what === 'table');
-
-  expect(rows.map(({ date, rows, bytes }) => [date, rows, bytes])).toEqual([
-    [null, null, null],
-    [DATE, 7, 900],
+  expect(rows.map(({ what, outcome, date, rows, bytes }) => [what, outcome, date, rows, bytes])).toEqual([
+    ['table', 'replaced', null, null, null],
+    ['table', 'table', DATE, 7, 900],
+    ['export', 'withoutTable', DATE, 1, 12],
   ]);
-  const [first = '', second = ''] = runsText(rows, {}, wanted).split('\n');
-  expect([first, second].map((line) => line.split('\t')[3])).toEqual(['table, superseded', 'table']);
+  await expectTexts('list-of-tables', [['in a pipe', runsText(rows, {}, wanted)]]);
 });
 
 test.each<[string, object | null, string]>([

@@ -76,8 +76,8 @@ export function brokenOff(body: Buffer, bytes: number): Reply {
 }
 
 /**
- * A fault: replaces the answers of an operation (of a service, of all), from this call on, for so many times. Faults
- * stand before the parts that they disturb.
+ * A fault: replaces the answers of an operation, a service or all services, from call number `from` on, `times` times.
+ * Write faults before the parts that they disturb.
  */
 export function fault(
   operation: string,

@@ -1,13 +1,12 @@
 import { eachOf } from '../../core/each-of.ts';
-import { partialFailure } from './aws-error.ts';
-import { untilInterrupted } from './until-interrupted.ts';
+import { partialFailure } from '../support/aws-error.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
 
-interface Together {
-  /** The sentence of an interruption. */
+export interface Together {
+  /** The sentence to print after Ctrl-C. */
   stopped: string;
-  /** What holds after an error, and the command that continues. */
+  /** A sentence after an error: which work continues, and the command that resumes the rest. */
   after: string;
-  /** Number of items at a time; by default all. */
   atOnce?: number;
   /** The document of `--json` for an error. */
   document?: object | undefined;
