@@ -26,6 +26,17 @@ export function ownValue(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? Reflect.get(value, key) : undefined;
 }
 
+/** Every value inside a JSON value with its key, at any depth. The values of a list have the key of the list. */
+export function entriesIn(value: unknown): [key: string, value: unknown][] {
+  const entries: [key: string, value: unknown][] = [['', value]];
+  // The list grows while it is read: a function that calls itself would end in an error for deeply nested values.
+  for (const [key, inner] of entries) {
+    if (typeof inner !== 'object' || inner === null) continue;
+    for (const [name, one] of Object.entries(inner)) entries.push([Array.isArray(inner) ? key : name, one]);
+  }
+  return entries;
+}
+
 /** A JSON text that does not depend on the order of keys. */
 export function canonicalText(value: unknown): string {
   return JSON.stringify(sorted(value));

@@ -18,11 +18,9 @@ const effectSchema = z
     }),
     /** Carries the request out although `answer` is sent, as a gateway that timed out does. */
     done: z.literal(true),
-    /** Sends 302 to this address; the request is not carried out. */
-    redirect: z.string(),
     /** Resets the connection before the request is carried out, or after that but before the answer. */
     reset: z.enum(['before', 'after']),
-    /** Waits that long before the request is carried out. */
+    /** Waits that long before the request is carried out, or until the fault is removed. */
     delaySeconds: z.number().nonnegative(),
     /** Declares the full length, then cuts the connection after that many bytes. */
     hangUp: z.int().nonnegative(),
@@ -30,9 +28,7 @@ const effectSchema = z
     stallAfter: z.int().nonnegative(),
     /** At `status`: the status word in the answer, documented or not. */
     status: z.string(),
-    /** At `create`: the id in the answer for the new export. */
-    id: z.string(),
-    /** At `file`, as the next three: this content, or a function of the export that makes it. */
+    /** At `file`: the content, or a function that makes it from the export. The next three are for `file` too. */
     body: z.union([z.string(), z.instanceof(Uint8Array), z.custom<Rewrite>((value) => typeof value === 'function')]),
     contentType: z.string(),
     /** The ETag of the file, which otherwise depends on its content. */
@@ -62,14 +58,17 @@ type Fault = z.infer<typeof faultSchema>;
 interface Armed {
   id: number;
   fault: Fault;
-  /** Calls seen since the fault was added, for each entity, or for each of the customers. */
+  /** Calls since the fault was added, by entity, or by customer if the fault names customers. */
   counts: Map<string, number>;
+  removal: AbortController;
 }
 
 /** The merged effects on a call and the ids of the faults. */
 export interface Hit {
   ids: number[];
   effect: Effect;
+  /** Aborted when one of the faults is removed. */
+  removed: AbortSignal;
 }
 
 const hits = (calls: Fault['calls'], n: number) => ('from' in calls ? n >= calls.from : calls.includes(n));
@@ -84,22 +83,26 @@ export class Faults {
     const parsed = faultSchema.safeParse(input);
     if (!parsed.success) throw new Error(`Not a fault: ${z.prettifyError(parsed.error)}`);
     this.#lastId += 1;
-    this.#armed.push({ id: this.#lastId, fault: parsed.data, counts: new Map() });
+    this.#armed.push({ id: this.#lastId, fault: parsed.data, counts: new Map(), removal: new AbortController() });
     return this.#lastId;
   }
 
+  /** Disarms a fault, and ends the delays of the calls that it holds. */
   remove(id: number): void {
+    for (const { removal } of this.#armed.filter((armed) => armed.id === id)) removal.abort();
     this.#armed = this.#armed.filter((armed) => armed.id !== id);
   }
 
   clear(): void {
-    this.#armed = [];
+    for (const { id } of this.#armed) this.remove(id);
   }
 
   /** Counts a call of a path, per entity (or per customer if the fault names customers), and returns its faults. */
   hit(path: string, entity: Entity | undefined, customer = ''): Hit {
-    const hit: Hit = { ids: [], effect: {} };
-    for (const { id, fault, counts } of this.#armed) {
+    const effects: Effect = {};
+    const found: Armed[] = [];
+    for (const armed of this.#armed) {
+      const { fault, counts } = armed;
       const { entity: faultEntity, path: faultPath, calls, customers, ...effect } = fault;
       if (faultPath !== path || (faultEntity !== undefined && faultEntity !== entity)) continue;
       if (customers && !customers.includes(customer)) continue;
@@ -107,9 +110,10 @@ export class Faults {
       const n = (counts.get(counted) ?? 0) + 1;
       counts.set(counted, n);
       if (!hits(calls, n)) continue;
-      Object.assign(hit.effect, effect);
-      hit.ids.push(id);
+      Object.assign(effects, effect);
+      found.push(armed);
     }
-    return hit;
+    const removed = AbortSignal.any(found.map(({ removal }) => removal.signal));
+    return { ids: found.map(({ id }) => id), effect: effects, removed };
   }
 }

@@ -10,8 +10,6 @@ export interface Settings {
   /** Ways in which a client may authenticate at the token endpoint. */
   clientAuthentication: ('basic' | 'basic_raw' | 'post' | 'none')[];
   accessTokenSeconds: number;
-  /** `strict`: reuse of a refresh token revokes its whole grant; `none`: the same refresh token stays valid. */
-  rotation: 'strict' | 'none' | { graceSeconds: number };
   /** The number of the status request that first returns PROCESSED; 0 = processed at once. */
   jobChecks: number;
   /** If set, replaces `jobChecks`: an export is PROCESSED that many seconds after it was created. */
@@ -38,7 +36,6 @@ export const DEFAULTS: Settings = {
   clientSecret: 'sandbox-demo-value-not-a-secret',
   clientAuthentication: ['basic', 'post'],
   accessTokenSeconds: 3600,
-  rotation: 'strict',
   jobChecks: 3,
   jobSeconds: null,
   urlSeconds: 300,

@@ -17,7 +17,7 @@ import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
 import { Clock, DEFAULTS, type SandboxOptions } from './sandbox-settings.ts';
 import { problem, track } from './track.ts';
-import { Jobs, Ledger, type SandboxApp, type SandboxEnv, type World } from './world.ts';
+import { createJobs, createLedger, type SandboxApp, type SandboxEnv, type World } from './world.ts';
 
 /** A running sandbox CRM. */
 export interface Sandbox extends World {
@@ -44,9 +44,9 @@ function makeWorld(options: SandboxOptions, closing: AbortSignal): World {
     clock,
     closing,
     faults: new Faults(),
-    ledger: new Ledger(clock),
+    ledger: createLedger(clock),
     grants: new Grants(settings, clock),
-    jobs: new Jobs(settings, clock),
+    jobs: createJobs(settings, clock),
     records: new Records(),
     fileKey: randomBytes(32),
   };

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { entitySchema } from '../core/config/entity-schema.ts';
-import type { CallKind, Effect } from './faults.ts';
+import type { CallKind, Effect, Hit } from './faults.ts';
 import { sendBody } from './files/send.ts';
 import { fingerprint } from './oauth/grants.ts';
 import { type LedgerCall, marked, type SandboxEnv, type World } from './world.ts';
@@ -33,13 +33,13 @@ function openCall(world: World, c: SandboxContext, kind: CallKind): LedgerCall {
   return call;
 }
 
-async function beforeWork(world: World, c: SandboxContext, effect: Effect): Promise<Response | undefined> {
+async function beforeWork(world: World, c: SandboxContext, { effect, removed }: Hit): Promise<Response | undefined> {
   if (effect.delaySeconds !== undefined) {
-    await sleep(effect.delaySeconds * 1000, undefined, { signal: world.closing }).catch(() => undefined);
+    const signal = AbortSignal.any([world.closing, removed]);
+    await sleep(effect.delaySeconds * 1000, undefined, { signal }).catch(() => undefined);
   }
   if (effect.reset === 'before') return dropConnection(c);
-  if (effect.answer && !effect.done) return faultAnswer(effect.answer);
-  return effect.redirect === undefined ? undefined : c.redirect(effect.redirect);
+  return effect.answer && !effect.done ? faultAnswer(effect.answer) : undefined;
 }
 
 async function afterWork(c: SandboxContext, kind: CallKind, effect: Effect, sent: Response) {
@@ -62,7 +62,7 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
     call.faults = hit.ids;
     c.set('call', call);
     c.set('hit', hit);
-    const early = await beforeWork(world, c, hit.effect);
+    const early = await beforeWork(world, c, hit);
     if (early) {
       if (early !== RESPONSE_ALREADY_SENT) call.status = early.status;
       return early;

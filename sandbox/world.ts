@@ -12,11 +12,11 @@ export interface World {
   settings: Settings;
   clock: Clock;
   faults: Faults;
-  ledger: Ledger;
+  ledger: ReturnType<typeof createLedger>;
   grants: Grants;
-  jobs: Jobs;
+  jobs: ReturnType<typeof createJobs>;
   records: Records;
-  /** Signs file URLs; random for each start. */
+  /** The key that signs file URLs; random for each start. */
   fileKey: Uint8Array;
   /** Aborted when the sandbox closes, so that delayed answers do not hold it. */
   closing: AbortSignal;
@@ -27,7 +27,7 @@ export function marked({ settings }: Pick<World, 'settings'>, text: unknown): st
   return settings.canary === '' ? String(text) : `${text} ${settings.canary}`.trimStart();
 }
 
-/** What Hono carries for each call: the raw Node request and answer, the ledger entry and the faults that hit it. */
+/** The context of each call in Hono: the raw Node request and answer, the ledger entry and the faults that hit it. */
 export interface SandboxEnv {
   Bindings: HttpBindings;
   Variables: { call: LedgerCall; hit: Hit };
@@ -44,7 +44,7 @@ export interface FileContent {
   read: (from: number, to: number) => Generator<Buffer>;
 }
 
-export type JobStatus = 'INITIATED' | 'PROCESSING' | 'PROCESSED';
+type JobStatus = 'INITIATED' | 'PROCESSING' | 'PROCESSED';
 
 /** One export record. */
 export interface Job {
@@ -57,35 +57,27 @@ export interface Job {
 }
 
 /** The exports of this sandbox and their progress. */
-export class Jobs {
-  readonly #jobs = new Map<string, Job>();
-  readonly #settings: Settings;
-  readonly #clock: Clock;
-
-  constructor(settings: Settings, clock: Clock) {
-    this.#settings = settings;
-    this.#clock = clock;
-  }
-
-  /** Creates an export with a random version 4 UUID. */
-  create(entity: Entity, content: FileContent): Job {
-    const job = { id: randomUUID(), entity, createdAt: this.#clock.now(), reads: 0, content };
-    this.#jobs.set(job.id, job);
-    return job;
-  }
-
-  /** The export, or undefined if the id is unknown or belongs to another entity. */
-  find(entity: Entity, id: string): Job | undefined {
-    const job = this.#jobs.get(id.toLowerCase());
-    return job?.entity === entity ? job : undefined;
-  }
-
-  /** The status of the export now. */
-  statusOf(job: Job): JobStatus {
-    const { jobChecks, jobSeconds } = this.#settings;
-    if (jobSeconds === null) return statusAfter(job.reads, jobChecks, 2);
-    return statusAfter(this.#clock.now() - job.createdAt, jobSeconds * 1000, (jobSeconds * 1000) / 3);
-  }
+export function createJobs(settings: Settings, clock: Clock) {
+  const jobs = new Map<string, Job>();
+  return {
+    /** Creates an export with a random version 4 UUID. */
+    create: (entity: Entity, content: FileContent): Job => {
+      const job = { id: randomUUID(), entity, createdAt: clock.now(), reads: 0, content };
+      jobs.set(job.id, job);
+      return job;
+    },
+    /** The export, or undefined if the id is unknown or belongs to another entity. */
+    find: (entity: Entity, id: string): Job | undefined => {
+      const job = jobs.get(id.toLowerCase());
+      return job?.entity === entity ? job : undefined;
+    },
+    /** The status of the export now. */
+    statusOf: (job: Job): JobStatus => {
+      const { jobChecks, jobSeconds } = settings;
+      if (jobSeconds === null) return statusAfter(job.reads, jobChecks, 2);
+      return statusAfter(clock.now() - job.createdAt, jobSeconds * 1000, (jobSeconds * 1000) / 3);
+    },
+  };
 }
 
 function statusAfter(done: number, needed: number, started: number): JobStatus {
@@ -130,40 +122,28 @@ export interface LedgerCall {
 type CallFilter = { kind?: CallKind | undefined; entity?: Entity | undefined };
 
 /** All calls to the sandbox, in the order of arrival. */
-export class Ledger {
-  #calls: LedgerCall[] = [];
-  #seq = 0;
-  readonly #clock: Clock;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Records an arriving call. The caller completes the entry during the answer. */
-  open(call: Pick<LedgerCall, 'method' | 'path' | 'kind'> & Partial<LedgerCall>): LedgerCall {
-    this.#seq += 1;
-    const entry = { seq: this.#seq, at: new Date(this.#clock.now()).toISOString(), status: null, faults: [], ...call };
-    this.#calls.push(entry);
-    return entry;
-  }
-
+export function createLedger(clock: Clock) {
+  let all: LedgerCall[] = [];
+  let seq = 0;
   /** The calls of that kind and entity, oldest first; all calls without a filter. */
-  calls({ kind, entity }: CallFilter = {}): LedgerCall[] {
-    return this.#calls.filter(
+  const calls = ({ kind, entity }: CallFilter = {}): LedgerCall[] =>
+    all.filter(
       (call) => (kind === undefined || call.kind === kind) && (entity === undefined || call.entity === entity),
     );
-  }
-
-  count(filter: CallFilter = {}): number {
-    return this.calls(filter).length;
-  }
-
-  /** The calls that a correct client would not have made: reuse of tokens, credentials sent to the file server. */
-  violations(): LedgerCall[] {
-    return this.#calls.filter((call) => call.violation !== undefined);
-  }
-
-  clear(): void {
-    this.#calls = [];
-  }
+  return {
+    calls,
+    count: (filter: CallFilter = {}): number => calls(filter).length,
+    /** Records an arriving call. The caller completes the entry during the answer. */
+    open: (call: Pick<LedgerCall, 'method' | 'path' | 'kind'> & Partial<LedgerCall>): LedgerCall => {
+      seq += 1;
+      const entry = { seq, at: new Date(clock.now()).toISOString(), status: null, faults: [], ...call };
+      all.push(entry);
+      return entry;
+    },
+    /** The calls that a correct client would not have made: reuse of tokens, credentials sent to the file server. */
+    violations: (): LedgerCall[] => all.filter((call) => call.violation !== undefined),
+    clear: (): void => {
+      all = [];
+    },
+  };
 }

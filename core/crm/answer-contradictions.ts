@@ -6,7 +6,7 @@ import { isRecord, ownValue } from '../json.ts';
  * wrappers: `{ "data": { "customer": { … } } }`.
  */
 
-/** What the body of a good answer says about its call. */
+/** Whether the body of a successful answer shows that the CRM did not do the call. */
 export interface BodyJudgement {
   /** Why the call was not done, as the end of a sentence; `undefined` if the body does not contradict the request. */
   contradiction: string | undefined;
@@ -21,29 +21,33 @@ interface Sent {
   fields?: Record<string, unknown>;
 }
 
-type Level = [key: string, value: unknown][];
+/** An object of the body that may be the record, with its folded keys. */
+interface Level {
+  /** The folded key of its wrapper; empty at the top. */
+  wrapper: string;
+  entries: [key: string, value: unknown][];
+}
 /** The sent fields by their folded names. */
 type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
-/** A UUID as a URN. */
-const LONGEST_UUID = 45;
 /** Keys that services wrap a record in. */
 const WRAPPERS = new Set(
   `attributes body content customer customers d data document entity export fields item items model node object output
     payload properties record records response result results return updated value values`.split(/\s+/),
 );
 /**
- * Wrappers that may hold something else: next to an error its reasons by field, `{ "error": …, "fields": { "city": … } }`,
- * and in a record another thing of the customer, `{ "city": …, "properties": [{ "city": … }] }`.
+ * Wrappers that may hold something else. Next to an error, they may hold the reasons by field:
+ * `{ "error": …, "fields": { "city": … } }`. In a record, they may hold another object of the customer:
+ * `{ "city": …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
 const NO_RECORD =
-  /^(?:meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
+  /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
 /** Keys of objects that describe the caller if they are next to another object. */
 const BESIDE = /^(?:user|session)/;
-/** They control an update or are deprecated, so an answer need not repeat them. */
+/** Fields that control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
 /** @param sent left out if no values are compared, only the status words of the body */
@@ -52,28 +56,26 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   for (const name of NEVER_COMPARED) sent.delete(name);
   const all = levelsOf(body, sent);
   const ours = hexOf(id);
-  const isOurs = (level: Level) => idIn(level) === ours;
-  const foreign = id === undefined ? [] : all.filter((level) => idIn(level) !== undefined && !isOurs(level));
-  const hasOurs = all.some((level) => idIn(level) !== undefined && isOurs(level));
+  const isForeign = (level: Level) => id !== undefined && ![undefined, ours].includes(idIn(level));
+  const hasOurs = all.some((level) => idIn(level) !== undefined && !isForeign(level));
   // A wrapper may have its own id, and so may related records.
-  const levels = hasOurs ? all.filter((level) => idIn(level) === undefined || isOurs(level)) : all;
+  const levels = hasOurs ? all.filter((level) => !isForeign(level)) : all;
   const hasError = levels.some(hasErrorIn);
-  const isCustomer = (level: Level) => level.some(([key, value]) => value !== null && (key === 'id' || sent.has(key)));
   const other = otherValue(levels, sent);
   const reasons = [
     hasError && 'it holds an error',
     (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'it says that the call failed',
-    foreign.length > 0 && !hasOurs && 'it holds the id of another record',
+    levels.some(isForeign) && 'it holds the id of another record',
     other !== undefined && `it holds another value of ${other} than was sent`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
-  return { contradiction, isRefusal: hasError && !levels.some(isCustomer) && !hasWrappedRecord(all) };
+  return { contradiction, isRefusal: hasError && !all.some((level) => isRecordBesideError(level, sent)) };
 }
 
 /** The objects that may be the record: the answer itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
   const levels: Level[] = [];
-  let layer = objectsIn(body);
+  let layer = objectsIn('', body);
   for (let wrappers = 0; wrappers <= MOST_WRAPPERS && layer.length > 0; wrappers += 1) {
     // A layer may have more objects than a call may have arguments.
     for (const level of layer) levels.push(level);
@@ -82,76 +84,72 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
   return levels;
 }
 
-function hasNoSuccess(level: Level): boolean {
-  return level.some(([key, value]) => key === 'success' && isFalse(value));
+/**
+ * The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. Next to
+ * an error, every other object may be the record.
+ */
+function wrappedIn(level: Level, sent: SentFields): Level[] {
+  const { entries } = level;
+  const inner = entries.map(([key, value]) => objectsIn(key, value)).filter(([first]) => first !== undefined);
+  const named = (holds: (wrapper: string) => boolean) => inner.filter(([first]) => holds(first?.wrapper ?? ''));
+  const hasSent = entries.some(([key, value]) => sent.has(key) && objectsIn(key, value).length === 0);
+  const usual = named((wrapper) => WRAPPERS.has(wrapper) && !(hasSent && AMBIGUOUS.test(wrapper)));
+  if (usual.length > 0) return usual.flat();
+  const all = named((wrapper) => !NO_RECORD.test(wrapper));
+  const others = all.length > 1 ? named((wrapper) => !NO_RECORD.test(wrapper) && !BESIDE.test(wrapper)) : all;
+  const isRecordItself = entries.some(([key]) => key === 'id' || sent.has(key));
+  return (others.length === 1 || hasErrorIn(level)) && !isRecordItself ? others.flat() : [];
 }
 
-function hasErrorIn(level: Level): boolean {
-  return level.some(([key, value]) => /^errors?$/.test(key) && !isNoError(value));
+const isFalse = worded(/^(?:0|false|no)$/i);
+
+function hasNoSuccess({ entries }: Level): boolean {
+  return entries.some(([key, value]) => key === 'success' && isFalse(value));
 }
 
-/** Keys and values by which an answer says that the call was done. Its `errorMessage` may say so in any language. */
-const DONE: [keys: RegExp, words: RegExp][] = [
-  [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, /^(?:0+|2\d\d|ok|success)$/i],
-  [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, /^(?:true|1|2\d\d|ok|success\w*)$/i],
+function hasErrorIn({ entries }: Level): boolean {
+  return entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
+}
+
+/** Whether an object of an answer with an error shows the record, so that the CRM may have changed it. */
+function isRecordBesideError(level: Level, sent: SentFields): boolean {
+  const { wrapper, entries } = level;
+  const isSure = WRAPPERS.has(wrapper) && !AMBIGUOUS.test(wrapper);
+  const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
+  return entries.some(([key, value]) => {
+    if (value === null || key === 'id') return value !== null;
+    if (isSure) return !/^(?:errors?|success|message)$/.test(key);
+    return sent.has(key) && (!mayHoldReasons || isSame(sent.get(key)?.value, value));
+  });
+}
+
+/** Meanings of keys and values of an answer without a record. An error does not count if another key says `done`. */
+const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
+  // An `errorMessage` next to such a key may say in any language that the call was done.
+  [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
+  [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
+  [/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/, isFalse, 'failed'],
+  [/^(?:outcome|result|status)$/, worded(/^(?:err|fail|rejected$)/i), 'failed'],
+  [/^(?:code|status|statuscode)$/, worded(/^[45]\d\d$/), 'failed'],
+  [/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
 ];
 
 /** Whether an answer that is not a record says in other words that the call failed: `{ "status": "error" }`. */
 function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
-  const [level = []] = isRecord(body) ? objectsIn(body) : [];
-  if (level.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
-  const isDone = level.some(([key, value]) =>
-    DONE.some(([keys, words]) => keys.test(key) && words.test(wordOf(value))),
-  );
-  return level.some(
-    ([key, value]) =>
-      (/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/.test(key) && isFalse(value)) ||
-      (/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/.test(key) && !isDone && !isNoError(value)) ||
-      (/^(?:outcome|result|status)$/.test(key) && /^(?:err|fail|rejected$)/i.test(wordOf(value))) ||
-      (/^(?:code|status|statuscode)$/.test(key) && /^[45]\d\d$/.test(wordOf(value))),
-  );
+  const entries = isRecord(body) ? objectsIn('', body).flatMap((level) => level.entries) : [];
+  if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
+  const rows = MEANINGS.filter(([keys, says]) => entries.some(([key, value]) => keys.test(key) && says(value)));
+  const meanings = rows.map(([, , means]) => means);
+  return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
 }
 
-/** The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. */
-function wrappedIn(level: Level, sent: SentFields): Level[] {
-  const isFailed = hasErrorIn(level);
-  const inner = level
-    .filter(([key]) => !/^errors?$/.test(key))
-    .map(([key, value]) => [key, objectsIn(value)] as const)
-    // Next to an error, an object that is not in a usual wrapper counts as a record only if it has an id or a sent
-    // value.
-    .filter(([key, objects]) => !isFailed || isWrapper(key) || objects.some((one) => isRecordOf(one, sent)));
-  const isWhole = level.some(([key, value]) => sent.has(key) && objectsIn(value).length === 0);
-  const usual = inner
-    .filter(([key]) => (isWhole ? isWrapper(key) : WRAPPERS.has(key)))
-    .flatMap(([, objects]) => objects);
-  if (usual.length > 0) return usual;
-  const all = inner.filter(([key, objects]) => objects.length > 0 && !NO_RECORD.test(key));
-  const holding = all.length > 1 ? all.filter(([key]) => !BESIDE.test(key)) : all;
-  const isCustomer = level.some(([key]) => key === 'id' || sent.has(key));
-  return holding.length === 1 && !isCustomer ? holding.flatMap(([, objects]) => objects) : [];
-}
-
-function isWrapper(key: string): boolean {
-  return WRAPPERS.has(key) && !AMBIGUOUS.test(key);
-}
-
-function isRecordOf(level: Level, sent: SentFields): boolean {
-  const text = (value: unknown) => (typeof value === 'string' ? comparableText(value) : value);
-  return level.some(([key, value]) => key === 'id' || (sent.has(key) && text(value) === text(sent.get(key)?.value)));
-}
-
-function hasWrappedRecord(levels: readonly Level[]): boolean {
-  const holds = (level: Level) =>
-    level.some(([key, value]) => !/^(?:errors?|success|message)$/.test(key) && !isEmpty(value));
-  return levels.some((level) =>
-    level.some(([key, value]) => isWrapper(key) && objectsIn(value).some((inner) => holds(inner))),
-  );
-}
-
-function objectsIn(value: unknown): Level[] {
+/** The objects that a key holds, or the list under it. */
+function objectsIn(wrapper: string, value: unknown): Level[] {
   const values = Array.isArray(value) ? value : [value];
-  return values.filter(isRecord).map((one) => Object.keys(one).map((key) => [folded(key), ownValue(one, key)]));
+  return values.filter(isRecord).map((one) => ({
+    wrapper,
+    entries: Object.keys(one).map((key) => [folded(key), ownValue(one, key)]),
+  }));
 }
 
 /** Services differ in the spelling of keys: `firstName`, `FirstName`, `first_name`. */
@@ -159,56 +157,54 @@ function folded(key: string): string {
   return key.replace(/[_-]/g, '').toLowerCase();
 }
 
-function idIn(level: Level): string | undefined {
-  const [, id] = level.find(([key]) => key === 'id') ?? level.find(([key]) => key === 'customerid') ?? [];
+function idIn({ entries }: Level): string | undefined {
+  const [, id] = entries.find(([key]) => key === 'id') ?? entries.find(([key]) => key === 'customerid') ?? [];
   return hexOf(id);
 }
 
 /** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
 function hexOf(value: unknown): string | undefined {
-  const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  const hex = text.length <= LONGEST_UUID ? text.replace(/^urn:uuid:|[{}-]/g, '') : '';
+  const hex =
+    typeof value === 'string'
+      ? value
+          .trim()
+          .toLowerCase()
+          .replace(/^urn:uuid:|[{}-]/g, '')
+      : '';
   return /^[\da-f]{32}$/.test(hex) ? hex : undefined;
 }
 
-function isFalse(value: unknown): boolean {
-  return /^(?:0|false|no)$/i.test(wordOf(value));
+/** Whether a text, number or flag is one of these words. An object in JSON may have a `toString` that is no function. */
+function worded(words: RegExp): (value: unknown) => boolean {
+  return (value) => typeof value !== 'object' && words.test(String(value).trim());
 }
 
-/** A text, number or flag as a text. An object in JSON may have a `toString` that is not a function. */
-function wordOf(value: unknown): string {
-  return typeof value === 'object' ? '' : String(value).trim();
+/** Texts in `error` by which services report that no error occurred. */
+const isNoErrorText = worded(
+  /^(?:0+|200|false|n\/?a?|nil|none|null|no(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
+);
+
+/** Whether the value of `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not report an error. */
+function isError(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return Boolean(value) && !isNoErrorText(value);
+  return depth >= MOST_WRAPPERS || Object.values(value).some((inner) => isError(inner, depth + 1));
 }
 
-/** Texts in `error` by which services say that there is none. */
-const NO_ERROR =
-  /^(?:0+|200|false|n\/?a?|nil|none|null|no(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i;
-
-/** Whether the value of `error` says that there is none: `"errors": []`, `"error": { "code": 0, "message": "OK" }`. */
-function isNoError(value: unknown): boolean {
-  return everyValue(value, (one) => !one || NO_ERROR.test(wordOf(one)));
-}
-
-/** Whether a value has no content. In a record, the text `none`, the number 0 and `false` are content. */
-function isEmpty(value: unknown): boolean {
-  return everyValue(value, (one) => one === null || (typeof one === 'string' && one.trim() === ''));
-}
-
-/** Whether a condition holds for a value, or for all values inside it. */
-function everyValue(value: unknown, holds: (one: unknown) => boolean, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return holds(value);
-  return depth < MOST_WRAPPERS && Object.values(value).every((inner) => everyValue(inner, holds, depth + 1));
-}
-
+/** The first sent field that the answer has with another value. */
 function otherValue(levels: readonly Level[], sent: SentFields): string | undefined {
-  for (const [key, echoed] of levels.flat()) {
+  for (const [key, echoed] of levels.flatMap(({ entries }) => entries)) {
     const field = sent.get(key);
     if (field && isOther(field.name, field.value, echoed)) return field.name;
   }
   return undefined;
 }
 
-/** Whether the answer has another value than was sent. Another JSON type, such as a label, does not count. */
+function isSame(sent: unknown, echoed: unknown): boolean {
+  const comparable = (value: unknown) => (typeof value === 'string' ? comparableText(value) : value);
+  return comparable(sent) === comparable(echoed);
+}
+
+/** Whether the answer contradicts the value that was sent. A value of another JSON type, such as a label, does not. */
 function isOther(name: string, sent: unknown, echoed: unknown): boolean {
   if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
   if (typeof sent === 'number' && typeof echoed === 'number') return isOtherNumber(sent, echoed);
@@ -225,10 +221,6 @@ const MASK =
   /[*\uff0a\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
-/** A short number of a company: `*6789`. */
-const STAR_NUMBER = /^\*\d{4,5}$/;
-/** An extension after a whole number: ` ext. 5`, `#5`, `;ext=5`. */
-const EXTENSION = /(?<=(?:\d\D{0,3}){7})[\s,;]*[#\p{L}].*$/su;
 /** Fields whose values are words, which services return as labels or in another language. */
 const WORDS = ['bankAccountType', 'country'];
 
@@ -236,9 +228,8 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
   const [ours, theirs] = [comparableText(sent), comparableText(echoed)];
   if (ours === theirs) return false;
   if (ours === '' || theirs === '') return true;
-  const isPhone = PHONE.test(name);
-  if (MASK.test(echoed) && !(isPhone && STAR_NUMBER.test(echoed))) return false;
-  if (isPhone) return isOtherPhone(sent, echoed) && !isAddedTo(sent, echoed);
+  if (MASK.test(echoed)) return false;
+  if (PHONE.test(name)) return isOtherPhone(sent, echoed);
   if (DATE.test(sent)) return echoed.length <= LONGEST_DATE && isOtherDate(sent, echoed);
   const hex = hexOf(sent);
   if (hex !== undefined) return ![undefined, hex].includes(hexOf(echoed));
@@ -295,14 +286,10 @@ function kindOfWord(text: string): string {
   return /^[\p{Script=Latin}\s\p{P}]+$/u.test(text) ? 'latin' : 'other';
 }
 
+/** Compares the last digits. One of the texts may have an extension after them, or a prefix before them. */
 function isOtherPhone(sent: string, echoed: string): boolean {
-  const hasOneExtension = EXTENSION.test(sent) !== EXTENSION.test(echoed);
-  const digits = [sent, echoed].map((text) =>
-    (hasOneExtension ? text.replace(EXTENSION, '') : text).replace(/\D/g, ''),
-  );
-  const length = Math.min(PHONE_DIGITS, ...digits.map((text) => text.length));
-  const [ours, theirs] = digits.map((text) => text.slice(text.length - length));
-  return length > 0 && ours !== theirs;
+  const [ours, theirs] = [sent, echoed].map((text) => text.replace(/\D/g, '')) as [string, string];
+  return !ours.includes(theirs.slice(-PHONE_DIGITS)) && !theirs.includes(ours.slice(-PHONE_DIGITS));
 }
 
 /** A day, or a time. */
@@ -354,7 +341,7 @@ function daysIn(text: string): number[] {
   return months.flatMap((month) => daysOf(Math.max(a, b), month, Math.min(a, b)));
 }
 
-/** @param year of two digits is in this century or the last */
+/** @param year a year of two digits may be in this century or the last one */
 function daysOf(year: number, month: number, day: number): number[] {
   if (month < 1 || month > 12 || day < 1 || day > 31) return [];
   const years = [year, 1900 + year, 2000 + year].filter((each) => each >= 1800 && each < 2200);

@@ -6,7 +6,7 @@ import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { isRecord, jsonOrUndefined } from '../json.ts';
 import { type BodyJudgement, judgeBody } from './answer-contradictions.ts';
 import { type CrmCall, nameOf, type Operation } from './call.ts';
-import { busyReason, errorCode } from './error-code.ts';
+import { errorCode, saysBusy } from './error-code.ts';
 import { exportIdIn, hasList, isWithoutAddress, kindOfStatus, linkSchema, shapeOf } from './read-body.ts';
 
 /**
@@ -44,7 +44,7 @@ export interface Meaning {
   error: RunError | undefined;
 }
 
-/** What the table reads of a call and its answer. */
+/** The facts about a call and its answer that the rows of the table test. */
 interface Facts {
   call: CrmCall;
   answer: CrmAnswer;
@@ -52,8 +52,8 @@ interface Facts {
   scope: string;
   status: number;
   isPage: boolean;
-  /** The error of a body that says that the CRM is busy. */
-  busy: RunErrorName | undefined;
+  /** The body says that the CRM is busy. */
+  isBusy: boolean;
   /** A 2xx answer has what the call asks for. */
   hasResult: boolean;
   judged: BodyJudgement;
@@ -64,7 +64,7 @@ type Row = [
   operations: readonly Operation[],
   when: (facts: Facts) => boolean,
   outcome: Outcome,
-  name: RunErrorName | ((facts: Facts) => RunErrorName),
+  name: RunErrorName,
   says?: (facts: Facts) => string,
 ];
 
@@ -77,38 +77,53 @@ const isUnclear = ({ status }: Facts) => status >= 500 || status === 408 || stat
 const isRefusal = ({ status }: Facts) => status >= 400;
 const isNoJson = ({ answer }: Facts) => answer.body === undefined;
 const hasError = ({ judged }: Facts) => judged.contradiction !== undefined;
-/** A web page that has a status of its own service, and not of a proxy. */
+/** A web page that another service sent: its status is not one of those that a proxy in front of the CRM sends. */
 const isOtherPage = ({ isPage, status }: Facts) =>
   isPage && status < 500 && ![401, 403, 408, 425, 429].includes(status);
 /** The statuses of a server or proxy that does not know the address. */
 const isUnknownAddress = is(404, 405, 410, 421);
-const IS_BUSY = ': its body says that the CRM is busy.';
-const BUSY = ['notTaken', ({ busy }: Facts) => busy ?? 'CrmBusy', text(IS_BUSY)] as const;
-const LOCKED = [
-  'notTaken',
-  'CrmBusy',
-  text(': the CRM is busy with another export, or has locked the record.'),
-] as const;
-const EVERY: Operation[] = ['fields', 'create', 'status', 'address', 'update'];
+const isUnconfirmed = ({ status, answer }: Facts) => status !== 200 || !isRecord(answer.body);
+const isTooLarge = ({ answer }: Facts) => answer.unread?.reason === 'too large';
+const isEmpty = ({ answer }: Facts) => answer.unread === undefined && answer.characters === 0;
+const isWithoutStatus = (facts: Facts) => {
+  const kind = kindOfStatus(facts.answer.body);
+  return kind === 'blank' || (kind === undefined && hasError(facts));
+};
 
-const NOT_READY = [
-  'notTaken',
-  'ExportNotReady',
-  ({ call, answer }: Facts) =>
-    ` without the URL of the file, although export ${call.id} is PROCESSED: ${answer.body === undefined ? 'an empty body' : shapeOf(answer.body)}.`,
-] as const;
-const REDIRECT = ', a redirect. Redirects are not followed, because the request has credentials.';
+/** The ends of messages. */
+const SAYS = {
+  busy: text(': its body says that the CRM is busy.'),
+  locked: text(': the CRM is busy with another export, or has locked the record.'),
+  redirect: text(', a redirect. Redirects are not followed, because the request has credentials.'),
+  forbidden: (facts) => `${described(facts)}. ${scopesOf(facts)}`,
+  notYet: (facts) => `${described(facts)}: the CRM does not provide the file of export ${facts.call.id} yet.`,
+  noUrl: ({ call, answer: { body } }) =>
+    ` without the URL of the file, although export ${call.id} is PROCESSED: ${body === undefined ? 'an empty body' : shapeOf(body)}.`,
+  noObject: ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
+  noCustomer: (facts) => `${errorText(facts)} and without a customer.`,
+  contradicts: ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
+  error: (facts) => `${errorText(facts)}.`,
+  noId: (facts) => `${errorText(facts)} and without the id of an export.`,
+  incomplete: (facts) =>
+    `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
+  noStatus: (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
+} satisfies Record<string, (facts: Facts) => string>;
+
+const BUSY = ['notTaken', 'CrmBusy', SAYS.busy] as const;
+const LOCKED = ['notTaken', 'CrmBusy', SAYS.locked] as const;
+const NO_URL = ['notTaken', 'ExportNotReady', SAYS.noUrl] as const;
+const EVERY: Operation[] = ['fields', 'create', 'status', 'address', 'update'];
 
 /** The first row that matches counts. */
 const ROWS: Row[] = [
-  [EVERY, ({ status, busy }) => status === 403 && busy !== undefined, ...BUSY],
-  [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', text(REDIRECT)],
+  [EVERY, ({ status, isBusy }) => status === 403 && isBusy, ...BUSY],
+  [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', SAYS.redirect],
   // The first call of a run. An answer from another service is a wrong configuration.
   [['fields'], (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
   // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
   [['update'], (facts) => facts.isPage && isUnknownAddress(facts), 'refused', 'ConfigInvalid', elsewhereText],
   [EVERY, is(401), 'refused', 'AuthRefused', text(' twice, the second time with a fresh token.')],
-  [EVERY, is(403), 'refused', 'AuthRefused', (facts) => `${described(facts)}. ${scopesOf(facts)}`],
+  [EVERY, is(403), 'refused', 'AuthRefused', SAYS.forbidden],
   [EVERY, is(429), 'notTaken', 'RateLimited', text(': too many requests.')],
   // The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's).
   [['fields', 'create', 'status', 'address'], is(503, 521, 523, 525, 526), 'notTaken', 'CrmUnavailable'],
@@ -118,82 +133,31 @@ const ROWS: Row[] = [
   [['status', 'address'], is(404, 410), 'refused', 'ExportNotFound'],
   [['create'], isUnclear, 'unknown', 'CreateUnanswered'],
   [EVERY, isUnclear, 'unknown', 'CrmUnavailable'],
-  [
-    ['address'],
-    isRefusal,
-    'notTaken',
-    'ExportNotReady',
-    (facts) => `${described(facts)}: the CRM does not provide the file of export ${facts.call.id} yet.`,
-  ],
+  [['address'], isRefusal, 'notTaken', 'ExportNotReady', SAYS.notYet],
   [['update'], is(404), 'refused', 'CrmRejectedRequest', text('. There is no such customer.')],
-  [EVERY, (facts) => isRefusal(facts) && facts.busy !== undefined, ...BUSY],
+  [EVERY, (facts) => isRefusal(facts) && facts.isBusy, ...BUSY],
   [EVERY, isRefusal, 'refused', 'CrmRejectedRequest'],
 
-  [
-    ['update'],
-    ({ status, answer }) => status !== 200 || !isRecord(answer.body),
-    'unknown',
-    'CrmContractError',
-    ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
-  ],
-  [
-    ['update'],
-    ({ judged }) => judged.isRefusal,
-    'refused',
-    'CrmRejectedRequest',
-    (facts) => `${errorText(facts)} and without a customer.`,
-  ],
-  [
-    ['update'],
-    hasError,
-    'contradiction',
-    'CrmContractError',
-    ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
-  ],
+  [['update'], isUnconfirmed, 'unknown', 'CrmContractError', SAYS.noObject],
+  [['update'], ({ judged }) => judged.isRefusal, 'refused', 'CrmRejectedRequest', SAYS.noCustomer],
+  [['update'], hasError, 'contradiction', 'CrmContractError', SAYS.contradicts],
   [['fields'], ({ answer }) => answer.unread?.reason === 'cut off', 'unknown', 'CrmUnavailable', unreadText],
   [['fields'], isNoJson, 'contradiction', 'CrmContractError', unreadText],
   [['create'], isNoJson, 'unknown', 'CreateUnanswered', unreadText],
-  [['address'], ({ answer }) => answer.unread === undefined && answer.characters === 0, ...NOT_READY],
+  [['address'], isEmpty, ...NO_URL],
   // Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before.
-  [
-    ['status', 'address'],
-    ({ answer }) => answer.unread?.reason === 'too large',
-    'contradiction',
-    'CrmContractError',
-    unreadText,
-  ],
+  [['status', 'address'], isTooLarge, 'contradiction', 'CrmContractError', unreadText],
   [['status', 'address'], isNoJson, 'notTaken', 'CrmContractError', unreadText],
   // The answer may have only some of the fields, and a run with them would leave out columns.
-  [['fields'], (facts) => facts.busy !== undefined && (hasError(facts) || !facts.hasResult), ...BUSY],
-  [['fields'], hasError, 'notTaken', 'CrmContractError', (facts) => `${errorText(facts)}.`],
+  [['fields'], (facts) => facts.isBusy && (hasError(facts) || !facts.hasResult), ...BUSY],
+  [['fields'], hasError, 'notTaken', 'CrmContractError', SAYS.error],
   // With a 2xx status, the CRM may have made an export in spite of the error.
-  [['create'], ({ busy, hasResult }) => busy !== undefined && !hasResult, 'unknown', 'CreateUnanswered', text(IS_BUSY)],
-  [
-    ['create'],
-    (facts) => hasError(facts) && !facts.hasResult,
-    'refused',
-    'CrmRejectedRequest',
-    (facts) => `${errorText(facts)} and without the id of an export.`,
-  ],
-  [
-    ['create'],
-    hasError,
-    'contradiction',
-    'CrmContractError',
-    (facts) => `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
-  ],
-  [['status'], ({ busy, hasResult }) => busy !== undefined && !hasResult, ...BUSY],
-  [
-    ['status'],
-    (facts) => {
-      const kind = kindOfStatus(facts.answer.body);
-      return kind === 'blank' || (kind === undefined && hasError(facts));
-    },
-    'notTaken',
-    'CrmContractError',
-    (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
-  ],
-  [['address'], (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NOT_READY],
+  [['create'], ({ isBusy, hasResult }) => isBusy && !hasResult, 'unknown', 'CreateUnanswered', SAYS.busy],
+  [['create'], (facts) => hasError(facts) && !facts.hasResult, 'refused', 'CrmRejectedRequest', SAYS.noId],
+  [['create'], hasError, 'contradiction', 'CrmContractError', SAYS.incomplete],
+  [['status'], ({ isBusy, hasResult }) => isBusy && !hasResult, ...BUSY],
+  [['status'], isWithoutStatus, 'notTaken', 'CrmContractError', SAYS.noStatus],
+  [['address'], (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NO_URL],
 ];
 
 /** Whether a good body has what the call asks for. An update asks for nothing that its body must have. */
@@ -212,14 +176,13 @@ export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: 
   if (!row) return { outcome: 'done', error: undefined };
   const [, , outcome, name, says = text('.')] = row;
   const { status, ok, headers, unread: cause } = about.answer;
-  // The table decides whether the run waits, even if the error is final elsewhere.
-  const ofRun = typeof name === 'string' ? name : name(facts);
-  const message = `${nameOf(about.call)} was answered ${status}${says(facts)}${addressText(ofRun, about)}`;
+  const message = `${nameOf(about.call)} was answered ${status}${says(facts)}${addressText(name, about)}`;
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
   const wanted = isRepeated ? headers.get('retry-after') : null;
   const seconds = retryAfterSeconds(wanted, headers.get('date'), now);
+  // The table decides whether the run waits, even if the error is final elsewhere.
   const options = { ...(!ok && { status }), retryAfterSeconds: seconds, cause, momentary: outcome === 'notTaken' };
-  return { outcome, error: new RunError(ofRun, message, options) };
+  return { outcome, error: new RunError(name, message, options) };
 }
 
 function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
@@ -228,10 +191,10 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const isUpdate = call.operation === 'update';
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
   // Any refusal of an update except a 403, which is about a missing right.
-  const busy = busyReason(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
+  const isBusy = saysBusy(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
   // `updates.confirmation: "status"` compares no values.
   const fields = isUpdate && call.confirmation !== 'status' && isRecord(call.json) ? call.json : undefined;
-  return { ...about, status, isPage, busy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
+  return { ...about, status, isPage, isBusy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
 }
 
 /**
@@ -297,7 +260,7 @@ function elsewhereText(facts: Facts): string {
   return `${described(facts)}${what}`;
 }
 
-/** The address that was called, if another service may have answered. Most likely at the first call of a run. */
+/** The path that was called, if another service may have answered. This is likely only at the first call of a run. */
 function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 'answer'>): string {
   const isOfFirst =
     name === 'CrmContractError' || name === 'CrmRejectedRequest' || (name === 'AuthRefused' && answer.isPage);

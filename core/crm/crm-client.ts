@@ -24,7 +24,7 @@ export interface CrmClient {
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** How a call that was sent ended. After a 401 or 403 the error may be why the call could not be repeated. */
+/** The end of a call that was sent. After a 401 or 403, `error` may be the reason that the call was not repeated. */
 interface Exchange extends Meaning {
   /** `undefined` if no answer came. */
   answer: CrmAnswer | undefined;
@@ -159,7 +159,7 @@ export function notReached(error: unknown, call: CrmCall): RunError {
 /** Characters that a header can hold. The token endpoint may return any text as a token. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-/** @throws RunError if a call cannot end in time: Lambda would kill the waiting invocation, and the result be unknown */
+/** @throws RunError if a call may outlast the invocation: Lambda would end it, and the result would be unknown */
 function refuseLate(call: CrmCall, name: RunErrorName, reason: string): void {
   const { timeoutMs = TIMEOUT_MS, secondsLeft } = call;
   if (!secondsLeft || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS) return;

@@ -1,4 +1,5 @@
 import { UPDATE_SCOPE } from '../config/scopes.ts';
+import { entriesIn } from '../json.ts';
 import type { CrmAnswer, Meaning } from './answers.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './crm-client.ts';
@@ -49,17 +50,9 @@ function isScopeMissing(scope: string): boolean {
 
 /** The sent fields that the answer names as a key, a text or the last part of a path. Nothing else is kept. */
 function namedIn({ body }: CrmAnswer, fields: object): string[] {
-  const words = new Set<string>();
-  const note = (word: string) => words.add(word.split(/[./]/).at(-1) ?? '');
-  try {
-    JSON.stringify(body, (key, value) => {
-      note(key);
-      if (typeof value === 'string') note(value);
-      return value;
-    });
-  } catch {
-    // The body is nested too deeply.
-    return [];
-  }
+  const texts = entriesIn(body)
+    .flat()
+    .filter((text) => typeof text === 'string');
+  const words = new Set(texts.map((text) => text.split(/[./]/).at(-1)));
   return Object.keys(fields).filter((name) => words.has(name));
 }

@@ -1,6 +1,5 @@
-import type { RunErrorName } from '../errors.ts';
 import { folded } from '../folded.ts';
-import { isRecord, ownValue } from '../json.ts';
+import { entriesIn, isRecord, ownValue } from '../json.ts';
 import { type CrmCall, requestOf } from './call.ts';
 
 interface Sent {
@@ -95,65 +94,55 @@ function textsIn(places: unknown[], keys: string[]): string[] {
 const REASON_KEYS =
   'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
 
-/** For each error of a run, the reasons for which a service does not answer now, as their letters only. */
-const BUSY_REASONS: [RunErrorName, RegExp][] = [
-  ['RateLimited', /^(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?$/],
-  ['RateLimited', /^(?:toomanyrequests(?:exception)?|resourceexhausted|slowdown)$/],
-  ['RateLimited', /^(?:request)?throttl(?:ed|ing)(?:error|exception)?$/],
-  ['CrmUnavailable', /^(?:in|under)?maintenance(?:mode)?$/],
-  ['CrmUnavailable', /^(?:(?:service|server)?(?:is)?(?:temporarily)?unavailable|(?:server|system)?overloaded)$/],
-  ['CrmBusy', /^(?:(?:crm|server|service|system|resource)?(?:is)?busy|tryagain)$/],
-  // Another request of the client is under way.
-  [
-    'CrmBusy',
-    /^(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already|currently|still)?(?:active|running|inprogress|underway)$/,
-  ],
-  ['CrmBusy', /^toomany(?:concurrent|active|running|parallel)?(?:export|request|job)s$/],
-  [
-    'CrmBusy',
-    /^concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?$|^concurrent(?:export|request|job)s?$/,
-  ],
-  ['CrmBusy', /^(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)$/],
-];
-/** A request to repeat the call. It may follow another reason. */
-const ADVICE = /(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)$/;
+/** Texts by which a service says that it gets too many requests; letters only. */
+const LIMITED = [
+  '(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?',
+  'toomanyrequests(?:exception)?|resourceexhausted|slowdown',
+  '(?:request)?throttl(?:ed|ing)(?:error|exception)?',
+].join('|');
+/** Texts by which a service says that it cannot answer now, or that another request is under way; letters only. */
+const BUSY = [
+  LIMITED,
+  '(?:in|under)?maintenance(?:mode)?',
+  '(?:service|server)?(?:is)?(?:temporarily)?unavailable|(?:server|system)?overloaded',
+  '(?:crm|server|service|system|resource)?(?:is)?busy',
+  '(?:an?)?(?:other)?(?:export|request|(?:token)?refresh)(?:is)?(?:already|currently|still)?(?:active|running|inprogress|underway)',
+  'toomany(?:concurrent|active|running|parallel)?(?:export|request|job)s',
+  'concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?|concurrent(?:export|request|job)s?',
+  '(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)',
+].join('|');
+/** Words that ask for a later retry, alone or after the reason of the error. */
+const ADVICE = '(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)';
+const BUSY_TEXT = new RegExp(`^(?:(?:${BUSY})(?:${ADVICE})?|${ADVICE})$`);
+const LIMITED_TEXT = new RegExp(`^(?:${LIMITED})(?:${ADVICE})?$`);
 
 /**
- * The error for a body that says that the CRM is too busy for the call; `undefined` if it does not. A reason counts if
- * all its letters match: `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
+ * Whether a body says that the CRM is too busy for the call. A reason counts if all its letters match:
+ * `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
  * A value that was sent is no reason, because the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
  * @param isAboutValues the CRM may refuse the values that were sent, so only the keys for codes are read: a message
  *   such as `Unavailable` may be about a value, but `Too many requests` is not
  */
-export function busyReason(
+export function saysBusy(
   body: unknown,
   {
     json,
     isResult = false,
     isAboutValues = false,
-  }: Pick<CrmCall, 'json'> & { isResult?: boolean; isAboutValues?: boolean } = {},
-): RunErrorName | undefined {
+  }: { json?: unknown; isResult?: boolean; isAboutValues?: boolean } = {},
+): boolean {
   const sent = textsSent(json);
-  const lettersOf = (texts: string[]) =>
-    texts
-      .filter((text) => !sent.has(folded(text)))
-      .map((text) => text.toLowerCase().replace(/[^a-z]/g, ''))
-      .map((letters) => letters.replace(ADVICE, '') || (letters && 'tryagain'));
-  const reasons = lettersOf(reasonsIn(body, isResult));
-  const codes = lettersOf(codesIn(body));
-  const textsFor = (name: RunErrorName) => (isAboutValues && name !== 'RateLimited' ? codes : reasons);
-  return BUSY_REASONS.find(([name, pattern]) => textsFor(name).some((letters) => pattern.test(letters)))?.[0];
+  const isSaid = (pattern: RegExp, texts: string[]) =>
+    texts.some((text) => !sent.has(folded(text)) && pattern.test(text.toLowerCase().replace(/[^a-z]/g, '')));
+  const reasons = reasonsIn(body, isResult);
+  return isAboutValues ? isSaid(BUSY_TEXT, codesIn(body)) || isSaid(LIMITED_TEXT, reasons) : isSaid(BUSY_TEXT, reasons);
 }
 
 /** The texts of a request. The CRM may repeat them in another spelling. */
 function textsSent(json: unknown): ReadonlySet<string> {
-  const sent = new Set<string>();
-  JSON.stringify(json, (_, value: unknown) => {
-    if (typeof value === 'string') sent.add(folded(value));
-    return value;
-  });
-  return sent;
+  const texts = entriesIn(json).map(([, value]) => value);
+  return new Set(texts.filter((text) => typeof text === 'string').map(folded));
 }
 
 /** @param isResult only the errors in the body are read, not the body itself */
@@ -188,7 +177,7 @@ function isListed(value: unknown): value is string {
   return typeof value === 'string' && WORDS.has(value.toLowerCase());
 }
 
-/** Whether a token is a word or a text of the request, or a part of the access token. */
+/** Whether an error code only repeats a word or text of the request, or a part of the access token. */
 function wasSent(code: string, { call, accessToken }: Sent): boolean {
   const request = JSON.stringify([call.json, requestOf(call).path]).replace(/\\[bfnrt]/g, ' ');
   const word = new RegExp(`(?<![\\p{L}\\p{N}_])${code.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}_])`, 'iu');

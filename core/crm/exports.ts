@@ -4,16 +4,7 @@ import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../step/states.ts';
 import { type CrmCall, nameOf } from './call.ts';
 import type { CrmClient } from './crm-client.ts';
-import {
-  type ExportStatus,
-  exportIdIn,
-  isOfExport,
-  linkSchema,
-  recordSchema,
-  STATUSES,
-  shapeOf,
-  statusOf,
-} from './read-body.ts';
+import { exportIdIn, isOfExport, linkSchema, recordSchema, STATUSES, shapeOf, statusOf } from './read-body.ts';
 
 /** The three stages of an export (`docs/interface/reference.md`). */
 
@@ -35,11 +26,6 @@ export function isOutage(error: unknown): error is RunError {
   );
 }
 
-export interface StatusAnswer {
-  status: ExportStatus;
-  retryAfterSeconds?: number | undefined;
-}
-
 /** Stage 1. @throws RunError `CrmContractError` if the answer has no UUID, and the errors of `CrmClient.call` */
 export async function createExport(
   crm: CrmClient,
@@ -55,7 +41,7 @@ export async function createExport(
 }
 
 /** Stage 2. @throws RunError `CrmContractError` for an unlisted status and for the record of another export */
-export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
+export async function readStatus(crm: CrmClient, entity: Entity, exportId: string) {
   let retryAfterSeconds: number | undefined;
   const call: CrmCall = { operation: 'status', entity, id: exportId };
   const record = await crm.call(call, recordSchema(exportId), (seconds) => {

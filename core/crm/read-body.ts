@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ownValue } from '../json.ts';
+import { entriesIn, ownValue } from '../json.ts';
 import { isSafeName } from '../suggestion.ts';
 
 /** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
@@ -77,30 +77,18 @@ const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
 /** A text in place of an address that is still to come: words and signs in any language, such as `pending`. */
 const NO_ADDRESS = /^(?:n\/a|(?:(?!\.\p{L})[^\p{N}/\\:])*)$/iu;
 
-/** Stage 3: whether a body has no address: its `url` is empty, or it has none and nothing else that may be one. */
+/** Stage 3: whether a body has no address: an empty `url`, or no `url` and no other text that may be an address. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
   const url = typeof inner === 'string' ? inner : ownValue(inner, 'url');
   if (typeof url === 'string') return NO_ADDRESS.test(url.trim());
   if (url !== undefined) return !url || isEmptyValue(url);
-  if (typeof inner !== 'object' || inner === null) return inner === null;
-  return isEmptyValue(inner) || (!Array.isArray(inner) && !mayHoldAddress(inner));
-}
-
-/** An object that is nested more deeply than this may hold anything. */
-const DEEPEST = 100;
-
-/** Whether an object has an address, a text under a key for addresses, or a list of anything but texts. */
-function mayHoldAddress(value: object, depth = 0): boolean {
-  if (depth > DEEPEST) return true;
-  return Object.entries(value).some(([key, inner]) => {
-    const isList = Array.isArray(inner);
-    const texts = (isList ? inner : [inner]).filter((one) => typeof one === 'string');
-    if (texts.some((text) => /^\s*[a-z][a-z\d+.-]*:\/\//i.test(text) || (ADDRESS_KEY.test(key) && text !== '')))
-      return true;
-    if (isList) return inner.length > texts.length;
-    return typeof inner === 'object' && inner !== null && mayHoldAddress(inner, depth + 1);
-  });
+  const mayBeAddress = (key: string, text: string) =>
+    /^\s*[a-z][a-z\d+.-]*:\/\//i.test(text) || (ADDRESS_KEY.test(key) && text !== '');
+  return (
+    typeof inner === 'object' &&
+    !entriesIn(inner).some(([key, one]) => typeof one === 'string' && mayBeAddress(key, one))
+  );
 }
 
 /** Accepts a value itself, or in an object under one of these keys. */

@@ -38,7 +38,7 @@ export function neverSent(error: unknown): boolean {
   });
 }
 
-/** The error and its causes. */
+/** An error and its causes. */
 function chain(error: unknown): Error[] {
   const links: Error[] = [];
   for (let at = error; at instanceof Error && links.length < 5; at = at.cause) links.push(at);

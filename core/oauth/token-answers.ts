@@ -1,5 +1,5 @@
 import { judgeBody } from '../crm/answer-contradictions.ts';
-import { busyReason, possibleCodes, RFC_6749_WORDS } from '../crm/error-code.ts';
+import { possibleCodes, RFC_6749_WORDS, saysBusy } from '../crm/error-code.ts';
 import type { RunErrorName } from '../errors.ts';
 import { ownValue } from '../json.ts';
 
@@ -47,7 +47,7 @@ const meanings = {
 export type TokenMeaning = keyof typeof meanings;
 export const MEANINGS: Record<TokenMeaning, Meaning> = meanings;
 
-/** Whether an answer counts instead of another one about the same token. */
+/** Whether the meaning of one answer takes precedence over that of another answer about the same token. */
 export function outweighs(one: TokenMeaning, other: TokenMeaning): boolean {
   const order = Object.keys(MEANINGS);
   return order.indexOf(one) < order.indexOf(other);
@@ -85,11 +85,7 @@ const ROWS: Row[] = [
   ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined],
   // The code of a 400 or 401 does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
-  [
-    'locked',
-    ({ isRefusal, body }) => isRefusal && busyReason(body) !== undefined,
-    ': its body says that the CRM is busy.',
-  ],
+  ['locked', ({ isRefusal, body }) => isRefusal && saysBusy(body), ': its body says that the CRM is busy.'],
   ['unclear', ({ isRefusal, status }) => isRefusal && [409, 422, 423].includes(status)],
   ['lost', ({ isGood }) => isGood, ' without a token: if that is not the token endpoint, check crm.authUrl.'],
 ];

@@ -16,7 +16,7 @@ function customerIndex(world: World, id: string): number {
   return index;
 }
 
-/** What an update stores: all fields except the flag that steers it and the deprecated object. */
+/** What an update stores: all fields except the flag that controls it and the deprecated object. */
 const changeSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
 /** The change in the body of an update. @throws HTTPException 422 with the names of unknown and invalid fields */

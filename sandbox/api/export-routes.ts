@@ -36,7 +36,7 @@ async function create(world: World, c: SandboxContext): Promise<Response> {
   const request = readExportRequest(world, entity, call.request);
   const job = world.jobs.create(entity, exportContent(world, entity, request));
   call.exportId = job.id;
-  return Response.json({ id: c.get('hit').effect.id ?? job.id }, { status: 201 });
+  return Response.json({ id: job.id }, { status: 201 });
 }
 
 function readStatus(world: World, c: SandboxContext): Response {
@@ -65,7 +65,7 @@ export function addExports(app: SandboxApp, world: World): void {
   app.post(`${route}/exports/:id/download`, track(world, 'download'), mayExport, (c) => requestFile(world, c));
 }
 
-/** Filters are accepted and select nothing: the document names neither their operators nor the one that joins them. */
+/** Filters are accepted and have no effect: the document does not name their operators, nor how to join two filters. */
 const requestSchema = z.looseObject({
   columns: z.array(z.string()).nonempty(),
   sorts: z.array(z.object({ field: z.string(), dir: z.enum(['asc', 'desc']) })).default([]),

@@ -18,8 +18,7 @@ interface AccessToken {
 
 interface RefreshToken {
   grant: Grant;
-  /** When the code was exchanged for the first time; null = not yet. */
-  usedAt: number | null;
+  isUsed: boolean;
 }
 
 /** The consent of a person, before its exchange for tokens. */
@@ -59,6 +58,8 @@ function secret(prefix: string): string {
 
 /** Codes, access tokens and refresh tokens of this sandbox. */
 export class Grants {
+  /** Every code, verifier and token so far, so that tests can look for them where they must not be. */
+  readonly secrets = new Set<string>();
   readonly #codes = new Map<string, Code>();
   readonly #access = new Map<string, AccessToken>();
   readonly #refresh = new Map<string, RefreshToken>();
@@ -73,12 +74,14 @@ export class Grants {
   /** A single-use code, valid for 60 seconds. */
   createCode(consent: Consent): string {
     const code = randomUUID();
+    this.secrets.add(code);
     this.#codes.set(code, { ...consent, expiresAt: this.#clock.now() + CODE_SECONDS * 1000, grant: null });
     return code;
   }
 
   /** Exchanges a code. A second exchange is refused and revokes the tokens of the first. */
   exchangeCode(code: string, redirectUri: string, verifier: string): IssuedTokens | Refusal {
+    this.secrets.add(verifier);
     const consent = this.#codes.get(code);
     if (!consent) return { refused: 'The code is unknown.', reuse: false };
     if (consent.grant) {
@@ -95,23 +98,22 @@ export class Grants {
     return this.#issue(consent.grant);
   }
 
-  /** Exchanges a refresh token according to the `rotation` setting. */
+  /** Exchanges a refresh token. A second exchange is refused and revokes the whole grant. */
   refresh(token: string): IssuedTokens | Refusal {
     const refresh = this.#refresh.get(token);
     if (!refresh) return { refused: 'The refresh token is unknown.', reuse: false };
-    if (refresh.usedAt !== null && !this.#inGrace(refresh.usedAt)) {
+    if (refresh.isUsed) {
       refresh.grant.revoked = true;
       return { refused: 'The refresh token was used before; its grant is revoked.', reuse: true };
     }
     if (refresh.grant.revoked) return { refused: 'The refresh token is revoked.', reuse: false };
-    if (this.#settings.rotation === 'none') return this.#issue(refresh.grant, token);
-    refresh.usedAt ??= this.#clock.now();
+    refresh.isUsed = true;
     return this.#issue(refresh.grant);
   }
 
   /** Issues the tokens of a new grant without a browser. */
   issue(scopes: string[], expiresInSeconds = this.#settings.accessTokenSeconds): IssuedTokens {
-    return this.#issue({ scopes, revoked: false }, secret('rt'), expiresInSeconds);
+    return this.#issue({ scopes, revoked: false }, expiresInSeconds);
   }
 
   /** The scopes of a valid access token, or null. */
@@ -125,19 +127,11 @@ export class Grants {
     for (const token of this.#access.values()) token.expiresAt = 0;
   }
 
-  #inGrace(usedAt: number): boolean {
-    const { rotation } = this.#settings;
-    return typeof rotation === 'object' && this.#clock.now() - usedAt <= rotation.graceSeconds * 1000;
-  }
-
-  #issue(
-    grant: Grant,
-    refreshToken = secret('rt'),
-    expiresInSeconds = this.#settings.accessTokenSeconds,
-  ): IssuedTokens {
-    const accessToken = secret('at');
+  #issue(grant: Grant, expiresInSeconds = this.#settings.accessTokenSeconds): IssuedTokens {
+    const [accessToken, refreshToken] = [secret('at'), secret('rt')];
+    this.secrets.add(accessToken).add(refreshToken);
     this.#access.set(accessToken, { grant, expiresAt: this.#clock.now() + expiresInSeconds * 1000 });
-    if (!this.#refresh.has(refreshToken)) this.#refresh.set(refreshToken, { grant, usedAt: null });
+    this.#refresh.set(refreshToken, { grant, isUsed: false });
     return { accessToken, refreshToken, expiresInSeconds, scopes: grant.scopes };
   }
 }

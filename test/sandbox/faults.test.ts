@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { request } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { idAt } from '../../sandbox/data/records.ts';
 import type { FaultInput } from '../../sandbox/faults.ts';
+import { endAll, run } from '../support/running.ts';
 import { apiOf, exportedFile, rawGet, refresh, sandboxFor } from './client.ts';
+
+afterAll(endAll);
 
 const LEADS = ['POST', '/leads/exports', { columns: ['id'] }] as const;
 
@@ -62,6 +63,18 @@ test.each<Partial<FaultInput>>([{ stallAfter: 5 }, { delaySeconds: 1000 }])(
     await expect.poll(() => sandbox.ledger.count({ kind: 'token' })).toBe(1);
     await sandbox.close();
     await expect(hanging).rejects.toThrow();
+  },
+);
+
+test.each(['remove', 'clear'] as const)(
+  'a call that a fault delays is carried out once the fault is gone: %s',
+  async (way) => {
+    const sandbox = await sandboxFor();
+    const fault = sandbox.faults.add({ path: 'fields', delaySeconds: 1000 });
+    const held = apiOf(sandbox)('GET', '/leads/fields');
+    await expect.poll(() => sandbox.ledger.count({ kind: 'fields' })).toBe(1);
+    sandbox.faults[way](fault);
+    expect((await held).status).toBe(200);
   },
 );
 
@@ -127,27 +140,18 @@ test('faults and ledger are controlled over HTTP, but not by a web page', async 
   expect(rebound).toBe(403);
 });
 
-function serve(...args: string[]) {
-  const child = spawn(process.execPath, ['sandbox/serve.ts', ...args], { stdio: 'pipe' });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const text = { out: '', err: '' };
-  child.stdout.on('data', (part) => (text.out += part));
-  child.stderr.on('data', (part) => (text.err += part));
-  return { child, text };
-}
-
 test('npm run sandbox prints its addresses and stops on SIGTERM, and refuses a taken port', async () => {
-  const { child, text } = serve('--port', '0', '--client-id', 'me');
-  await once(child.stdout, 'data');
-  const url = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(text.out)?.[0] ?? '');
+  const { child, stdout, says, ended } = run('sandbox/serve.ts', ['--port', '0', '--client-id', 'me']);
+  await says(/^All faults:/m);
+  const url = new URL(/http:\/\/127\.0\.0\.1:\d+/.exec(stdout())?.[0] ?? '');
   for (const part of [`${url}api/v1`, `${url}auth`, 'client id      me', `${url}_sandbox/faults --json`])
-    expect(text.out).toContain(part);
+    expect(stdout()).toContain(part);
   expect((await fetch(`${url}_sandbox/ledger`)).status).toBe(200);
 
-  const taken = serve('--port', url.port);
-  expect(await once(taken.child, 'close')).toEqual([1, null]);
-  expect(taken.text.err).toMatch(/EADDRINUSE/);
+  const taken = run('sandbox/serve.ts', ['--port', url.port]);
+  expect(await taken.ended).toBe(1);
+  expect(taken.stderr()).toMatch(/EADDRINUSE/);
 
   child.kill('SIGTERM');
-  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(await ended).toBe(0);
 });

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { CrmCall } from '../../../core/crm/call.ts';
-import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
-import { at, recordingLog } from '../../support/deps.ts';
+import { crmAt } from '../../support/crm-at.ts';
+import { recordingLog } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { cutOff, type Exchange, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const CREATE = '/api/v1/leads/exports';
 const FIELDS = '/api/v1/leads/fields';
@@ -24,15 +25,13 @@ const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: 
 function clientAt(url: string, authorized?: { accessToken: string; scope: string }) {
   const asked: (string | undefined)[] = [];
   const log = recordingLog();
-  const client = createCrmClient({
-    baseUrl: `${url}/api/v1`,
+  const client = crmAt(`${url}/api/v1`, {
     getAccessToken: async ({ rejected, reread } = {}) => {
       asked.push(rejected ?? reread);
       if (reread !== undefined) return authorized ?? { accessToken: reread, scope: 'openid profile' };
       return { accessToken: `${CANARY}-${asked.length}`, scope: 'openid profile' };
     },
     log,
-    now: at('2026-11-20T01:00:00Z'),
   });
   return { ...client, asked, log };
 }
@@ -57,14 +56,8 @@ test('sends the token and the body, and parses the answer', async () => {
 
 test('ignores slashes at the end of the base address', async () => {
   const server = await serverFor([`GET ${FIELDS}`, { json: [] }]);
-  const client = createCrmClient({
-    baseUrl: `${server.url}/api/v1//`,
-    getAccessToken: async () => ({ accessToken: 'a', scope: '' }),
-    log: recordingLog(),
-    now: at('2026-11-20T01:00:00Z'),
-  });
 
-  expect(await client.call(fields, z.unknown())).toEqual([]);
+  expect(await crmAt(`${server.url}/api/v1//`).call(fields, z.unknown())).toEqual([]);
 });
 
 test('logs one line per answer, with the path template and without any id or token', async () => {
@@ -102,16 +95,14 @@ test('a second 401 ends as AuthRefused, without a third call', async () => {
 
   const error = await failureOf(answer(), 'AuthRefused');
 
-  expect(error.message).toBe(
-    'POST /leads/exports was answered 401 (text/html) twice, the second time with a fresh token.',
-  );
+  await expectTexts('crm-401-twice', [['a 401 with a fresh token too', error.message]]);
   expect(asked).toHaveLength(2);
 });
 
 test('a 403 names the scopes of the token if no person has authorized since', async () => {
   const { answer, asked } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
 
-  expect((await failureOf(answer(), 'AuthRefused')).message).toContain('The token has the scopes "openid profile"');
+  expect((await failureOf(answer(), 'AuthRefused')).message).toContain('"openid profile"');
   expect(asked).toEqual([undefined, `${CANARY}-1`]);
 });
 
@@ -134,23 +125,18 @@ test('repeats a call once, even a create, after a 403 if a person has authorized
   expect(await clientAt(server.url, authorized).call(create, z.unknown())).toBe('done');
   const again = await failureOf(clientAt(server.url, authorized).call(create, z.unknown()), 'AuthRefused');
 
-  expect(again.message).toContain(
-    'The token has the scopes "openid global:export", with "global:export", which exports need: the person who authorized lacks a right',
-  );
+  expect(again.message).toContain('"openid global:export"');
   const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
 });
 
 test('a 403 ends with the error of the token store if the token cannot be read again', async () => {
   const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
-  const client = createCrmClient({
-    baseUrl: `${server.url}/api/v1`,
+  const client = crmAt(`${server.url}/api/v1`, {
     getAccessToken: async ({ reread } = {}) => {
       if (reread !== undefined) throw new RunError('TokenStoreUnavailable', 'No answer.');
       return { accessToken: CANARY, scope: '' };
     },
-    log: recordingLog(),
-    now: at('2026-11-20T01:00:00Z'),
   });
 
   await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
@@ -178,7 +164,7 @@ test.each<[CrmCall, string, RunErrorName]>([
     cutOff(200, { 'content-type': 'application/json' }, `{"id":"${CANARY}`),
   ]);
 
-  expect((await failureOf(answer(), name)).message).toContain('answered 200, but the answer broke off in the middle');
+  expect((await failureOf(answer(), name)).message).not.toContain(CANARY);
 });
 
 test('stops a stalled answer at the time limit of its call', async () => {
@@ -190,38 +176,25 @@ test('stops a stalled answer at the time limit of its call', async () => {
 
   const error = await failureOf(client.call({ ...create, timeoutMs: 300 }, z.unknown()), 'CreateUnanswered');
 
-  expect(error.message).toBe('POST /leads/exports was answered 200, but the answer did not end in time.');
-  expect(performance.now() - start).toBeLessThan(5000);
+  await expectTexts('crm-answer-too-slow', [['an answer that does not end', error.message]]);
+  // Without this limit, a call ends after 30 seconds.
+  expect(performance.now() - start).toBeLessThan(25_000);
 });
 
-test('does not send a call if too little time is left for its whole answer', async () => {
+test.each<[string, RunErrorName, number[]]>([
+  ['The earlier work', 'CrmUnavailable', [64.9]],
+  ['The wait for a token', 'TokenRefreshInProgress', [100, 40]],
+])('does not send a call if too little time is left for its whole answer (%s)', async (what, name, left) => {
   const server = await serverFor();
-  const client = clientAt(server.url);
+  const secondsLeft = () => left.shift() ?? 0;
 
   const error = await failureOf(
-    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => 64.9 }, z.unknown()),
-    'CrmUnavailable',
+    clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft }, z.unknown()),
+    name,
   );
 
   expect(error.transient).toBe(true);
-  expect(error.message).toBe(
-    'The earlier work left too little time in this invocation for POST /leads/exports: it was not sent. The next invocation sends it.',
-  );
-  expect(server.seen).toEqual([]);
-});
-
-test('does not send a call after a long wait for the token, and the message names that wait', async () => {
-  const server = await serverFor();
-  const left = [100, 40];
-
-  const error = await failureOf(
-    clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
-    'TokenRefreshInProgress',
-  );
-
-  expect(error.message).toBe(
-    'The wait for a token left too little time in this invocation for POST /leads/exports: it was not sent. The next invocation sends it.',
-  );
+  await expectTexts('crm-not-sent', [['too little time for a call', error.message.replace(what, 'WHAT')]]);
   expect(server.seen).toEqual([]);
 });
 
@@ -248,7 +221,7 @@ test.each([301, 302, 303, 307, 308])(
 
     const error = await failureOf(answer(), 'CrmContractError');
 
-    expect(error.message).toContain('a redirect. Redirects are not followed');
+    await expectTexts('crm-redirect', [['a redirect to another host', error.message.replace(String(code), 'STATUS')]]);
     expect(elsewhere.seen).toEqual([]);
   },
 );

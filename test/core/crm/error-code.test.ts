@@ -98,10 +98,6 @@ test.each([
   expect(await codeIn(body)).toBeUndefined();
 });
 
-test('a body that breaks off has no code', () => {
-  expect(errorCode(undefined, { call, accessToken: 'own_access_token' }, { isGood: false })).toBeUndefined();
-});
-
 test('in a good answer, only the code of an error is found', () => {
   expect(codeIn({ code: 'PRIVATE_CUSTOMER', errors: [{ code: 'EXPORT_LIMIT' }] }, true)).toBe('EXPORT_LIMIT');
   expect(codeIn({ id: 7, code: 'PRIVATE_CUSTOMER', error_code: 'x' }, true)).toBeUndefined();

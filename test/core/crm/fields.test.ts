@@ -1,16 +1,13 @@
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../../core/crm/crm-client.ts';
 import { type Field, readFields } from '../../../core/crm/fields.ts';
 import { CANARY } from '../../support/builders.ts';
-import { at, recordingLog } from '../../support/deps.ts';
+import { crmAt } from '../../support/crm-at.ts';
 import { failureOf } from '../../support/failures.ts';
 import { serverFor } from '../../support/http-server.ts';
 
 async function fields(json: unknown): Promise<Field[]> {
   const { url } = await serverFor(['GET /agent-numbers/fields', { json }]);
-  const getAccessToken = async () => ({ accessToken: CANARY, scope: '' });
-  const now = at('2026-11-20T01:00:00Z');
-  return readFields(createCrmClient({ baseUrl: url, getAccessToken, log: recordingLog(), now }), 'agent-numbers');
+  return readFields(crmAt(url), 'agent-numbers');
 }
 
 const LIST = [{ fieldName: 'b', label: 'שם פרטי', type: 'text' }, { fieldName: 'a' }];

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { codeOf, neverSent } from '../../../core/http/network-errors.ts';
-import { deadAddress } from '../../support/http-server.ts';
+import { DEAD_ADDRESS } from '../../support/http-server.ts';
 import { portOf } from '../../support/loopback.ts';
 
 const error = (fields: object) => Object.assign(new Error(), fields);
@@ -17,6 +17,8 @@ test.each([
   ['no address of the host can be reached', ofAll(silent, unreachable)],
   ['the only address of the host times out', fetchFailed(silent)],
   ['the host name cannot be resolved', fetchFailed(error({ code: 'EAI_AGAIN', syscall: 'getaddrinfo' }))],
+  ['the host name is unknown', fetchFailed(error({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }))],
+  ['the client gives up connecting', fetchFailed(error({ code: 'UND_ERR_CONNECT_TIMEOUT' }))],
   ['the certificate is not valid yet', fetchFailed(error({ code: 'CERT_NOT_YET_VALID' }))],
   ['the issuer of the certificate is unknown', fetchFailed(error({ code: 'UNABLE_TO_GET_ISSUER_CERT' }))],
   ['the first certificate cannot be verified', fetchFailed(error({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' }))],
@@ -30,6 +32,8 @@ test.each([
 test.each([
   ['a read times out', fetchFailed(error({ code: 'ETIMEDOUT', syscall: 'read' }))],
   ['a connection is reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
+  ['a connection is closed', fetchFailed(error({ code: 'UND_ERR_SOCKET' }))],
+  ['a write finds a closed connection', fetchFailed(error({ code: 'EPIPE', syscall: 'write' }))],
   ['one of several addresses is reset', ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' }))],
   ['a TLS record is corrupt', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
   ['the server asks for a certificate', fetchFailed(error({ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }))],
@@ -53,7 +57,7 @@ test.each([
   ['a server without TLS', () => saying([...Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')])],
   ['a server with another version of TLS', () => saying(alert(70))],
   ['a server that fails the TLS handshake', () => saying(alert(40))],
-  ['a closed port on all addresses of the host', async () => (await deadAddress()).replace('127.0.0.1', 'localhost')],
+  ['a closed port on all addresses of the host', async () => DEAD_ADDRESS.replace('127.0.0.1', 'localhost')],
 ])('neverSent is true for %s', async (_, address) => {
   const thrown = await fetch(await address(), { method: 'POST', body: 'x' }).catch((failure: unknown) => failure);
 

@@ -91,7 +91,9 @@ const OF_THE_SERVICE: Case[] = [
   atTheService('ExportNotFound', { path: 'download', ...answer(404) }),
   atTheService('ExportNotReady', { path: 'download', ...answer(409) }),
   atTheService('ExportDeadlineExceeded', { path: 'status', status: 'PROCESSING' }),
-  atTheService('DownloadUrlRejected', { path: 'file', redirect: 'http://169.254.169.254/latest/meta-data/' }),
+  atTheService('DownloadUrlRejected', {
+    ...{ path: 'file', answer: { status: 302, headers: { Location: 'http://169.254.169.254/latest/meta-data/' } } },
+  }),
   atTheService('DownloadLinkExpired', { path: 'file', ...answer(403) }),
   atTheService('DownloadIncomplete', { path: 'file', hangUp: 10 }),
   atTheService('DownloadStalled', { path: 'file', stallAfter: 10 }),
