@@ -5,19 +5,10 @@ import { PutSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/clien
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import { BEFORE_THE_FIRST, isUntried } from '../../core/oauth/grant.ts';
 import { CLAIM_RETURNED, type Ledger } from '../../core/oauth/ledger.ts';
-import {
-  clientOf,
-  type NewTokens,
-  type OAuthClient,
-  oauthClientSchema,
-  readSecret,
-  secretError,
-  tokensSchema,
-  writeSecret,
-} from '../../core/oauth/secrets.ts';
+import { type NewTokens, oauthClientSchema, readSecret, secretError, writeSecret } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint } from '../../core/oauth/token-endpoint.ts';
 import { type GrantPlaces, grantPlaces } from '../deployment-state.ts';
 import { followToTheEnd } from '../runs/follow.ts';
@@ -32,7 +23,7 @@ import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { watchClock } from './aws-clock.ts';
 import { type Consent, type ConsentOptions, callbackOf, consent, scopeAdvice } from './consent.ts';
-import { standingGrant, storeAuthorization } from './store-grant.ts';
+import { standingGrant, storeGrant } from './store-grant.ts';
 
 interface CommandOptions
   extends TargetOptions,
@@ -47,7 +38,7 @@ interface CommandOptions
 export async function authorizeAndPrint(options: CommandOptions): Promise<void> {
   const target = await connect(options);
   const { crm, entities } = await deployedConfiguration(target);
-  // An emitted event, not a sent signal: the command then handles Ctrl-C before the prompt ends with an error.
+  // `emit` runs the handler of Ctrl-C at once. A real signal would arrive after the prompt has ended with an error.
   const interrupt = () => void process.emit('SIGINT');
   const input: Input = { stream: process.stdin, print: (text) => writeText(process.stderr, text), interrupt };
   const person = process.stdin.isTTY ? input : undefined;
@@ -113,7 +104,7 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   const started = await startNamed(target, entity, {}, options);
   await followToTheEnd(target, [started], options);
   const places = grantPlaces(target);
-  const { tokenSet } = await standingGrant(places);
+  const tokenSet = await standingGrant(places.store);
   if (!tokenSet || !isUntried(tokenSet.tokens)) return;
   // If the CRM does not rotate refresh tokens, a run succeeds even if its function could not store the new tokens.
   if (await places.ledger.read(tokenSet.versionId)) {
@@ -163,32 +154,35 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   }
   const clock = watchClock(target.secrets);
   const places = grantPlaces(target);
-  const texts = await checkPermissions(target, places.ledger);
-  const client = await chooseClient(texts, target.ClientSecretId, options);
+  const storedClient = await checkPermissions(target, places.ledger);
+  const client = await chooseClient(storedClient, target.ClientSecretId, options);
   signal?.throwIfAborted();
   const consented = await consent(client.clientId, callback, options);
   let tokens: NewTokens | undefined;
   try {
     // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
     const authorization = await withRetries(async () => {
-      const { tokenSet } = await standingGrant(places);
-      return places.ledger.takeNumber((tokenSet?.tokens.authorization ?? 0) + 1);
+      const standing = await standingGrant(places.store);
+      return places.ledger.takeNumber((standing?.tokens.authorization ?? 0) + 1);
     });
     const exchanged = await exchangeCode(client, consented, options, clock.now);
     tokens = exchanged.tokens;
     signal?.throwIfAborted();
+    const { clientId, clientSecret, stored } = client;
+    const isStored = stored?.clientId === clientId && stored.clientSecret === clientSecret;
+    const writeClient = () => writeSecret(target.secrets, target.ClientSecretId, { clientId, clientSecret });
     const deps = {
       ...places,
-      writeClient: (value: OAuthClient) => writeSecret(target.secrets, target.ClientSecretId, value),
+      ...(!isStored && { writeClient }),
       needed: options.replace ? [] : crm.scopes,
       // Functions compare the claim with their own clock, which runs on AWS time.
       now: () => clock.now().getTime(),
       onWait: options.onWait,
       signal,
     };
-    const { versionId } = await withRetries(() =>
-      storeAuthorization(client, { ...exchanged.tokens, authorization }, deps),
-    );
+    // A function refreshes a grant at once if no function has stored it.
+    const granted = { ...exchanged.tokens, clientId, authorization, functionStoredAt: null };
+    const { versionId } = await withRetries(() => storeGrant(granted, deps));
     const { scope, expiresAt } = tokens;
     return { secret: target.TokensSecretId, versionId, scope, expiresAt, notes: exchanged.notes };
   } catch (error) {
@@ -215,11 +209,14 @@ async function endedAfterConsent(
   tokens: NewTokens | undefined,
   signal: AbortSignal | undefined,
 ): Promise<CommandError> {
-  const standing = await standingGrant(places).catch(() => undefined);
-  const isStored = tokens !== undefined && standing?.tokenSet?.tokens.accessToken === tokens.accessToken;
+  const { answer: standing, isRead } = await standingGrant(places.store).then(
+    (answer) => ({ answer, isRead: true }),
+    () => ({ answer: undefined, isRead: false }),
+  );
+  const isStored = tokens !== undefined && standing?.tokens.accessToken === tokens.accessToken;
   const stands = isStored
     ? 'The new grant is stored and in use.'
-    : `The consent was given, but ${standing ? 'its grant is not stored' : 'which grant is stored cannot be read now'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;
+    : `The consent was given, but ${isRead ? 'its grant is not stored' : 'the stored grant could not be read'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;
   const exitCode = error instanceof CommandError ? error.exitCode : error instanceof RunError && codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (signal?.aborted) return new CommandError(`Interrupted. ${stands}`, INTERRUPTED, { cause: error });
@@ -227,20 +224,18 @@ async function endedAfterConsent(
 }
 
 /**
- * Chooses the client of the grant or the stored one, with its secret, or a client whose secret is given or typed. A
- * value that cannot be read counts as none.
+ * Chooses the stored client, or the client of the options with a given or typed secret. An unreadable stored value
+ * counts as missing.
  * @returns the client, where its secret comes from (for messages), and the client that the secret holds now
  * @throws CommandError (exit code 2)
  */
 async function chooseClient(
-  texts: Awaited<ReturnType<typeof checkPermissions>>,
+  storedText: string | undefined,
   secretId: string,
   { crm, newSecret, askSecret, ...requested }: AuthorizeOptions,
 ) {
-  const stored = oauthClientSchema.safeParse(jsonOrUndefined(texts.client ?? '')).data;
-  const granted = tokensSchema.safeParse(jsonOrUndefined(texts.tokens ?? '')).data;
-  const current = clientOf(granted ?? {}, stored) ?? stored;
-  const clientId = requested.clientId ?? current?.clientId;
+  const stored = parseJson(oauthClientSchema, storedText);
+  const clientId = requested.clientId ?? stored?.clientId;
   if (clientId === undefined) {
     throw new CommandError(
       `The secret ${secretId} holds no OAuth client: give its id with --client-id, and its secret in the environment variable CRM_CLIENT_SECRET.`,
@@ -250,7 +245,7 @@ async function chooseClient(
   const client = { clientId, stored };
   if (requested.clientSecret)
     return { ...client, clientSecret: requested.clientSecret, source: 'came from CRM_CLIENT_SECRET' };
-  const keepsStored = requested.clientId === undefined && !newSecret && current?.clientSecret;
+  const keepsStored = requested.clientId === undefined && !newSecret && stored?.clientSecret;
   if (keepsStored) return { ...client, clientSecret: keepsStored, source: 'is the stored one' };
   const hasNoSecret = crm.clientAuthentication === 'none';
   const typed = hasNoSecret ? '' : await askSecret?.(clientId);
@@ -317,7 +312,7 @@ function notesOn({ expiresAt, obtainedAt, scope }: NewTokens, requested: string[
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
- * @returns the values of the two secrets; `undefined` before the first authorization
+ * @returns the value of the secret of the client; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
 async function checkPermissions(target: GrantTarget, ledger: Ledger) {
@@ -328,7 +323,7 @@ async function checkPermissions(target: GrantTarget, ledger: Ledger) {
     await ledger.read(versionId);
     // No such claim exists, so the condition of the write fails. Without the right to write, AWS answers AccessDenied.
     await ledger.end({ versionId, owner: randomUUID() }, CLAIM_RETURNED);
-    return { client: client?.text, tokens: tokens?.text };
+    return client?.text;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const advice = isGone(error.cause) ? ` ${RESTORE}.` : '';

@@ -4,9 +4,9 @@ import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 const SMALLEST_OFFSET_MS = 2000;
 
 /**
- * Measures the AWS time from the answers to a client; `now` is that time if the clock of this machine is off by more
- * than the measurement error. Functions compare claims of the ledger with it: with a claim dated by a wrong clock, two
- * processes could use the same refresh token.
+ * Measures the AWS time from the answers to a client. `now` returns the AWS time if the clock of this machine is off by
+ * more than the measurement error. Functions compare claims of the ledger with the AWS time: if a wrong clock dated a
+ * claim, two processes could use the same refresh token.
  */
 export function watchClock(client: SecretsManagerClient, local: () => number = Date.now): { now: () => Date } {
   let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };

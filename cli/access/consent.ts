@@ -18,14 +18,14 @@ export interface ConsentOptions {
   /** The input into which a person may paste the answer. */
   paste?: Input | undefined;
   /**
-   * Shows or opens the address of the consent page; an error that it throws ends the authorization. The page on loopback
-   * leads one browser to that address; without it nothing listens at the redirect URI.
+   * Shows or opens the address of the consent page. An error that this function throws ends the authorization. `page`
+   * is a page on loopback that leads one browser to `url`. Without `page`, no server listens at the redirect URI.
    */
   onUrl: (url: string, redirectUri: string, page: string | undefined) => unknown;
   signal?: AbortSignal | undefined;
 }
 
-/** The code of the CRM, and what the exchange of the code has to repeat. */
+/** The authorization code, and the values that its exchange must repeat. */
 export type Consent = Awaited<ReturnType<typeof consent>>;
 
 /**
@@ -105,7 +105,7 @@ function judgeAnswer(query: URLSearchParams, state: string, options: Settings): 
   const refused = (sentence: string): CrmAnswer => ({ kind: 'refused', error: new CommandError(sentence, RUN_FAILED) });
   const issuer = query.get('iss');
   if (issuer !== null && !isIssuerOf(issuer, authUrl)) {
-    // Its value is not printed: it may hold a token.
+    // The message does not contain the value of `iss`, which may hold a token.
     return refused(
       `The redirect names another issuer than crm.authUrl does (${authUrl}). Nothing was stored: compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
     );
@@ -156,7 +156,7 @@ function understand(line: string, judge: Judge): (CrmAnswer & { note?: string })
   if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) return judge(new URLSearchParams(text));
   if (!/^[\x21-\x7e]{6,4096}$/.test(text))
     return { kind: 'unusable', why: 'The command does not recognise this text.' };
-  const note = 'The text counts as a bare code. It cannot be checked against "state", but PKCE still protects it.';
+  const note = 'The command takes the text as a code. It has no "state" to check, but PKCE still protects the code.';
   return { kind: 'code', code: text, note };
 }
 
@@ -198,7 +198,7 @@ async function listenForCallback(
       const { code = '', message } = error as NodeJS.ErrnoException;
       if (servers.length > 0 && NO_SUCH_ADDRESS.has(code)) continue;
       close();
-      const why = `The port ${port} on ${host} cannot be listened on (${message}): choose another with --port.`;
+      const why = `The command cannot listen on port ${port} of ${host} (${message}): choose another port with --port.`;
       throw new CommandError(why, ENVIRONMENT);
     }
     servers.push(server);
@@ -206,8 +206,8 @@ async function listenForCallback(
   }
   const redirectUri = uriAt(port);
   /**
-   * A page that leads to an address once. Every user of this machine can read the arguments of its processes, so the
-   * browser is started with this page and not with the address, which holds `state`.
+   * A local page that redirects to an address once. Every user of this machine can read the arguments of its processes,
+   * so the browser is started with this page and not with the address, which holds `state`.
    */
   const leadTo = (url: string): string => {
     leadsTo = url;

@@ -111,7 +111,7 @@ async function ask(question: Parameters<typeof import('@inquirer/prompts').input
     const name = error instanceof Error ? error.name : '';
     if (name === 'ExitPromptError') throw new CommandError(`Interrupted. ${NOTHING}`, INTERRUPTED, { cause: error });
     if (name !== 'AbortPromptError') throw error;
-    throw new CommandError(`Not everything was answered. ${NOTHING}`, USAGE, { cause: error });
+    throw new CommandError(`Some questions were not answered. ${NOTHING}`, USAGE, { cause: error });
   } finally {
     process.stdin.off('pause', end);
   }

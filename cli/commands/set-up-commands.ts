@@ -21,7 +21,7 @@ export const SET_UP_COMMANDS = {
           '--email <addresses>',
           'addresses that receive a mail for every alarm, separated by commas; default: none',
         )
-        .option('--configuration <file>', 'where it is written; default: config/NAME.json', pathArgument),
+        .option('--configuration <file>', 'the file to write; default: config/NAME.json', pathArgument),
     examples: {
       'init --deployment prod': 'asks for the rest, shows each default, and checks each answer',
       'init --deployment prod --crm-url https://crm.example/api/v1 --auth-url https://auth.example':
@@ -67,7 +67,7 @@ export const SET_UP_COMMANDS = {
     about: 'compare the answers of the CRM with its interface document',
     takes: (command) =>
       command
-        .option('--configuration <file>', 'has the extra keys of requests; default: config/NAME.json', pathArgument)
+        .option('--configuration <file>', 'configuration with the extra keys; default: config/NAME.json', pathArgument)
         .option(
           '--entity <name>',
           'the entity to export; default: the first whose fields the CRM lists',

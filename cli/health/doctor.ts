@@ -68,7 +68,7 @@ const BUCKET_RIGHTS = [
   'kms:Decrypt on the key, through S3',
 ];
 
-/** The questions in the order in which a nightly run needs what they ask, and in which doctor shows the answers. */
+/** The questions, in the order in which a nightly run needs the answers. doctor shows them in the same order. */
 export const DOCTOR_QUESTIONS = {
   configuration: {
     question: 'Is the configuration file the deployed one?',
@@ -94,7 +94,7 @@ export const DOCTOR_QUESTIONS = {
   'client-secret': { question: 'Is the OAuth client stored?', rights: GRANT_RIGHTS },
   grant: { question: 'Is there a grant?', rights: GRANT_RIGHTS },
   ledger: {
-    question: 'Can the grant be spent when the time comes?',
+    question: 'Can a run refresh the grant when it is due?',
     rights: ['dynamodb:GetItem on the ledger', 'kms:Decrypt on the key, through Secrets Manager and DynamoDB'],
   },
   'grant-stored': GRANT_STORED,
@@ -140,7 +140,7 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
     await askNight(ask, target, deployment);
     await askService(ask, target, deployment, await askGrant(ask, target, deployment, options));
   }
-  // Before the first deployment, it shows whether the configured network has a way out.
+  // Before the first deployment, this check shows whether the configured network has a way out.
   else await askNetwork(ask, lazyClients(clientSettings(options)), deployment);
   return Object.keys(DOCTOR_QUESTIONS).flatMap((id) => answers.get(id) ?? []);
 }
@@ -196,11 +196,11 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   const advising = { now: now(), refreshCommand };
   const client = await ask('client-secret', async () => {
     const stored = await readOAuthClient(target.secrets, target.ClientSecretId);
-    return clientFinding(stored, before?.tokens ?? {}, target.ClientSecretId, deployment?.crm);
+    return clientFinding(stored, before?.tokens ?? {}, deployment?.crm);
   });
   const claim = await ask('ledger', async () => {
     const item = await ledger.read(before?.versionId ?? BEFORE_THE_FIRST);
-    return before ? ledgerFinding(item, advising) : holds('Reachable; there is no grant to spend.');
+    return before ? ledgerFinding(item, advising) : holds('The ledger is reachable. There is no grant to refresh.');
   });
   await ask('grant', async () => grantFinding(await grant, now()));
   if (before) await ask('grant-stored', () => storedFinding(before.tokens));
@@ -229,7 +229,7 @@ async function askGrant(ask: Ask, target: Target, deployment: Deployment | undef
   return { newest: after, refreshed: after !== before, now, refreshCommand };
 }
 
-/** Asks the CRM, if there is an access token that lives. */
+/** Asks the CRM, if there is an access token that has not expired. */
 async function askService(
   ask: Ask,
   target: Target,
@@ -273,8 +273,10 @@ export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}, all
 function conclusionOf(checks: Checked[]): string {
   const broken = checks.filter(({ verdict }) => verdict === 'broken');
   const ends = broken.every(({ id }) => id === 'rules') ? 'not start as it was deployed' : 'fail';
-  if (broken.length > 0) return `A nightly run would ${ends}: see ${SIGNS.bad} (${broken.length}).`;
-  if (exitCodeOf(checks) !== 0) return 'doctor could not find out whether a nightly run would work: see ?.';
+  if (broken.length > 0)
+    return `A nightly run would ${ends}: see the ${manyText(broken.length, 'line')} marked ${SIGNS.bad}.`;
+  if (exitCodeOf(checks) !== 0)
+    return `doctor could not find out whether a nightly run would work: see the lines marked ${SIGNS.unknown}.`;
   const doubt = doubtOf(checks);
   return doubt ? `No check found a reason for a nightly run to fail, but ${doubt}.` : 'A nightly run would work.';
 }

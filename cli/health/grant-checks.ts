@@ -3,23 +3,23 @@ import { CRM_EXPORT } from '../../core/commands.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { PERSONAL_SCOPES, UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
-import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/deps.ts';
 import { isUntried, type TokenSet, tokenFreshness, versionsExhausted } from '../../core/oauth/grant.ts';
 import { isDead, LEASE_MS, type LedgerItem } from '../../core/oauth/ledger.ts';
-import { clientOf, type OAuthClient, type Tokens, withoutValue } from '../../core/oauth/secrets.ts';
+import { type AccessTokenDeps, accessTokenDeps } from '../../core/oauth/refresh.ts';
+import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { ENVIRONMENT, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { asciiText, durationText, manyText } from '../support/text.ts';
 import { broken, type Finding, holds, warning } from './check.ts';
 
-/** Findings about the stored client and grant, and what a command needs to use them. */
+/** Findings about the stored client and grant, and the dependencies of commands that refresh the grant. */
 
 /** The commands that advice names. The function `checked` adds the options of the deployment. */
 const AUTHORIZE = `${CRM_EXPORT} authorize`;
 /** Starts the run that refreshes an untried grant. */
 export const FIRST_RUN = `${CRM_EXPORT} start leads --wait`;
 
-/** What a command needs to refresh the stored grant as a run does. */
+/** The dependencies of a command that refreshes the stored grant as a run does. */
 export function grantDeps(target: Target, crm: OAuthSettings, now: () => Date): AccessTokenDeps {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
   return accessTokenDeps({
@@ -32,28 +32,19 @@ export function grantDeps(target: Target, crm: OAuthSettings, now: () => Date): 
 
 interface Advising {
   now: Date;
-  /** The command that refreshes the grant. */
   refreshCommand: string;
 }
 
-/**
- * Whether the client that runs use is stored, and matches the configuration.
- * @param secretId the secret of the client, for a message
- * @throws RunError `ConfigInvalid` if no client is stored, neither there nor with the grant
- */
+/** Whether the stored client is the one that the grant was given to, and matches the configuration. */
 export function clientFinding(
-  stored: OAuthClient | undefined,
-  tokens: Pick<Tokens, keyof OAuthClient>,
-  secretId: string,
+  { clientId, clientSecret }: OAuthClient,
+  tokens: Pick<Tokens, 'clientId'>,
   crm: OAuthSettings | undefined,
 ): Finding {
-  const client = clientOf(tokens, stored);
-  if (!client) {
-    if (!stored) throw withoutValue(secretId);
+  if (tokens.clientId !== undefined && tokens.clientId !== clientId) {
     const text = 'The stored OAuth client is not the one that the grant was given to.';
     return broken(text, `Authorize again: ${AUTHORIZE}.`, USAGE);
   }
-  const { clientId, clientSecret } = client;
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
     return holds(`The OAuth client is stored (id of ${manyText(clientId.length, 'character')}).`);
   }
@@ -78,7 +69,7 @@ const CLOCKS_MS = 15_000;
 /** Whether a run can spend the newest token set. */
 export function ledgerFinding(item: LedgerItem | undefined, { now, refreshCommand }: Advising): Finding {
   const authorize = `Authorize again: ${AUTHORIZE}.`;
-  if (!item) return holds('Reachable. The current token set is not claimed.');
+  if (!item) return holds('The ledger is reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
   if (isDead(item)) {
@@ -90,7 +81,7 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
     const advice = `Run the command again in a minute. If the problem remains, the successor was deleted: ${AUTHORIZE}.`;
     return broken(text, advice, ENVIRONMENT);
   }
-  if (deadline === 0) return holds('Reachable; the current token set was claimed and given back unspent.');
+  if (deadline === 0) return holds('The ledger is reachable. The current token set was claimed, but not spent.');
   const left = deadline - now.getTime();
   const claimedAt = new Date(deadline - LEASE_MS).toISOString();
   if (left < 0) {
@@ -116,7 +107,6 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   return `No refresh of the current token set got a usable answer${since} (${unanswered} tried)`;
 }
 
-/** The rights to read the stored client and grant. */
 export const GRANT_RIGHTS = [
   'secretsmanager:GetSecretValue on both secrets',
   'kms:Decrypt on the key, through Secrets Manager and DynamoDB',
@@ -137,21 +127,22 @@ export function storedFinding(tokens: Tokens): Finding {
   const { functionStoredAt, obtainedAt } = tokens;
   if (isUntried(tokens)) {
     return warning(
-      `No function has yet, since a person gave the grant at ${obtainedAt}.`,
+      `No function has refreshed the grant since a person gave it at ${obtainedAt}.`,
       `Start a run while that person can consent again. It refreshes the grant as a nightly run does: ${FIRST_RUN}.`,
     );
   }
-  if (!functionStoredAt) return holds('The stored grant does not show it, because an earlier release stored it.');
+  if (!functionStoredAt)
+    return holds('The stored grant does not contain this time, because an earlier release stored it.');
   return holds(`At ${functionStoredAt}.`);
 }
 
 export function scopesFinding({ scope }: Tokens, needed: string[]): Finding {
   const held = scope.split(' ');
   const missing = needed.filter((name) => !held.includes(name));
-  if (missing.length === 0) return holds(`The grant has all of them: ${needed.join(' ')}.`);
-  const text = `Lacking: ${missing.join(' ')}.`;
+  if (missing.length === 0) return holds(`The grant has all needed scopes: ${needed.join(' ')}.`);
+  const text = `The grant lacks ${missing.join(' ')}.`;
   if (missing.every((name) => [...PERSONAL_SCOPES, UPDATE_SCOPE].includes(name))) {
-    const advice = `No export needs these. To get them: ${AUTHORIZE}; else take them out of the configuration.`;
+    const advice = `No export needs these scopes. Remove them from the configuration, or request them again: ${AUTHORIZE}.`;
     return warning(text, advice);
   }
   const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${AUTHORIZE}.`;
@@ -176,7 +167,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
   return holds(`${lives} and has ${durationText((end - now.getTime()) / 1000)} left.`);
 }
 
-/** What one refresh did, shown by the token sets before and after it. */
+/** The result of one refresh: the token sets before and after the refresh. */
 export function refreshFinding(before: TokenSet, after: TokenSet): Finding {
   if (after.versionId === before.versionId) {
     const text =

@@ -5,7 +5,7 @@ import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../aws/env.ts';
 import { CRM_EXPORT } from '../commands.ts';
 import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
-import { accessTokenDeps } from '../oauth/deps.ts';
+import { accessTokenDeps } from '../oauth/refresh.ts';
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.ts';
 

@@ -1,7 +1,6 @@
 import { RunError } from '../errors.ts';
-import type { AccessTokenDeps } from './deps.ts';
 import { newestTokenSet, type TokenFreshness, type TokenSet, tokenFreshness, versionsExhausted } from './grant.ts';
-import { readHolder, refreshTokenSet, SECONDS_NEEDED } from './refresh.ts';
+import { type AccessTokenDeps, readHolder, refreshTokenSet, SECONDS_NEEDED } from './refresh.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -9,11 +8,11 @@ export interface AccessToken {
   scope: string;
 }
 
-/** What a caller knows about the token that it used last. */
+/** Facts from a caller about the token that it used last. */
 interface Refused {
-  /** A token that was refused with 401: it is not returned again. */
+  /** A token that was refused with 401. The function does not return this token again. */
   rejected?: string;
-  /** A token that was refused with 403: the secret is read once for a newer one. */
+  /** A token that was refused with 403. The function then reads the secret once, because it may have a newer token. */
   reread?: string;
 }
 
@@ -101,7 +100,7 @@ async function storedOrRefreshed(
   return undefined;
 }
 
-const AT_IT = 'Another function is at it';
+const AT_IT = 'Another function is refreshing it';
 
 function inProgress(why: string): RunError {
   return new RunError('TokenRefreshInProgress', `The grant has to be refreshed. ${why}`);

@@ -13,10 +13,10 @@ import { accessDenied } from './secrets.ts';
 /** The ledger entry of a token set, without tokens. */
 const itemSchema = z.object({
   /**
-   * `CLAIMED`: its owner may be spending it. `STORED`: it has a successor. `DEAD`: worthless. `AUTHORIZED`: claimed by a
-   * command of an earlier release, dead or not.
+   * State of the token set. `CLAIMED`: `owner` may be spending it. `STORED`: a successor is stored. `DEAD`: no function
+   * can use it. Other states come from killed commands of earlier releases, which count as dead.
    */
-  state: z.enum(['CLAIMED', 'STORED', 'DEAD', 'AUTHORIZED']),
+  state: z.catch(z.enum(['CLAIMED', 'STORED', 'DEAD']), 'DEAD'),
   owner: z.string(),
   /** Until when the claim excludes all others, in milliseconds since the epoch; 0 after the claim was given back. */
   deadline: z.number(),
@@ -25,14 +25,14 @@ const itemSchema = z.object({
   unansweredSince: z._default(z.number(), 0),
   /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
   refusals: z._default(z.number(), 0),
-  /** Why it is dead, or why its last refresh failed, as text for a person. */
+  /** Why the token set is dead, or why its last refresh failed, as text for a person. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });
 
 export type LedgerItem = z.infer<typeof itemSchema>;
 
-/** The ledger entry of a token set, with the right to spend it until the deadline if the owner is us. */
+/** The ledger entry of a token set. If this function is the owner, it may spend the token set until the deadline. */
 export type Claim = LedgerItem & { versionId: string };
 
 /** How long a claim lasts: 20 s for a request, 10 to 15 s for its repetition, 10 s for storing. */
@@ -42,14 +42,18 @@ export const LEASE_MS = 45_000;
 export const CLAIM_RETURNED = { deadline: 0 };
 
 /** Whether the token set is worthless. */
-export function isDead({ state, diedAt }: LedgerItem): boolean {
-  return state === 'DEAD' || diedAt !== '';
+export function isDead({ state }: LedgerItem): boolean {
+  return state === 'DEAD';
 }
 
-const ABSENT = 'attribute_not_exists(pk)';
-const FREE = `${ABSENT} OR (#deadline < :now AND attribute_not_exists(#diedAt) AND (#state = :state OR #state = :authorized))`;
-/** An item that was deleted in the meantime (by age, or a restore) has no holder either. */
-const OBSERVED = `${ABSENT} OR (#state = :observedState AND #owner = :observedOwner)`;
+/** A claim ends at most this long after now, so a later deadline is a pause without a holder. */
+const LATEST_END_MS = LEASE_MS + 15_000;
+
+/** When a claim may be taken. A command also takes a dead token set, and one that functions leave alone for a while. */
+const FREE = {
+  function: 'attribute_not_exists(pk) OR (#deadline < :now AND #state = :state)',
+  command: 'attribute_not_exists(pk) OR #deadline < :now OR #deadline > :latestEnd',
+};
 
 /**
  * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
@@ -60,16 +64,6 @@ export type Ledger = ReturnType<typeof createLedger>;
 /** @param scope the secret of the token sets, so that several deployments could share a table. */
 export function createLedger(client: DynamoDBClient, TableName: string, scope: string) {
   const keyOf = (versionId: string) => `${scope}#${versionId}`;
-  const claimIf = async (condition: string, versionId: string, now: number, more: Values) => {
-    const owner = randomUUID();
-    const values = { state: 'CLAIMED', owner, deadline: now + LEASE_MS, ttl: expiryOf(now) };
-    // A dead token set that a command claims stays dead until its successor is stored.
-    const terms = { state: 'if_not_exists(#state, :state)' };
-    const { item } = await setIf(client, TableName, keyOf(versionId), values, { condition, more, terms });
-    const claim: Claim = { versionId, ...parseItem(item) };
-    // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
-    return { won: claim.owner === owner, claim };
-  };
   /** The counter of authorizations has no `ttl`, because it must outlive every grant. */
   const addTo = async (number: number) => {
     const terms = { number: 'if_not_exists(#number, :zero) + :number' };
@@ -77,20 +71,21 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
     return Number(item?.number?.N);
   };
   return {
-    /** Claims a token set that has no holder, or whose holder's deadline has passed. */
-    claim: (versionId: string, now: number) => claimIf(FREE, versionId, now, { now, authorized: 'AUTHORIZED' }),
     /**
-     * Claims a token set whose item is still as observed: absent, dead, or held by a holder watched for a whole claim.
-     * Used by `authorize`, whose clock may be wrong. No function claims the token set before the deadline, and none
-     * ever claims a dead one.
+     * Claims a token set that has no holder, or whose holder's deadline has passed.
+     * @param now milliseconds, by the clock of AWS: the clocks of functions follow it
      */
-    claimObserved: (versionId: string, now: number, observed: LedgerItem | undefined) =>
-      claimIf(
-        observed ? OBSERVED : ABSENT,
-        versionId,
-        now,
-        observed ? { observedState: observed.state, observedOwner: observed.owner } : {},
-      ),
+    claim: async (versionId: string, now: number, by: keyof typeof FREE = 'function') => {
+      const owner = randomUUID();
+      const values = { state: 'CLAIMED', owner, deadline: now + LEASE_MS, ttl: expiryOf(now) };
+      // A dead token set that a command claims stays dead until its successor is stored.
+      const terms = { state: 'if_not_exists(#state, :state)' };
+      const more: Values = by === 'command' ? { now, latestEnd: now + LATEST_END_MS } : { now };
+      const { item } = await setIf(client, TableName, keyOf(versionId), values, { condition: FREE[by], more, terms });
+      const claim: Claim = { versionId, ...parseItem(item) };
+      // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
+      return { won: claim.owner === owner, claim };
+    },
     /** Changes the entry of a claim. If another owner has claimed it in the meantime, the entry stays as it is. */
     end: async ({ versionId, owner: ours }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
       await setIf(client, TableName, keyOf(versionId), changes, { condition: '#owner = :ours', more: { ours } });

@@ -1,12 +1,57 @@
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { OAuthSettings } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import type { AccessTokenDeps } from './deps.ts';
-import { newestTokenSet, obtainedLately, successorOf, type TokenFreshness, type TokenSet } from './grant.ts';
-import { CLAIM_RETURNED, type Claim, isDead, type LedgerItem } from './ledger.ts';
-import { clientOf, type OAuthClient, type Tokens, withoutValue } from './secrets.ts';
+import {
+  createGrantStore,
+  newestTokenSet,
+  obtainedLately,
+  successorOf,
+  type TokenFreshness,
+  type TokenSet,
+} from './grant.ts';
+import { CLAIM_RETURNED, type Claim, createLedger, isDead, type LedgerItem } from './ledger.ts';
+import { type OAuthClient, readOAuthClient, type Tokens } from './secrets.ts';
 import { MEANINGS, outweighs } from './token-answers.ts';
-import type { Refusal, TokenAnswer } from './token-endpoint.ts';
+import { callTokenEndpoint, type Refusal, type TokenAnswer } from './token-endpoint.ts';
 
-/** Long, because a rotated token in a late answer would be lost. */
+interface Deployed {
+  tokensSecretId: string;
+  clientSecretId: string;
+  ledgerTable: string;
+  crm: OAuthSettings;
+  secrets: SecretsManagerClient;
+  dynamo: DynamoDBClient;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  random: () => number;
+  secondsLeft: () => number;
+  /** Counts an event, for an alarm. */
+  count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
+  /** Whether a function refreshes, and not a command that a person runs. */
+  inFunction?: boolean;
+  /** The command to authorize again, for messages. */
+  authorizeCommand: string;
+}
+
+export type AccessTokenDeps = ReturnType<typeof accessTokenDeps>;
+
+/** The dependencies of `createGetAccessToken`: secrets, ledger and token endpoint of one deployment. */
+export function accessTokenDeps(deployed: Deployed) {
+  const { tokensSecretId, clientSecretId, ledgerTable, crm, secrets, dynamo, now } = deployed;
+  return {
+    ...deployed,
+    store: createGrantStore(secrets, tokensSecretId),
+    ledger: createLedger(dynamo, ledgerTable, tokensSecretId),
+    readClient: () => readOAuthClient(secrets, clientSecretId),
+    callTokenEndpoint: (client: OAuthClient, { refreshToken, scope }: Tokens, timeoutMs: number) => {
+      const grant = { grant_type: 'refresh_token' as const, refresh_token: refreshToken };
+      return callTokenEndpoint({ crm, client, grant, scope, timeoutMs, now });
+    },
+  };
+}
+
+/** This timeout is long, because a late answer may contain a rotated token, which would be lost. */
 const TIMEOUT_MS = 20_000;
 /** The least time for the one retry after a lost answer: some servers accept a spent token for a grace period. */
 const LEAST_FOR_RETRY_MS = 10_000;
@@ -49,7 +94,7 @@ export async function refreshTokenSet(
   }
   const answer = await present(tokens, client, claim, deps);
   if (answer.kind === 'granted') {
-    const next = successorWith({ ...answer.tokens, ...client }, tokenSet, deps);
+    const next = successorWith({ ...answer.tokens, clientId: client.clientId }, tokenSet, deps);
     const isRotated = next.tokens.refreshToken !== tokens.refreshToken;
     const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);
     if (stored) await end({ state: 'STORED' });
@@ -59,7 +104,7 @@ export async function refreshTokenSet(
       // Only this answer contains the valid token. Use it here, and prevent all functions from presenting the old one.
       deps.count('GrantRotatedButNotStored');
       const reason = 'the CRM rotated the grant, but it could not be stored';
-      await end({ state: 'DEAD', reason, diedAt: deps.now().toISOString() });
+      await end(deathOf(reason, deps));
     }
     return stored ?? next;
   }
@@ -78,10 +123,8 @@ export async function refreshTokenSet(
 
 /** The client that the grant was given to. @throws RunError `ConfigInvalid` */
 async function clientFor(tokens: Tokens, deps: AccessTokenDeps): Promise<OAuthClient> {
-  const stored = await deps.readClient();
-  const client = clientOf(tokens, stored);
-  if (client) return client;
-  if (!stored) throw withoutValue(deps.clientSecretId);
+  const client = await deps.readClient();
+  if (tokens.clientId === undefined || tokens.clientId === client.clientId) return client;
   const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
   throw new RunError('ConfigInvalid', what);
 }
@@ -120,7 +163,7 @@ function failureOf(
 ): { changes: Partial<LedgerItem>; error: RunError } {
   const now = deps.now().getTime();
   if (kind === 'invalidGrant') {
-    const death = { state: 'DEAD' as const, reason: message, diedAt: new Date(now).toISOString() };
+    const death = deathOf(message, deps);
     return { changes: death, error: reauthorization({ ...claim, ...death }, deps) };
   }
   const { error: name, heldMinutes: held } = MEANINGS[kind];
@@ -141,6 +184,11 @@ function failureOf(
     return { changes, error: reauthorization({ ...claim, ...changes }, deps) };
   const text = `${message} The next refresh is tried after ${new Date(deadline).toISOString()}.`;
   return { changes, error: new RunError(name, text, { status }) };
+}
+
+/** The entry of a dead token set. Its claim ends at once, because only a command can claim it again. */
+function deathOf(reason: string, { now }: AccessTokenDeps) {
+  return { ...CLAIM_RETURNED, state: 'DEAD' as const, reason, diedAt: now().toISOString() };
 }
 
 /**
@@ -179,7 +227,7 @@ function reauthorization({ versionId, reason, diedAt, refusals, state }: Claim, 
 }
 
 function successorWith(
-  answered: (TokenAnswer & { kind: 'granted' })['tokens'] & OAuthClient,
+  answered: (TokenAnswer & { kind: 'granted' })['tokens'] & Pick<Tokens, 'clientId'>,
   { versionId, tokens }: TokenSet,
   { now, inFunction }: AccessTokenDeps,
 ): TokenSet {
@@ -196,7 +244,7 @@ function successorWith(
 /**
  * Stores the successor of a spent token set. Repeats a refused write if the grant would be lost: permissions may come
  * seconds after a deployment.
- * @returns the stored successor; `undefined` if that was impossible
+ * @returns the stored successor; `undefined` if it could not be stored
  */
 async function storeUntil(
   end: number,

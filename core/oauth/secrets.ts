@@ -24,12 +24,8 @@ export const tokensSchema = z.object({
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
-  /**
-   * The client that received the grant. It is stored here too, because the grant and the secret of the client cannot be
-   * written at the same time. Grants of earlier releases do not have its secret, and some not its id.
-   */
+  /** The client that received the grant: no other client may refresh it. Grants of earlier releases may not name it. */
   clientId: z.optional(z.string()),
-  clientSecret: z.optional(z.string()),
   /** When a function last refreshed it; null: never, so a refresh is due. Earlier releases do not store it. */
   functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
   /**
@@ -42,19 +38,7 @@ export const tokensSchema = z.object({
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** The tokens in an answer of the token endpoint. */
-export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'functionStoredAt' | 'authorization' | keyof OAuthClient>;
-
-/**
- * The client of a grant: no other client may refresh it. `undefined` if it is not stored.
- * @param stored the client in the secret of the client. A person may have changed the secret of the same client there.
- */
-export function clientOf(
-  { clientId, clientSecret }: Pick<Tokens, keyof OAuthClient>,
-  stored: OAuthClient | undefined,
-): OAuthClient | undefined {
-  if (clientId === undefined || stored?.clientId === clientId) return stored;
-  return clientSecret === undefined ? undefined : { clientId, clientSecret };
-}
+export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'functionStoredAt' | 'authorization' | 'clientId'>;
 
 const FIX = `to store both: ${CRM_EXPORT} authorize`;
 
@@ -76,15 +60,14 @@ export async function readSecret(
 }
 
 /**
- * The stored client; `undefined` if the secret does not exist or has no value.
- * @throws RunError `ConfigInvalid` (not of this shape, no permission, or scheduled for deletion), `TokenStoreUnavailable`
+ * The stored client.
+ * @throws RunError `ConfigInvalid` (no value, not of this shape, no permission, or scheduled for deletion),
+ *  `TokenStoreUnavailable`
  */
-export async function readOAuthClient(
-  client: SecretsManagerClient,
-  secretId: string,
-): Promise<OAuthClient | undefined> {
+export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
   const stored = await readSecret(client, secretId);
-  return stored && parseSecret(secretId, stored.text, oauthClientSchema);
+  if (!stored) throw withoutValue(secretId);
+  return parseSecret(secretId, stored.text, oauthClientSchema);
 }
 
 export function withoutValue(secretId: string): RunError {

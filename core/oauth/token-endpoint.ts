@@ -59,8 +59,7 @@ interface TokenCall {
 
 /** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // The time is taken before the request: the life of a token counts from its issue, so it never looks longer than it
-  // is.
+  // The time is taken before the request. The life of a token counts from its issue, so this never overestimates it.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };

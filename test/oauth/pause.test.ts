@@ -3,6 +3,8 @@ import { RunError } from '../../core/errors.ts';
 import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
+const BUSY: Fault & object = { kind: 'busy', message: 'The token endpoint answered 429.' };
+
 const REFUSALS: [string, Fault][] = [
   ['answered with 503', { kind: 'busy', message: 'The token endpoint answered 503.' }],
   ['not sent', { kind: 'notSent', message: 'ECONNREFUSED' }],
@@ -95,57 +97,46 @@ test.each([
   },
 );
 
-test('an ageing token is used for the ten minutes that a Retry-After asks for, without a call', async () => {
+test.each([
+  ['without a read of the secret', false],
+  ['even if each 403 reads the secret', true],
+])('an ageing token is used for the ten minutes that a Retry-After asks for, %s', async (_, isRefused) => {
   const world = new Simulation().stored(3000, { expiresAt: null });
-  world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
+  world.endpoint.faults = [{ ...BUSY, retryAfterSeconds: 600 }];
   const client = world.client();
   const { accessToken } = world.secrets.tokens;
   await world.pass(50 * 60_000);
   const start = world.clock.time;
+  await world.ask([client]);
+  const reads = world.secrets.operations.length;
 
   for (let look = 0; look < 59; look += 1) {
-    expect(await world.ask([client])).toEqual([accessToken]);
+    expect(await world.ask([client], isRefused ? { reread: accessToken } : {})).toEqual([accessToken]);
     await world.pass(10_000);
   }
   expect(world.endpoint.calls).toBe(1);
+  expect(world.secrets.operations.length > reads).toBe(isRefused);
   await world.pass(20_000);
   expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
   expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
 });
 
-test('a 403 reads the secret, but does not shorten the wait that a Retry-After asks for', async () => {
-  const world = new Simulation().stored(3000, { expiresAt: null });
-  const busy: Fault = { kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 };
-  world.endpoint.faults = Array(10).fill(busy);
-  const client = world.client();
-  const { accessToken: reread } = world.secrets.tokens;
-  await world.pass(50 * 60_000);
-  await world.ask([client]);
-  const reads = world.secrets.operations.length;
-
-  for (let line = 0; line < 9; line += 1) expect(await world.ask([client], { reread })).toEqual([reread]);
-
-  expect(world.endpoint.calls).toBe(1);
-  expect(world.secrets.operations.length).toBeGreaterThanOrEqual(reads + 9);
-});
-
-test('a new grant is used at once, even if the CRM asks for a longer wait', async () => {
+test.each<[string, (world: Simulation) => unknown, string]>([
+  [
+    'the CRM asks for a longer wait',
+    ({ endpoint }) => endpoint.faults.push({ ...BUSY, retryAfterSeconds: 86_400 }),
+    'RateLimited',
+  ],
+  [
+    'the former one was dead',
+    ({ endpoint, secrets }) => endpoint.revoke(secrets.tokens.refreshToken),
+    'ReauthorizationRequired',
+  ],
+])('a new grant is used at once, even if %s', async (_, before, name) => {
   const world = new Simulation().stored(-1);
-  world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
+  before(world);
   const client = world.client();
-  expect(await world.ask([client])).toMatchObject([{ name: 'RateLimited' }]);
-  const grant = world.endpoint.grant();
-
-  await world.clock.run(world.storeGrant(grant));
-
-  expect(await world.ask([client])).toEqual([grant.accessToken]);
-});
-
-test('a dead grant is not cached: the first request after a new authorization succeeds', async () => {
-  const world = new Simulation().stored(-1);
-  world.endpoint.revoke(world.secrets.tokens.refreshToken);
-  const client = world.client();
-  expect(await world.ask([client])).toMatchObject([{ name: 'ReauthorizationRequired' }]);
+  expect(await world.ask([client])).toMatchObject([{ name }]);
   const grant = world.endpoint.grant();
 
   await world.clock.run(world.storeGrant(grant));

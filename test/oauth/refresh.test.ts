@@ -52,6 +52,27 @@ describe.each([
   });
 });
 
+test('a refresh claims the grant, stores the new token set, and only then returns the token', async () => {
+  const world = new Simulation().stored(-1);
+  const done: string[] = [];
+  world.secrets.trouble = (operation, secret) => void done.push(`${operation} ${secret}`);
+  world.ledger.trouble = () => void done.push('UpdateItem');
+  world.endpoint.before = () => done.push('token endpoint');
+
+  await world.serves(1, 1);
+
+  expect(done).toEqual([
+    'GetSecretValue tokens',
+    'GetSecretValue tokens',
+    'UpdateItem',
+    'GetSecretValue tokens',
+    'GetSecretValue client',
+    'token endpoint',
+    'PutSecretValue tokens',
+    'UpdateItem',
+  ]);
+});
+
 describe('a valid token', () => {
   test('costs each of fifty clients one read for ten requests', async () => {
     const world = new Simulation().stored(3000);
@@ -63,22 +84,14 @@ describe('a valid token', () => {
     expect(world.ledger.asked).toBe(0);
   });
 
-  test('is refreshed once if fifty clients report it as rejected', async () => {
+  test('is refreshed once if fifty clients report it as rejected, and is read again by those that report it later', async () => {
     const world = new Simulation().stored(3000);
-    const clients = world.clients(50);
-    await world.ask(clients);
-
-    await world.serves(clients, 1, { rejected: world.secrets.tokens.accessToken });
-  });
-
-  test('is read again without a token call if another run has replaced it', async () => {
-    const world = new Simulation().stored(3000);
-    const clients = world.clients(50);
-    await world.ask(clients);
+    const [early, late] = [world.clients(50), world.clients(50)];
+    await world.ask([...early, ...late]);
     const { accessToken: rejected } = world.secrets.tokens;
-    await world.serves(1, 1, { rejected });
 
-    await world.serves(clients, 1, { rejected });
+    await world.serves(early, 1, { rejected });
+    await world.serves(late, 1, { rejected });
 
     expect(world.secrets.tokens.accessToken).not.toBe(rejected);
   });
@@ -256,6 +269,14 @@ describe('late or lost state of AWS', () => {
       await world.serves(5, tokenSet);
       await world.pass(2000);
     }
+  });
+
+  test('an item of the ledger may be deleted thirty days after its claim', async () => {
+    const world = new Simulation().stored(-1);
+    const claimedAt = world.clock.time / 1000;
+    await world.serves(1, 1);
+
+    expect(Number(world.ledger.rows()[0]?.ttl) - claimedAt).toBeCloseTo(30 * 86_400, -1);
   });
 
   test('a token set with a successor is not spent again if its ledger item is lost', async () => {

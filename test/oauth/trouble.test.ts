@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { successorOf } from '../../core/oauth/grant.ts';
+import { expectTexts } from '../support/screen.ts';
 import type { Fault } from './support/fake-endpoint.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
@@ -46,9 +47,7 @@ describe('a write of the token set', () => {
       expect(await world.one()).toBe(world.endpoint.issued.at(-2));
 
       expect(world.clock.time - start).toBeLessThan(45_000);
-      const message = expect.stringContaining('rotated the grant, but it could not be stored');
-      for (const error of await world.ask(world.clients(50)))
-        expect(error).toMatchObject({ ...ONE_PERSON_NEEDED, message });
+      for (const error of await world.ask(world.clients(50))) expect(error).toMatchObject(ONE_PERSON_NEEDED);
       expect(world.state).toEqual(['DEAD']);
       expect(world.endpoint.calls).toBe(1);
       expect(world.counted).toEqual(['GrantRotatedButNotStored']);
@@ -77,22 +76,31 @@ describe('a write of the token set', () => {
     expect(await world.one()).toBe(world.endpoint.issued.at(-2));
   });
 
+  test('that gets no answer is aborted before the claim ends', async () => {
+    const world = expired();
+    world.secrets.silent = true;
+    // The claim lasts 45 seconds, with a margin of 2 seconds.
+    world.endpoint.before = () => world.clock.sleep(42_500);
+    // The signal counts real time, so virtual time stands still until it has ended the write.
+    const stand = async (): Promise<void> => {
+      const end = performance.now() + 50_000;
+      while (world.counted.length === 0 && performance.now() < end) await world.clock.sleep(0);
+    };
+    world.secrets.trouble = (operation) => void (operation === 'PutSecretValue' && stand());
+
+    expect(await world.one()).toBe(world.endpoint.issued.at(-2));
+
+    expect(world.secrets.puts).toHaveLength(1);
+    expect(world.counted).toEqual(['GrantRotatedButNotStored']);
+    expect(world.state).toEqual(['DEAD']);
+  });
+
   test('that finds a successor with other content adopts it', async () => {
     const world = expired();
     const other = world.endpoint.grant();
-    const client = world.client({
-      change: ({ store }) => ({
-        store: {
-          ...store,
-          store: (...of) => {
-            world.secrets.place(successorOf(FIRST_VERSION), other);
-            return store.store(...of);
-          },
-        },
-      }),
-    });
+    world.endpoint.before = () => world.secrets.place(successorOf(FIRST_VERSION), other);
 
-    expect(await world.ask([client])).toEqual([other.accessToken]);
+    expect(await world.one()).toBe(other.accessToken);
     expect(world.secrets.tokens).toEqual(other);
     expect(world.state).toEqual(['STORED']);
     expect(world.counted).toEqual([]);
@@ -202,16 +210,9 @@ describe('invalid_grant', () => {
     const world = expired();
     const newer = world.endpoint.grant();
     world.endpoint.faults = [INVALID];
-    const client = world.client({
-      change: ({ callTokenEndpoint }) => ({
-        callTokenEndpoint: (...of) => {
-          world.secrets.place(versionId, newer);
-          return callTokenEndpoint(...of);
-        },
-      }),
-    });
+    world.endpoint.before = () => world.secrets.place(versionId, newer);
 
-    expect(await world.ask([client])).toEqual([newer.accessToken]);
+    expect(await world.one()).toBe(newer.accessToken);
     expect(world.state).toEqual(['STORED']);
   });
 
@@ -238,9 +239,12 @@ test('a spent token set whose successor is gone requires a new authorization', a
   const soon = await world.one();
   await world.pass(2 * MINUTE);
 
-  expect(soon).toMatchObject({ name: 'TokenRefreshInProgress', message: expect.stringMatching('is not visible yet') });
-  const message = expect.stringContaining('its refresh token is used up, and its successor is not in');
-  expect(await world.one()).toMatchObject({ ...ONE_PERSON_NEEDED, message });
+  const late = await world.one();
+  expect([soon, late]).toMatchObject([{ name: 'TokenRefreshInProgress' }, ONE_PERSON_NEEDED]);
+  await expectTexts('grant-without-successor', [
+    ['at once', (soon as Error).message],
+    ['two minutes later', (late as Error).message.replace(/\d{4}-\S+Z/g, 'TIME')],
+  ]);
   await world.clock.run(world.storeGrant());
   await world.serves(1, 1);
 });
@@ -313,7 +317,7 @@ describe('a function with too little time left', () => {
 
   test('ends its wait for another holder in time', async () => {
     const world = expired();
-    await world.dies({ diesAfter: 'claim' });
+    await world.diesAfterClaim();
     const start = world.clock.time;
     const secondsLeft = () => 60 - (world.clock.time - start) / 1000;
 

@@ -28,31 +28,6 @@ test('the first of seven functions refreshes a new grant, even if its access tok
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('a second authorization before any run is refreshed once too', async () => {
-  const world = new Simulation().stored(-1);
-  await authorize(world);
-  await authorize(world);
-
-  await world.ask(world.clients(3));
-
-  expect(world.secrets.tokens.functionStoredAt).not.toBeNull();
-  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-});
-
-test('an untried grant with an expired access token is refreshed like any other', async () => {
-  const world = untried(-1);
-
-  await world.serves(1, 1);
-});
-
-test('a missing right for the ledger fails the first run, before a token is spent', async () => {
-  const world = untried();
-  world.ledger.trouble = (operation) => (operation === 'write' ? awsError('AccessDeniedException') : undefined);
-
-  expect(await world.one()).toMatchObject({ name: 'ConfigInvalid' });
-  expect(world.endpoint.calls).toBe(0);
-});
-
 test('a missing right to store fails the second step of the first run', async () => {
   const world = untried();
   world.secrets.trouble = (operation) =>

@@ -39,7 +39,7 @@ test('a new grant counts the versions of its predecessors', async () => {
   const times = Array.from({ length: 94 }, (_, index) => new Date(world.clock.time - index * 1000).toISOString());
   world.secrets.place(FIRST_VERSION, { ...world.secrets.tokens, earlierObtainedAt: times });
 
-  await world.clock.run(world.storeGrant(undefined, { now: () => world.clock.time }));
+  await world.clock.run(world.storeGrant());
   const [answer] = await world.ask([world.client()], { rejected: world.secrets.tokens.accessToken });
 
   expect(answer).toMatchObject({

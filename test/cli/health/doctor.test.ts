@@ -16,6 +16,7 @@ import { columnsFindings } from '../../../cli/health/service-checks.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
+import { DEAD_ADDRESS } from '../../support/http-server.ts';
 import { tempDir } from '../../support/project.ts';
 import { expectTexts } from '../../support/screen.ts';
 import { refused } from '../support/cloud/answers.ts';
@@ -124,7 +125,6 @@ const item = (changes: Partial<LedgerItem>): LedgerItem => ({
 const passed = { deadline: NOW.getTime() - 1000 };
 const later = { deadline: NOW.getTime() + 1_500_000 };
 const unansweredSince = NOW.getTime() - 60_000;
-const authorized = { ...passed, state: 'AUTHORIZED' } as const;
 
 test('the ledger and the stored grant each have a finding for every state', async () => {
   const ledger: [string, LedgerItem | undefined][] = [
@@ -136,9 +136,6 @@ test('the ledger and the stored grant each have a finding for every state', asyn
     ['refused with an unrecognised code', item({ ...later, refusals: 3, reason: 'It answered 400.' })],
     ['claimed by a process that died', item(passed)],
     ['unanswered, and claimable again', item({ ...passed, unanswered: 9, unansweredSince })],
-    ['being authorized', item({ state: 'AUTHORIZED' })],
-    ['authorized by a command that died', item(authorized)],
-    ['dead, authorized by a command that died', item({ ...authorized, reason: 'revoked', diedAt: minutes(-9) })],
     ['replaced by a grant that the secret does not have', item({ state: 'STORED' })],
     ['dead', item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) })],
   ];
@@ -174,12 +171,11 @@ test('the ledger and the stored grant each have a finding for every state', asyn
 
 test('the client and the scopes of the grant are compared with the configuration', async () => {
   const client = { clientId: 'a', clientSecret: 's' };
-  const clients: [string, typeof client | undefined, Partial<Tokens>][] = [
+  const clients: [string, typeof client, Partial<Tokens>][] = [
     ['of a grant without a client id, from an earlier release', client, {}],
     ['of the grant', client, { clientId: 'a' }],
     ['of another grant', client, { clientId: 'b' }],
     ['without its secret', { clientId: 'a', clientSecret: '' }, { clientId: 'a' }],
-    ['in the grant only', undefined, client],
   ];
   const scopes: [string, string[]][] = [
     ['profile openid global:export', ['openid', 'profile', 'global:export']],
@@ -187,17 +183,14 @@ test('the client and the scopes of the grant are compared with the configuration
     ['global:export', ['global:export', 'customers:update']],
     ['', ['openid', 'global:export']],
   ];
-  const clientOf = (stored: typeof client | undefined, of: Partial<Tokens>) =>
-    clientFinding(stored, tokens(of), 'c', deployment().crm);
 
   await expectFindings('client-findings', [
-    ...clients.map(([what, stored, of]) => [`Client: ${what}`, clientOf(stored, of)] as const),
+    ...clients.map(([what, stored, of]) => [`Client: ${what}`, clientFinding(stored, of, deployment().crm)] as const),
     ...scopes.map(
       ([scope, needed]) =>
         [`Scopes "${scope}", of ${needed.join(' ')}`, scopesFinding(tokens({ scope }), needed)] as const,
     ),
   ]);
-  for (const of of [{}, { clientId: 'a' }]) expect(() => clientOf(undefined, of)).toThrow('has no value yet');
 });
 
 test('the column settings are compared with the columns of the CRM', async () => {
@@ -224,7 +217,7 @@ test('the column settings are compared with the columns of the CRM', async () =>
 it('doctor stops at a stack that is only partly deployed', async () => {
   const { cli } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
-  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
+  const crm = { baseUrl: `${DEAD_ADDRESS}/api/v1`, authUrl: DEAD_ADDRESS };
   await writeFile(configuration, JSON.stringify({ local: true, crm }));
 
   const { code, stdout } = await cli('doctor', '--configuration', configuration, '--json');
@@ -232,6 +225,6 @@ it('doctor stops at a stack that is only partly deployed', async () => {
   expect(code).toBe(3);
   expect(JSON.parse(stdout).checks).toMatchObject([
     { id: 'configuration', verdict: 'holds' },
-    { id: 'stack', verdict: 'broken', found: expect.stringContaining('is only partly deployed (ROLLBACK_COMPLETE)') },
+    { id: 'stack', verdict: 'broken', found: expect.stringContaining('ROLLBACK_COMPLETE') },
   ]);
 });

@@ -1,7 +1,11 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, test } from 'vitest';
+import type { RunErrorName } from '../../../core/errors.ts';
 import { parseSecret, readOAuthClient, tokensSchema, writeSecret } from '../../../core/oauth/secrets.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
+import { servedOnLoopback } from '../../support/loopback.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { secretsManager } from '../../support/secrets-manager.ts';
 
 test('readOAuthClient returns what writeSecret wrote', async () => {
@@ -12,77 +16,77 @@ test('readOAuthClient returns what writeSecret wrote', async () => {
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
 });
 
-test('a stored client without a secret has an empty secret', async () => {
+test('a secret with only the id of a client has an empty client secret', async () => {
   const { client } = await secretsManager({ s: '{"clientId":"c"}' });
 
   expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
 });
 
-test.each<[string, Record<string, string>]>([
-  ['is missing', {}],
-  ['is empty', { s: '' }],
-])('a secret that %s has no client', async (_, values) => {
-  const { client } = await secretsManager(values);
+const UNAVAILABLE = ['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'];
 
-  expect(await readOAuthClient(client, 's')).toBeUndefined();
-});
+/** The values of the secrets, or the answer of AWS, and how reading `s` ends. */
+const READINGS: [what: string, values: Record<string, string>, error: RunErrorName, trouble?: string][] = [
+  ['is missing', {}, 'ConfigInvalid'],
+  ['is empty', { s: '' }, 'ConfigInvalid'],
+  ['is not JSON', { s: CANARY }, 'ConfigInvalid'],
+  ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'ConfigInvalid'],
+  ['is a JSON string', { s: `"${CANARY}"` }, 'ConfigInvalid'],
+  ['has another shape', { s: JSON.stringify({ clientId: 7, x: CANARY }) }, 'ConfigInvalid'],
+  ['may not be read', { s: CANARY }, 'ConfigInvalid', 'AccessDeniedException'],
+  ['is scheduled for deletion', { s: CANARY }, 'ConfigInvalid', 'InvalidRequestException'],
+  ...UNAVAILABLE.map((type): (typeof READINGS)[number] => [type, { s: CANARY }, 'TokenStoreUnavailable', type]),
+];
 
-test.each<[string, Record<string, string>, string]>([
-  ['is not JSON', { s: CANARY }, 'The value of the secret s is not a JSON object'],
-  ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'The value of the secret s is not a JSON object'],
-  ['is a JSON string', { s: `"${CANARY}"` }, 'The value of the secret s is not a JSON object'],
-  [
-    'has another shape',
-    { s: JSON.stringify({ clientId: 7, x: CANARY }) },
-    'The value of the secret s has wrong or missing fields: clientId',
-  ],
-])('a secret that %s is ConfigInvalid, and its value is never quoted', async (_, values, message) => {
-  const { client } = await secretsManager(values);
+test('each secret that cannot be read or written has an error with advice, which quotes no value', async () => {
+  const messages: [string, string][] = [];
+  for (const [what, values, error, trouble] of READINGS) {
+    const { client } = await secretsManager(values, trouble ? { trouble: () => trouble } : {});
+    messages.push([`reading: ${what}`, (await failureOf(readOAuthClient(client, 's'), error)).message]);
+    if (trouble === undefined || trouble === 'InvalidRequestException') continue;
+    const writing = writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY });
+    messages.push([`writing: ${what}`, (await failureOf(writing, error)).message]);
+  }
 
-  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toContain(message);
-});
-
-test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
-  '%s is TokenStoreUnavailable for reads and writes',
-  async (type) => {
-    const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
-
-    const reading = await failureOf(readOAuthClient(client, 's'), 'TokenStoreUnavailable');
-    const writing = await failureOf(
-      writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY }),
-      'TokenStoreUnavailable',
-    );
-
-    expect(reading.message).toBe(`The secret s could not be read (${type}).`);
-    expect(writing.message).toBe(`The secret s could not be written (${type}).`);
-  },
-);
-
-test('a missing permission is ConfigInvalid, with advice for a function and for a person', async () => {
-  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
-  const advice =
-    'with these credentials. If a function reports this, write all policies again: npx cdk deploy -c rewrite=policies. If a person sees this, use another --profile, or ask for the rights that docs/security.md lists.';
-
-  const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
-  const value = { clientId: CANARY, clientSecret: CANARY };
-  const writing = await failureOf(writeSecret(client, 's', value), 'ConfigInvalid');
-
-  expect(reading.message).toBe(`There is no permission to read the secret s ${advice}`);
-  expect(writing.message).toBe(`There is no permission to write the secret s ${advice}`);
-});
-
-test('a secret that is scheduled for deletion is ConfigInvalid, with the command that restores it', async () => {
-  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'InvalidRequestException' });
-
-  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toBe(
-    'The secret s is scheduled for deletion; to restore it: aws secretsmanager restore-secret --secret-id s.',
-  );
+  await expectTexts('secret-errors', messages);
+  expect(messages.join()).not.toContain(CANARY);
 });
 
 test('parseSecret names every wrong field of the grant', () => {
   const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
 
-  expect(() => parseSecret('s', value, tokensSchema)).toThrow(
-    'The value of the secret s has wrong or missing fields: refreshToken, expiresAt, obtainedAt, scope',
-  );
+  expect(() => parseSecret('s', value, tokensSchema)).toThrow(': refreshToken, expiresAt, obtainedAt, scope');
+});
+
+/** A client whose requests are served so. It repeats requests as the SDK does by default. */
+async function repeatingClient(serve: Parameters<typeof servedOnLoopback>[0]): Promise<SecretsManagerClient> {
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  return new SecretsManagerClient({ endpoint: await servedOnLoopback(serve), region: 'eu-west-1', credentials });
+}
+
+test('the SDK repeats a write whose answer is lost, with the same VersionId', async () => {
+  const versionIds: (string | undefined)[] = [];
+  const client = await repeatingClient((_, body, response) => {
+    versionIds.push((JSON.parse(String(body)) as Record<string, string>).ClientRequestToken);
+    if (versionIds.length === 1) return response.destroy();
+    response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
+    return response.end('{}');
+  });
+
+  expect(await writeSecret(client, 's', { clientId: 'c', clientSecret: '' }, { versionId: 'next' })).toBe(true);
+
+  expect(versionIds).toEqual(['next', 'next']);
+});
+
+test('an aborted write ends with TokenStoreUnavailable, and the SDK does not repeat it', async () => {
+  let requests = 0;
+  const abort = new AbortController();
+  const client = await repeatingClient(() => {
+    requests += 1;
+    abort.abort();
+  });
+
+  const writing = writeSecret(client, 's', { clientId: 'c', clientSecret: '' }, { abortSignal: abort.signal });
+
+  expect(await failureOf(writing, 'TokenStoreUnavailable')).toMatchObject({ transient: true });
+  expect(requests).toBe(1);
 });

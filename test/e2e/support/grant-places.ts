@@ -4,9 +4,9 @@ import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AuthorizeOptions, GrantTarget } from '../../../cli/access/authorize.ts';
 import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../core/oauth/deps.ts';
 import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
+import { accessTokenDeps } from '../../../core/oauth/refresh.ts';
 import { tokensSchema } from '../../../core/oauth/secrets.ts';
 
 /** Creates two secrets without a value and a ledger, like the stack, with their own clients. */
@@ -43,11 +43,7 @@ export async function makePlaces(endpoint: string) {
 }
 
 /** A function that uses the stored grant, in its own container. */
-export function functionAt(
-  { target }: { target: GrantTarget },
-  crm: AuthorizeOptions['crm'],
-  count: (event: string) => void = () => undefined,
-) {
+export function functionAt({ target }: { target: GrantTarget }, crm: AuthorizeOptions['crm']) {
   const { ClientSecretId: clientSecretId, TokensSecretId: tokensSecretId, LedgerTableName: ledgerTable } = target;
   const { secrets, dynamo } = target;
   return createGetAccessToken(
@@ -60,7 +56,7 @@ export function functionAt(
       random: () => 0.1,
       secondsLeft: () => 900,
       now: () => new Date(),
-      count,
+      count: () => undefined,
       authorizeCommand: 'npx --no -- crm-export authorize',
       inFunction: true,
     }),

@@ -1,5 +1,6 @@
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { randomFrom } from '../../support/seeds.ts';
+import type { Outcome } from './lost-grants.ts';
 import { type ClientOptions, Simulation } from './simulation.ts';
 
 /**
@@ -12,14 +13,6 @@ interface Authorization {
   consentedAt: number;
   end: 'stored' | 'later' | 'died' | 'refused' | 'elsewhere' | 'exchanging';
   tokens?: Tokens;
-}
-
-export interface Outcome {
-  /** The tokens that the functions of this deployment get in the end. */
-  answer: string | Error;
-  /** The documented reason for losing the grant; `undefined` if it must not be lost. */
-  documented: string | undefined;
-  reuses: number;
 }
 
 const MINUTE = 60_000;

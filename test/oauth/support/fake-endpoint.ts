@@ -18,6 +18,8 @@ export class FakeEndpoint {
   delayMs = 300;
   /** Whether an answer without rotation repeats the refresh token. */
   sendsRefreshToken = true;
+  /** Called before each call: something that happens meanwhile. */
+  before: () => unknown = () => undefined;
   /** The faults of the next calls. */
   faults: Fault[] = [];
   calls = 0;
@@ -52,6 +54,7 @@ export class FakeEndpoint {
   }
 
   async call({ refreshToken }: Tokens, timeoutMs: number): Promise<TokenAnswer> {
+    await this.before();
     const sentAt = this.#clock.time;
     this.calls += 1;
     this.callTimes.push(sentAt);

@@ -3,9 +3,10 @@ import {
   type PutSecretValueCommand,
   ResourceExistsException,
   ResourceNotFoundException,
-  type SecretsManagerClient,
+  SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
+import { clientOf } from './fake-ledger.ts';
 
 type Operation = 'GetSecretValue' | 'PutSecretValue';
 
@@ -33,10 +34,9 @@ export class FakeSecrets {
   }
 
   get client(): SecretsManagerClient {
-    const send = (command: GetSecretValueCommand | PutSecretValueCommand, options?: Ending) =>
-      this.#send(command, options);
-    // The fake implements only the part of the client that the token store uses.
-    return { send } as unknown as SecretsManagerClient;
+    return clientOf(SecretsManagerClient, (command: GetSecretValueCommand | PutSecretValueCommand, options?: Ending) =>
+      this.#send(command, options),
+    );
   }
 
   /** Stores a version, as a person in the console would. */

@@ -1,5 +1,6 @@
 import { randomFrom } from '../../support/seeds.ts';
 import type { Fault } from './fake-endpoint.ts';
+import type { Outcome } from './lost-grants.ts';
 import { Simulation } from './simulation.ts';
 
 /**
@@ -18,14 +19,6 @@ const FAULTS: Fault[] = [
   { kind: 'notSent', message: 'There is no connection to the token endpoint.' },
 ];
 const MINUTE = 60_000;
-
-export interface Outcome {
-  /** The token or error that a function gets a day after the last fault. */
-  answer: string | Error;
-  reuses: number;
-  /** A function could not store a rotated token in time: the documented loss. */
-  notStored: boolean;
-}
 
 export async function refreshWorld(seed: number): Promise<Outcome> {
   const random = randomFrom(seed);
@@ -60,5 +53,7 @@ export async function refreshWorld(seed: number): Promise<Outcome> {
   const [answer = new Error('nobody answered')] = await world.ask([world.client()], {
     rejected: secrets.tokens.accessToken,
   });
-  return { answer, reuses: endpoint.reuses, notStored: world.counted.includes('GrantRotatedButNotStored') };
+  const isUnstored = world.counted.includes('GrantRotatedButNotStored');
+  const documented = isUnstored ? 'a rotated token that a function could not store in time' : undefined;
+  return { answer, documented, reuses: endpoint.reuses };
 }

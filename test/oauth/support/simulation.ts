@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { storeAuthorization, storeGrant } from '../../../cli/access/store-grant.ts';
+import { storeGrant } from '../../../cli/access/store-grant.ts';
 import { createGetAccessToken, type GetAccessToken } from '../../../core/oauth/access-token.ts';
-import { type AccessTokenDeps, accessTokenDeps } from '../../../core/oauth/deps.ts';
 import { createGrantStore, type TokenSet } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
-import { oauthClientSchema, type Tokens, writeSecret } from '../../../core/oauth/secrets.ts';
+import { type AccessTokenDeps, accessTokenDeps } from '../../../core/oauth/refresh.ts';
+import { type Tokens, writeSecret } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { randomFrom } from '../../support/seeds.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
@@ -21,8 +21,8 @@ export interface ClientOptions {
   secondsLeft?: () => number;
   /** Whether the client runs in a function; otherwise in a person's command. */
   inFunction?: boolean;
-  /** The point at which the process dies. It does nothing afterwards. */
-  diesAfter?: 'claim' | 'store';
+  /** The process dies once it has the claim, and does nothing afterwards. */
+  diesAfterClaim?: boolean;
   change?: (deps: AccessTokenDeps) => Partial<AccessTokenDeps>;
 }
 
@@ -56,13 +56,8 @@ export class Simulation {
     return this;
   }
 
-  client({
-    skewMs = 0,
-    inFunction = true,
-    secondsLeft = () => 900,
-    diesAfter,
-    change,
-  }: ClientOptions = {}): GetAccessToken {
+  client(options: ClientOptions = {}): GetAccessToken {
+    const { skewMs = 0, inFunction = true, secondsLeft = () => 900, diesAfterClaim = false, change } = options;
     const deps = accessTokenDeps({
       ...PLACES,
       crm: deployment().crm,
@@ -80,7 +75,7 @@ export class Simulation {
       ...deps,
       callTokenEndpoint: (_, tokens, timeoutMs) => this.endpoint.call(tokens, timeoutMs),
     };
-    const mortal = diesAfter ? dying(known, diesAfter) : known;
+    const mortal = diesAfterClaim ? dyingAfterClaim(known) : known;
     return createGetAccessToken({ ...mortal, ...change?.(mortal) });
   }
 
@@ -116,9 +111,9 @@ export class Simulation {
     expect(this.endpoint).toMatchObject({ calls, reuses: 0 });
   }
 
-  /** Starts a client that dies, and advances the time past its normal end. */
-  async dies(options: ClientOptions & { diesAfter: 'claim' | 'store' }, forMs = 5_000): Promise<void> {
-    void this.client(options)().catch(() => undefined);
+  /** Starts a client that dies with the claim, and advances the time past its normal end. */
+  async diesAfterClaim(forMs = 5_000): Promise<void> {
+    void this.client({ diesAfterClaim: true })().catch(() => undefined);
     await this.pass(forMs);
   }
 
@@ -140,35 +135,34 @@ export class Simulation {
     { earlierObtainedAt: _, ...tokens }: Tokens,
     through: <T>(client: T) => T = (client) => client,
   ): Promise<TokenSet> {
-    const stored = oauthClientSchema.parse(JSON.parse(this.secrets.oauthClient ?? '{}'));
     const secrets = through(this.secrets.client);
-    return storeAuthorization({ ...client, stored }, tokens, {
+    const granted = { ...tokens, clientId: client.clientId, functionStoredAt: null };
+    return storeGrant(granted, {
       ...this.places(through),
-      writeClient: (value) => writeSecret(secrets, 'client', value),
+      writeClient: () => writeSecret(secrets, 'client', client),
       now: () => this.clock.time,
-      elapsed: () => this.clock.time,
       sleep: this.clock.sleep,
     });
   }
 
-  /** Stores a grant that a person has just given, without its client. */
-  storeGrant(
-    tokens: Tokens = this.endpoint.grant(),
-    { diesAfterClaim = false, storesAfterMs = 0, now = Date.now } = {},
-  ): Promise<unknown> {
-    const { store: known, ledger } = this.places();
-    const late: typeof known.store = async (...of) => {
-      await this.clock.sleep(storesAfterMs);
-      return known.store(...of);
+  /**
+   * Stores a grant that a person has just given, without its client.
+   * @param wait between the claim and the write
+   */
+  storeGrant(tokens: Tokens = this.endpoint.grant(), wait?: () => Promise<void>): Promise<unknown> {
+    const { store, ledger } = this.places();
+    const storesLate: typeof store.store = async (...of) => {
+      await wait?.();
+      return store.store(...of);
     };
-    const store = { ...known, store: diesAfterClaim ? never : storesAfterMs > 0 ? late : known.store };
-    return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
+    const late = { ...store, store: storesLate };
+    return storeGrant(tokens, { store: late, ledger, now: () => this.clock.time, sleep: this.clock.sleep });
   }
 
   /** A person gives a new grant, and the command stores it as the newest. */
-  async authorized(options?: Parameters<Simulation['storeGrant']>[1]): Promise<void> {
+  async authorized(): Promise<void> {
     const grant = this.endpoint.grant();
-    await this.clock.run(this.storeGrant(grant, { now: () => this.clock.time, ...options }));
+    await this.clock.run(this.storeGrant(grant));
     expect(this.secrets.tokens).toMatchObject({ accessToken: grant.accessToken, refreshToken: grant.refreshToken });
   }
 
@@ -177,16 +171,14 @@ export class Simulation {
   }
 }
 
-const never = (): Promise<never> => new Promise(() => undefined);
+/** Never settles: the process that waits for it has died. */
+export const never = (): Promise<never> => new Promise(() => undefined);
 
-function dying(deps: AccessTokenDeps, after: 'claim' | 'store'): AccessTokenDeps {
-  const { ledger, store } = deps;
-  if (after === 'claim') {
-    const claim: typeof ledger.claim = async (...of) => {
-      const answer = await ledger.claim(...of);
-      return answer.won ? never() : answer;
-    };
-    return { ...deps, ledger: { ...ledger, claim } };
-  }
-  return { ...deps, store: { ...store, store: (...of) => store.store(...of).then(never) } };
+function dyingAfterClaim(deps: AccessTokenDeps): AccessTokenDeps {
+  const { ledger } = deps;
+  const claim: typeof ledger.claim = async (...of) => {
+    const answer = await ledger.claim(...of);
+    return answer.won ? never() : answer;
+  };
+  return { ...deps, ledger: { ...ledger, claim } };
 }
