@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { rm, stat, writeFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import {
   DescribeExecutionCommand,
   type DescribeExecutionOutput,
@@ -16,6 +15,7 @@ import {
   noCounts,
   OUTCOMES,
   parsePart,
+  type ResultLine,
   totalOf,
 } from '../../core/batch/batch-results.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-state.ts';
@@ -277,13 +277,13 @@ const SHOWN = 20;
 /** The counts, then the first lines that were not applied: names of errors and fields; no id and no value. */
 export async function resultText(
   store: Bucket,
-  { counts, resultKey }: Pick<BatchStatus, 'counts' | 'resultKey'>,
+  { batch, counts, resultKey }: Pick<BatchStatus, 'batch' | 'counts' | 'resultKey'>,
 ): Promise<string[]> {
   const sums = countsOf(counts, (outcome) => `: ${OUTCOMES[outcome]}`).map((text) => `  ${text}`);
   const all = totalOf(counts) - counts.APPLIED;
   if (resultKey === null || all === 0) return sums;
   const failures: string[] = [];
-  for await (const result of resultsIn((await store.stream(resultKey))?.chunks ?? Readable.from([]))) {
+  for await (const result of resultsOf(store, batch)) {
     const { line, outcome, error, attempts, fields = [] } = result;
     if (outcome === 'APPLIED') continue;
     const status = result.status === 404 ? '404 (no such customer)' : result.status;
@@ -303,17 +303,15 @@ export async function* inputOf(store: Bucket, batch: string): AsyncGenerator<Uin
 }
 
 /** The known results of a batch, in the order of its lines: the whole result, or the parts that exist. */
-export async function* resultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
+export async function* resultsOf(store: Bucket, batch: string): AsyncGenerator<ResultLine> {
   const result = await store.stream(keysOf(batch).result);
-  if (result) return yield* result.chunks;
-  for (const { key } of await store.list(keysOf(batch).results)) {
-    const part = key.endsWith('.jsonl') ? await store.stream(key) : undefined;
-    if (part) yield* part.chunks;
-  }
+  if (result) return yield* resultsIn(result.chunks);
+  for (const { key } of await store.list(keysOf(batch).results))
+    if (key.endsWith('.jsonl')) yield* parsePart((await store.read(key))?.text ?? '').results;
 }
 
 /** The results of a batch, then those of the batches that resumed it. */
-async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<Uint8Array> {
+async function* allResultsOf(store: Bucket, batch: string): AsyncGenerator<ResultLine> {
   yield* resultsOf(store, batch);
   const later = await resumedBy(store, batch);
   if (later !== undefined) yield* allResultsOf(store, later);

@@ -116,7 +116,7 @@ async function refuseToResume(
   if (status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
   if (manifestKey === null && !(await hasBegun(store, batch))) {
     throw refused(
-      `The batch ${batch} ended before it sent a line. Send its file again. If it was to resume another batch, resume that one.`,
+      `The batch ${batch} ended before it sent a line. Send its file again. If it resumed an earlier batch, resume the earlier batch again.`,
     );
   }
   if (manifestKey !== null && counts.FAILED + counts.UNKNOWN + counts.NOT_SENT === 0) {
@@ -157,8 +157,9 @@ async function refuseLaterBatches(target: UpdatesTarget, { batch, status, starte
 
 /**
  * Waits until no function of a stopped batch can send, because stopping an execution does not stop its functions. First
- * raises the stop flag, even for an old batch, because a redrive would send again. Then functions send only lines that
- * are claimed and have no result. It waits for these results, at most the time limit of a function after the stop.
+ * raises the stop flag, even for an old batch, because a redrive would send again. After that, functions send only
+ * claimed lines without a result. This function waits for these results, but no longer after the stop than the time
+ * limit of a Lambda function.
  */
 async function drainBatch(
   { sfn, store }: UpdatesTarget,
@@ -294,7 +295,7 @@ async function finishBatch(target: UpdatesTarget, started: Started, options: Upd
   const status = await statusOf(target, batch, { execution, records });
   const ok = status.records !== null && status.counts.APPLIED === status.records;
   if (options.json) printJson({ ok, ...status });
-  // With that error, another execution applies the batch.
+  // This error means that another execution applies the batch.
   else if (status.error !== 'UpdateAlreadyStarted') {
     const { REJECTED, FAILED, UNKNOWN, NOT_SENT } = status.counts;
     // A batch that never began cannot be resumed.

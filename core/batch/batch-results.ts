@@ -4,7 +4,7 @@ import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import type { UpdateRecord } from '../updates/read-updates.ts';
-import { type BatchKeys, CLAIM, keysOf } from './batch-store.ts';
+import { CLAIM, keysOf } from './batch-store.ts';
 
 /** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
@@ -13,7 +13,7 @@ export const OUTCOMES = {
   FAILED:
     'the CRM did not take the change (401, 403, a 404 with a web page; 423, 429 and busy after the retries): send it again',
   UNKNOWN:
-    'sent, and nothing confirms or rules out the change (no answer, 408, 425, a redirect, a 5xx, a 2xx that is not a JSON object or contradicts the change): send it again',
+    'sent, and no answer confirms or rules out the change (no answer at all, 408, 425, a redirect, a 5xx, a 2xx that is not a JSON object or contradicts the change): send it again',
   NOT_SENT: 'never sent',
 } as const;
 export type LineOutcome = keyof typeof OUTCOMES;
@@ -43,11 +43,6 @@ export function resultLineText(result: ResultLine): string {
   return `${JSON.stringify(result)}\n`;
 }
 
-/**
- * Prefix of the last line of a part whose writer did not know the result of some lines. That last line is not a result.
- */
-export const DOUBT = '{"doubt":';
-
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
 export const batchNameSchema = z
   .string()
@@ -69,7 +64,7 @@ export const batchManifestSchema = z.object({
     key: z.string(),
     bytes: z.int().min(1),
     crc32: z.string().describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.'),
-    lines: z.int().min(1).describe('Lines, those without a record included.'),
+    lines: z.int().min(1).describe('Number of lines, including lines without a record.'),
     records: z.int().min(1),
   }),
   result: z.object({ key: z.string(), bytes: z.int().min(1), crc32: z.string() }),
@@ -78,7 +73,7 @@ export const batchManifestSchema = z.object({
   stoppedBy: z
     .object({ reason: z.string(), at: z.iso.datetime() })
     .nullable()
-    .describe('What stopped the batch before its last line; null when nothing did.'),
+    .describe('Why the batch stopped before its last line; null if it did not stop.'),
   maxRate: z.number().positive().nullable().describe('Changes per second that were allowed; null without a limit.'),
   stopAfterFailures: z.int().min(1).nullable(),
   startedAt: z.iso.datetime(),
@@ -114,7 +109,7 @@ const triesSchema = z.object({
   lost: z.boolean(),
   /** HTTP status of the last answer. */
   status: z.int().nullable(),
-  /** Why the CRM has not taken the change yet; null for a refused token and in parts of an earlier release. */
+  /** Why the last answer did not end the line; null for a refused token and in parts of an earlier release. */
   error: errorNameSchema.default(null),
 });
 /** The attempts of a line that has no result yet. */
@@ -135,7 +130,7 @@ export function unfinishedLine(
   at: string | null,
 ): ResultLine {
   const of = { line, id: record.id, attempts };
-  if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
+  if (lost) return { ...of, outcome: 'UNKNOWN', error: error ?? reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
   // The line was refused, and was waiting for a retry or for another token.
   const unnamed = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
@@ -173,23 +168,7 @@ export function parsePart(text: string): { results: ResultLine[]; doubt: Doubt |
   const doubt = parseJson(z.object({ doubt: doubtSchema }), last)?.doubt;
   const results = (doubt ? lines.slice(0, -1) : lines).map((line) => parseJson(resultLineSchema, line));
   if (results.every((result) => result !== undefined)) return { results, doubt };
-  throw new RunError('StorageConflict', 'An object of a chunk has something other than results and doubts.');
-}
-
-/** The results of a chunk in the bucket, and its lines in doubt. */
-export interface ChunkParts {
-  /** The result of each line that has one. */
-  results: Map<number, ResultLine>;
-  doubt: Doubt | undefined;
-}
-
-export async function readParts(store: Bucket, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
-  const found = await store.list(keys.chunkOf(chunk));
-  const parts = await Promise.all(found.map(async ({ key }) => parsePart((await store.read(key))?.text ?? '')));
-  const results = parts.flatMap((part) => part.results);
-  // Objects are in order, each claim before its results. Lines are sent under a claim only after the previous part is
-  // stored, so the last object has all doubt.
-  return { results: new Map(results.map((result) => [result.line, result])), doubt: parts.at(-1)?.doubt };
+  throw new RunError('StorageConflict', 'An object with the results of a chunk has a line that is not a result.');
 }
 
 /**

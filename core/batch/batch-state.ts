@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorName } from '../errors.ts';
 import { parseJson } from '../json.ts';
+import { machineState } from '../step/machine-state.ts';
 import { type AnswerOf, type Ended, failedEnd, handlersOf, type Machine, type RunEnd } from '../step/step.ts';
 import type { UpdateStepName } from '../step/steps.ts';
 import type { Bucket } from '../storage/bucket.ts';
@@ -33,54 +34,33 @@ const batchSchema = z.looseObject({
 });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** The most children of one Distributed Map: the results of more could exceed the 256 KB for all of them. */
+/** The most children of one Distributed Map. The results of more children could exceed 256 KB, the limit for all. */
 export const MOST_CHUNKS = 1000;
 
 /** One line of `chunks.jsonl`: the chunk that one child applies, without customer data. */
 export const chunkSchema = z.strictObject({
   chunk: z.int().min(1).max(MOST_CHUNKS).describe('Number of the chunk, from 1.'),
   from: z.int().min(0).describe('First byte in input.jsonl.'),
-  to: z.int().min(1).describe('First byte after the chunk, which is the first one of the next.'),
+  to: z.int().min(1).describe('First byte after the chunk.'),
   firstLine: z.int().min(1).describe('Number of the line that begins at "from".'),
-  lastLine: z.int().min(1).describe('Number of the last line; lines without a record count.'),
+  lastLine: z.int().min(1).describe('Number of the last line, counting lines without a record.'),
   records: z.int().min(1).describe('Records in the chunk.'),
 });
 export type Chunk = z.infer<typeof chunkSchema>;
 
-/** Progress of a chunk that needs several invocations. */
-const positionSchema = z.looseObject({
-  /** The next line to send. */
-  line: z.int(),
-  /** Number of the last results object of the chunk, or 1 before there is one. */
-  part: z.int(),
-  /** Number of invocations so far. */
-  rounds: z.int(),
-  /** Number of consecutive last lines that were answered 403 or by a web page. */
-  forbidden: z.int(),
-});
-export type ChunkPosition = z.infer<typeof positionSchema>;
-
 export const batchStateSchema = z.looseObject({
-  machineVersion: z.int(),
-  /** The unchecked input of the execution, from a person or the command. */
-  input: z.unknown(),
-  execution: z.string(),
-  startedAt: z.iso.datetime(),
-  /** Consecutive waits without progress. */
-  waits: z.int().default(0),
+  ...machineState,
   batch: batchSchema.nullable().default(null),
   /** The chunk of this child of the map; `null` outside the map. */
   chunk: chunkSchema.nullable().default(null),
-  place: positionSchema.nullable().default(null),
+  /** Invocations for the chunk so far that made progress. */
+  rounds: z.int().default(0),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
   /** Why the map failed. */
   crash: z.object({ Error: z.string() }).nullable().default(null),
   /** The batch has waited for functions that may still have been sending. */
   awaited: z.boolean().default(false),
-  outcome: z.string().nullable().default(null),
-  waitSeconds: z.int().min(0).default(0),
-  failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),
 });
 export type BatchState = z.infer<typeof batchStateSchema>;
 

@@ -58,11 +58,11 @@ export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
 export async function readRecords(
   store: Bucket,
   { inputKey, etag }: Pick<Batch, 'inputKey' | 'etag'>,
-  { from, to, firstLine }: Pick<Chunk, 'from' | 'to' | 'firstLine'>,
+  { from, to, firstLine: line }: Pick<Chunk, 'from' | 'to' | 'firstLine'>,
 ): Promise<UpdateRecord[]> {
   const part = await store.stream(inputKey, { from, to, etag });
   const bytes = part && (await buffer(part.chunks));
-  const entries = bytes && readJsonLines({ bytes, from }, firstLine, FOUND_VALID);
+  const entries = bytes && readJsonLines({ bytes, from, line }, FOUND_VALID);
   if (entries && !entries.some(isProblem)) return entries as UpdateRecord[];
   throw new RunError('StorageConflict', `The object at ${inputKey} is no longer the one that was validated.`);
 }

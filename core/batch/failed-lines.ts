@@ -2,18 +2,12 @@ import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
-import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
+import { type LineOutcome, type ResultLine, resultLineSchema } from './batch-results.ts';
 
-/** Outcomes of lines to correct or to send again: all except APPLIED. */
-export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
-  'REJECTED',
-  'FAILED',
-  'UNKNOWN',
-  'NOT_SENT',
-  undefined,
-];
 /** Outcomes of lines to send again unchanged: rejected lines would be rejected again. */
 export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
+/** Outcomes of lines to correct or to send again: all except APPLIED. */
+export const NOT_APPLIED: typeof TO_RESUME = ['REJECTED', ...TO_RESUME];
 
 interface FailedLinesOptions {
   outcomes?: readonly (LineOutcome | undefined)[];
@@ -24,17 +18,17 @@ interface FailedLinesOptions {
 /**
  * The lines of an input with one of the given outcomes (`undefined`: no result), byte for byte, as a new input.
  *
- * @param results `result.jsonl`, or the concatenated results of chunks; of several results for a line the last counts
+ * @param results of a line with several results, the last counts
  * @throws RunError `StorageConflict` if the results belong to another input
  */
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
-  results: AsyncIterable<Uint8Array>,
+  results: AsyncIterable<ResultLine>,
   { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
 ): AsyncGenerator<Uint8Array> {
   // About 130 bytes per line.
   const resultByLine = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
-  for await (const { line, id, outcome } of resultsIn(results)) resultByLine.set(line, { id, outcome });
+  for await (const { line, id, outcome } of results) resultByLine.set(line, { id, outcome });
   let kept = '';
   let before = 0;
   for await (const { line, text } of numberedLines(input)) {
@@ -54,11 +48,9 @@ export async function* failedLines(
   if (kept !== '') yield Buffer.from(kept);
 }
 
-/** The results in the bytes of one or more result files, in order. @throws RunError `StorageConflict` */
+/** The results in the bytes of `result.jsonl`, in order. @throws RunError `StorageConflict` */
 export async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
   for await (const { line, text } of numberedLines(bytes)) {
-    // Lines in doubt have no result here. A later part may have it.
-    if (text.startsWith(DOUBT)) continue;
     const result = parseJson(resultLineSchema, text);
     if (!result)
       throw new RunError('StorageConflict', `Line ${line} of the results is not a result line of this software.`);
@@ -81,11 +73,7 @@ function mismatch(line: number): RunError {
 }
 
 async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }> {
-  let line = 0;
   for await (const block of lineBlocks(bytes)) {
-    for (const text of linesIn(block)) {
-      line += 1;
-      yield { line, text };
-    }
+    for (const { line, bytes: text } of linesIn(block)) yield { line, text: text.toString() };
   }
 }

@@ -1,6 +1,6 @@
 import { ofOneFund } from '../updates/customer-fields.ts';
 import { LONGEST_LINE, measured } from '../updates/line-blocks.ts';
-import { isProblem, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
+import { isProblem, readUpdates, type UpdateReader, type UpdateRecord } from '../updates/read-updates.ts';
 import { type Problem, STRICT } from '../updates/update-line.ts';
 import { type Chunk, MOST_CHUNKS } from './batch-state.ts';
 
@@ -26,7 +26,7 @@ interface Warning {
   firstLine: number;
 }
 
-const OTHER_FUND = 'is a plan of a different fund than the one in kupatHolim';
+const OTHER_FUND = 'is a plan of a different fund than kupatHolim names';
 
 /**
  * Reads a whole file of updates and reports its problems. The report has field names, but no customer data.
@@ -42,19 +42,17 @@ export async function validateUpdates(
   const problems: ProblemReport = { total: 0, first: [], perField: new Map() };
   const warnings = new Map<string, Warning>();
   const chunks: Chunk[] = [];
+  const counted = { lines: 0 };
   let records = 0;
-  let lines = 0;
-  for await (const block of read(measured(bytes, measure), rules)) {
-    for (const entry of block.entries) {
-      if (isProblem(entry)) addProblem(problems, entry);
-      else {
-        records += 1;
-        if (entry.from !== null) addToChunks(chunks, entry.line, entry.from, fileBytes);
-        addWarnings(warnings, entry);
-      }
+  for await (const entry of readUpdates(read, measured(bytes, measure), rules, counted)) {
+    if (isProblem(entry)) addProblem(problems, entry);
+    else {
+      records += 1;
+      if (entry.from !== null) addToChunks(chunks, entry.line, entry.from, fileBytes);
+      addWarnings(warnings, entry);
     }
-    lines = block.lines;
   }
+  const { lines } = counted;
   const last = chunks.at(-1);
   if (last) Object.assign(last, { to: measure.bytes, lastLine: lines });
   const isValid = problems.total === 0;
@@ -93,7 +91,7 @@ function addProblem(report: ProblemReport, problem: Problem): void {
 }
 
 /** The fewest records for which a chunk is worth a child execution. */
-const SMALLEST_CHUNK = 100;
+export const SMALLEST_CHUNK = 100;
 
 /**
  * Cuts a file into chunks while it is read: adds a record by its line, and the byte at which that line begins. Each

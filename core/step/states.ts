@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entity-schema.ts';
+import { machineState } from './machine-state.ts';
 
 /** `full`: the configured plan. `window`: the configured plan, if it depends on the date. `partial`: another plan. */
 export const kindSchema = z.enum(['full', 'window', 'partial']);
@@ -10,13 +11,17 @@ export type Since = z.infer<typeof sinceSchema>;
 
 /** Differences between the columns that the CRM lists now and at an earlier export. Part of state and manifest. */
 const driftSchema = z.object({
-  since: sinceSchema.check(z.describe('The published export that it was compared with.')),
+  since: sinceSchema.check(z.describe('The published export that the columns were compared with.')),
   added: z.array(z.string()),
   removed: z.array(z.string()),
   retyped: z.array(changeSchema),
   unnamed: z
     .int()
-    .check(z.describe('Changes that are not named above: too many, or of columns whose names are not plain.')),
+    .check(
+      z.describe(
+        'Number of changes that are not named above: the list was full, or the name of the column could not be shown.',
+      ),
+    ),
 });
 export type Drift = z.infer<typeof driftSchema>;
 
@@ -61,7 +66,9 @@ export const exportedRunSchema = z.looseObject({
   excepted: z
     .array(z.looseObject({ name: z.string(), label: z.nullable(z.string()), entry: z.string() }))
     .check(
-      z.describe('Columns that the configuration leaves out, by its entries; an entry keeps the field it last named.'),
+      z.describe(
+        'Columns that the configuration leaves out, one for each entry, with the field that the entry last named.',
+      ),
     ),
   drift: z
     .nullable(driftSchema)
@@ -94,7 +101,7 @@ export const storedFileSchema = z.looseObject({
   key: z.string(),
   bytes: z.int().check(z.minimum(0)),
   crc32: z.string().check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
-  contentType: z.string().check(z.describe('As the CRM declared it.')),
+  contentType: z.string().check(z.describe('Media type that the file server declared.')),
   storedAt: z.iso.datetime(),
   restarts: z
     .int()
@@ -181,18 +188,12 @@ const feedSchema = z.looseObject({
 });
 
 export const runStateSchema = z.looseObject({
-  machineVersion: z.int(),
-  /** The unchecked input of the execution, from a person or a rule. */
-  input: z.unknown(),
-  execution: z.string(),
-  startedAt: z.iso.datetime(),
+  ...machineState,
   /** Status checks that the CRM answered. */
   checks: z._default(z.int(), 0),
-  /** Waits of all steps so far. */
-  waits: z._default(z.int(), 0),
   /** The logical date of a run that waits in CreateExport; afterwards it is in `run`. */
   date: z._default(z.nullable(z.iso.date()), null),
-  /** The execution that a rule started earlier for the same start; `null` if this is the first. */
+  /** The execution that EventBridge started earlier for the same scheduled start; `null` if there is none. */
   startedBy: z._default(z.nullable(z.string()), null),
   /** `null` if the last step had no transient error. */
   trouble: z._default(z.nullable(troubleSchema), null),
@@ -214,9 +215,6 @@ export const runStateSchema = z.looseObject({
   table: z._default(z.nullable(tableSchema), null),
   /** The feed of changes that this run wrote; `null` if it wrote none. */
   feed: z._default(z.nullable(feedSchema), null),
-  outcome: z._default(z.nullable(z.string()), null),
-  waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
-  failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),
 });
 export type RunState = z.infer<typeof runStateSchema>;
 

@@ -126,7 +126,7 @@ const FIELDS: Record<string, Field> = {
   sourceId: ['uuid', 'Identifier of the customer source.'],
   statusId: ['uuid', 'Identifier of the customer status.'],
   notes: ['text', 'Notes, free text.'],
-  notesAlert: ['flag', 'Whether the notes alert.'],
+  notesAlert: ['flag', 'Whether the notes are shown as an alert.'],
   monthlyRevenue: ['number', 'Monthly revenue.'],
   customerServiceContactDate: ['dateTime', 'Time of contact with the service: YYYY-MM-DDThh:mm:ssZ.'],
   customFields: ['customFields', 'Deprecated: accepted with a warning.'],

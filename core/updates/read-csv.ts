@@ -4,32 +4,21 @@ import { RunError } from '../errors.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
 import { type LineBlock, LONGEST_LINE, textStart } from './line-blocks.ts';
 import {
-  createRecordCheck,
   isProblem,
   type RecordCheck,
-  readBlocks,
+  readUpdates,
   tooLongLine,
   type UpdateEntry,
   type UpdateReader,
 } from './read-updates.ts';
 import { keepsDigits, numberOf, type Problem, shownName, unknownField } from './update-line.ts';
 
-/** A record with more characters is measured as JSON, as it is sent: a character takes at most 6 bytes. */
-const WORTH_MEASURING = LONGEST_LINE / 8;
-
 /**
  * The reader of CSV (RFC 4180, commas, UTF-8, byte order mark optional). The first record names `id` and fields. An
  * empty cell, quoted or not, does not change its field. Unquoted `\N` means `null`. An empty text needs JSON Lines.
  * Reading ends at a misplaced quotation mark, because it is not known where the next record begins.
  */
-export const CSV: UpdateReader = (bytes, rules) => {
-  const reader = new CsvReader(createRecordCheck(rules));
-  return readBlocks(bytes, {
-    read: (block) => reader.read(block),
-    end: () => reader.end(),
-    hasStopped: () => reader.stopped,
-  });
-};
+export const CSV: UpdateReader = (blocks, check) => new CsvReader(check).read(blocks);
 
 type Cells = (string | null)[];
 
@@ -44,15 +33,15 @@ const UNREADABLE: Partial<Record<string, string>> = {
 };
 
 class CsvReader {
-  /** Whether the rest of the file cannot be read. */
-  stopped = false;
   readonly #check: RecordCheck;
   readonly #parser: Parser;
   /** The physical line on which the next record begins. */
   #line = 1;
   #columns: (CsvColumn | null)[] | undefined;
-  #entries: UpdateEntry[] = [];
+  readonly #entries: UpdateEntry[] = [];
   #hasLoneCr = false;
+  /** The rest of the file cannot be read. */
+  #stopped = false;
 
   constructor(check: RecordCheck) {
     this.#check = check;
@@ -70,45 +59,42 @@ class CsvReader {
         return null;
       },
     });
-    // `read` and `end` report the errors.
+    // `read` reports the errors.
     this.#parser.on('error', () => undefined);
   }
 
-  async read(block: LineBlock): Promise<UpdateEntry[]> {
-    const text = block.bytes.subarray(textStart(block));
-    const error = await new Promise((resolve) => this.#parser.write(text, resolve));
-    if (error) this.#failed(error);
-    return this.#entries.splice(0);
-  }
-
-  async end(): Promise<UpdateEntry[]> {
+  async *read(blocks: AsyncIterable<LineBlock>): AsyncGenerator<UpdateEntry[], void> {
+    for await (const block of blocks) {
+      const text = block.bytes.subarray(textStart(block));
+      const error = await new Promise((resolve) => this.#parser.write(text, resolve));
+      if (error) this.#failed(error);
+      yield this.#entries.splice(0);
+      if (this.#stopped) return;
+    }
     this.#parser.end();
     await finished(this.#parser, { readable: false }).catch((error: unknown) => this.#failed(error));
-    return this.#entries;
+    yield this.#entries;
   }
 
   #failed(error: unknown): void {
     const sentence = error instanceof CsvError ? UNREADABLE[error.code] : undefined;
     if (!sentence) throw error;
-    this.#stop(sentence);
-  }
-
-  #stop(sentence: string): void {
-    this.stopped = true;
+    this.#stopped = true;
     this.#entries.push({ line: this.#line, field: null, sentence: `${sentence}; reading ended here` });
   }
 
   #add(cells: Cells): void {
     const line = this.#line;
+    // The parser counts a line break of CRLF in a cell twice.
     for (const cell of cells) if (cell?.includes('\n')) this.#line += cell.split('\n').length - 1;
     this.#line += 1;
     const hasLoneCr = this.#hasLoneCr;
     this.#hasLoneCr = false;
     const isEmpty = cells.length === 1 && cells[0] === '';
-    if (this.stopped || isEmpty) return;
+    if (this.#stopped || isEmpty) return;
     if (hasLoneCr) {
       this.#entries.push({ line, field: null, sentence: LONE_CR });
-      this.stopped = this.#columns === undefined;
+      this.#stopped = this.#columns === undefined;
     } else if (this.#columns) this.#record(line, cells, this.#columns);
     else this.#header(line, cells);
   }
@@ -118,7 +104,7 @@ class CsvReader {
     // A header of 1 MB has more cells than a call may have arguments.
     for (const problem of problems) this.#entries.push(problem);
     this.#columns = columns ?? [];
-    this.stopped = columns === null;
+    this.#stopped = columns === null;
   }
 
   #record(line: number, cells: Cells, columns: (CsvColumn | null)[]): void {
@@ -128,7 +114,8 @@ class CsvReader {
       return;
     }
     const record = recordOf(cells, columns);
-    if (isTooLong(cells, record)) this.#entries.push(tooLongLine(line));
+    // The record is sent as JSON, which may be longer than its cells.
+    if (Buffer.byteLength(JSON.stringify(record)) > LONGEST_LINE) this.#entries.push(tooLongLine(line));
     else this.#entries.push(...this.#check({ line, from: null, record }));
   }
 }
@@ -141,12 +128,6 @@ function recordOf(cells: Cells, columns: (CsvColumn | null)[]): Record<string, u
     if (column && cell !== '' && cell !== undefined) record[column.name] = cell === null ? null : column.read(cell);
   }
   return record;
-}
-
-function isTooLong(cells: Cells, record: object): boolean {
-  let characters = 0;
-  for (const cell of cells) characters += cell?.length ?? 0;
-  return characters > WORTH_MEASURING && Buffer.byteLength(JSON.stringify(record)) > LONGEST_LINE;
 }
 
 /** A column of a CSV file: `id` or a field. */
@@ -191,7 +172,7 @@ function readHeader(line: number, cells: Cells): { columns: (CsvColumn | null)[]
 function wrongColumn(name: string, earlierNames: Set<string>, names: string[]): string | undefined {
   if (earlierNames.has(name)) return 'is the name of two columns';
   if (name === '') return `is column ${names.indexOf(name) + 1}: each column needs the name of a field`;
-  if (name === 'customFields') return 'is an object, which a cell cannot hold: use JSON Lines (and it is deprecated)';
+  if (name === 'customFields') return 'is a deprecated object, which a cell cannot hold: use JSON Lines';
   return name === 'id' || FIELD_RULES.has(name) ? undefined : unknownField(name);
 }
 
@@ -208,18 +189,19 @@ function missingId(names: string[]): string {
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let line = 1;
-  for await (const { entries } of CSV(csv, { allowNull: true })) {
-    let text = '';
-    for (const entry of entries) {
-      if (isProblem(entry)) {
-        throw new RunError(
-          'FileRejected',
-          `Line ${entry.line} of the CSV file is not valid any more: the file has changed since it was checked.`,
-        );
-      }
-      text += `${'\n'.repeat(entry.line - line)}${JSON.stringify(entry.record)}\n`;
-      line = entry.line + 1;
+  let text = '';
+  for await (const entry of readUpdates(CSV, csv, { allowNull: true })) {
+    if (isProblem(entry)) {
+      throw new RunError(
+        'FileRejected',
+        `Line ${entry.line} of the CSV file is not valid any more: the file has changed since it was checked.`,
+      );
     }
-    if (text !== '') yield Buffer.from(text);
+    text += `${'\n'.repeat(entry.line - line)}${JSON.stringify(entry.record)}\n`;
+    line = entry.line + 1;
+    if (text.length < LONGEST_LINE) continue;
+    yield Buffer.from(text);
+    text = '';
   }
+  if (text !== '') yield Buffer.from(text);
 }

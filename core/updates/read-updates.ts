@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isRecord, jsonOrUndefined } from '../json.ts';
-import { type LineBlock, LONGEST_LINE, lineBlocks, lineCount, textStart } from './line-blocks.ts';
+import { type LineBlock, LONGEST_LINE, lineBlocks, linesIn, nextLine } from './line-blocks.ts';
 import {
   hasId,
   type LineRules,
@@ -30,96 +30,70 @@ export function isProblem(entry: UpdateEntry): entry is Problem {
   return 'sentence' in entry;
 }
 
-/** Entries that were read together, which is faster than one by one. */
-interface UpdateBlock {
-  entries: UpdateEntry[];
-  /** Number of physical lines of the file so far. */
-  lines: number;
-}
+/** Reads the blocks of one file, for one of the formats. It may end before the last block. */
+export type UpdateReader = (blocks: AsyncIterable<LineBlock>, check: RecordCheck) => AsyncIterable<UpdateEntry[]>;
+
+/** The reader of JSON Lines. The reader of CSV is in `read-csv.ts`; only the command uses it. */
+export const JSONL: UpdateReader = async function* (blocks, check) {
+  for await (const block of blocks) yield readJsonLines(block, check);
+};
 
 /**
  * Reads a file of customer updates of any size: valid records and problems, in line order. It needs about 100 bytes of
- * memory per record, for ids, to find duplicates. It never throws for the content of the file.
+ * memory per record, for ids, to find duplicates. It never throws for the content of the file. Reading ends at the
+ * first line that is not text: the whole file has to be saved anew.
+ * @param counted `lines`: number of physical lines so far
  */
-export type UpdateReader = (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateBlock, void>;
-
-/** The reader of JSON Lines. The reader of CSV is in `read-csv.ts`; only the command uses it. */
-export const JSONL: UpdateReader = (bytes, rules) => {
-  const check = createRecordCheck(rules);
-  return readBlocks(bytes, { read: (block, line) => readJsonLines(block, line, check) });
-};
-
-/** The entries of a file, one by one. */
 export async function* readUpdates(
   read: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
+  counted = { lines: 0 },
 ): AsyncGenerator<UpdateEntry, void> {
-  for await (const { entries } of read(bytes, rules)) yield* entries;
-}
-
-/** Reads the blocks of one file in order. */
-interface BlockReader {
-  /** @param line the physical line on which the block begins */
-  read: (block: LineBlock, line: number) => Promise<UpdateEntry[]> | UpdateEntry[];
-  /** Whether the rest of the file cannot be read. */
-  hasStopped?: () => boolean;
-  /** Reads the incomplete rest at the end of the file. */
-  end?: () => Promise<UpdateEntry[]>;
-}
-
-/** Reads a file block by block. Reading ends at the first line that is not text: the whole file has to be saved anew. */
-export async function* readBlocks(
-  bytes: AsyncIterable<Uint8Array>,
-  { read, hasStopped = () => false, end }: BlockReader,
-): AsyncGenerator<UpdateBlock, void> {
-  let lines = 0;
-  let found = 0;
-  for await (const block of lineBlocks(bytes)) {
-    const unreadable = unreadableIn(block, lines);
-    if (unreadable) return yield unreadable;
-    const entries = await read(block, lines + 1);
-    lines += lineCount(block);
-    found += entries.length;
-    yield { entries, lines };
-    if (hasStopped()) return;
+  const unreadable: Problem[] = [];
+  const readable = async function* () {
+    for await (const block of lineBlocks(bytes)) {
+      unreadable.push(...unreadableIn(block));
+      if (unreadable.length > 0) return;
+      counted.lines = nextLine(block) - 1;
+      yield block;
+    }
+  };
+  let isEmpty = true;
+  for await (const entries of read(readable(), createRecordCheck(rules))) {
+    if (unreadable.length > 0) break;
+    if (entries.length > 0) isEmpty = false;
+    yield* entries;
   }
-  const entries = (await end?.()) ?? [];
-  yield { entries, lines };
-  if (found + entries.length === 0) yield ofFile(lines === 0 ? 'is empty' : 'holds no record to update', lines);
+  if (unreadable.length > 0) yield* unreadable;
+  else if (isEmpty) yield { ...OF_FILE, sentence: counted.lines === 0 ? 'is empty' : 'holds no record to update' };
 }
 
 const LF = 0x0a;
+const OF_FILE = { line: 0, field: null };
 const NOT_A_TEXT = 'is not a text in UTF-8: save it as UTF-8, a sheet as CSV (UTF-8)';
-const ofFile = (sentence: string, lines: number) => ({ entries: [{ line: 0, field: null, sentence }], lines });
 
-/** Finds the first line that is not UTF-8 or has a NUL character, as a block that never reached the disk has. */
-function unreadableIn({ bytes }: LineBlock, before: number): UpdateBlock | undefined {
+/** The first line that is not UTF-8 or has a NUL character, as a block that never reached the disk has. */
+function unreadableIn(block: LineBlock): Problem[] {
   // The start of a line that is too long may end within a character.
-  const isWhole = bytes.length <= LONGEST_LINE || bytes.includes(LF);
-  const isGood = (part: Buffer) => !part.includes(0) && (!isWhole || isUtf8(part));
-  if (isGood(bytes)) return undefined;
-  const all = bytes.toString('latin1').split('\n');
-  const place = all.findIndex((text) => !isGood(Buffer.from(text, 'latin1')));
-  const hasNul = all[place]?.includes('\0');
-  const line = before + place + 1;
+  const isCut = block.bytes.length > LONGEST_LINE && !block.bytes.includes(LF);
+  const isGood = ({ bytes }: LineBlock) => !bytes.includes(0) && (isCut || isUtf8(bytes));
+  const first = isGood(block) ? undefined : [...linesIn(block)].find((line) => !isGood(line));
+  if (!first) return [];
+  const { line, bytes } = first;
+  const hasNul = bytes.includes(0);
   // UTF-16, workbooks, archives and other binary files have such bytes at their start.
-  if (line === 1 && hasNul) return ofFile(NOT_A_TEXT, 0);
+  if (line === 1 && hasNul) return [{ ...OF_FILE, sentence: NOT_A_TEXT }];
   const sentence = `${hasNul ? 'has a NUL character' : 'is not UTF-8'}: save the file as UTF-8`;
-  return { entries: [{ line, field: null, sentence }], lines: line };
+  return [{ line, field: null, sentence }];
 }
 
-/** Reads the lines of a block, which begins at `first`. A blank line is not a record. */
-export function readJsonLines(block: LineBlock, first: number, check: RecordCheck): UpdateEntry[] {
-  const { bytes, from } = block;
+/** Reads the lines of a block. A blank line is not a record. */
+export function readJsonLines(block: LineBlock, check: RecordCheck): UpdateEntry[] {
   const entries: UpdateEntry[] = [];
-  let at = textStart(block);
-  for (let line = first; at < bytes.length; line += 1) {
-    const found = bytes.indexOf(LF, at);
-    const end = found === -1 ? bytes.length : found;
-    if (end - at > LONGEST_LINE) entries.push(tooLongLine(line));
-    else for (const entry of readLine(bytes.toString('utf8', at, end), line, from + at, check)) entries.push(entry);
-    at = end + 1;
+  for (const { bytes, line, from } of linesIn(block)) {
+    if (bytes.length > LONGEST_LINE) entries.push(tooLongLine(line));
+    else entries.push(...readLine(bytes.toString(), line, from, check));
   }
   return entries;
 }
@@ -154,7 +128,7 @@ interface Unchecked extends Omit<UpdateRecord, 'record'> {
 export type RecordCheck = (record: Unchecked) => UpdateEntry[];
 
 /** Checks records, and refuses an id that occurs twice: two changes to one customer might be applied in any order. */
-export function createRecordCheck(rules: LineRules): RecordCheck {
+function createRecordCheck(rules: LineRules): RecordCheck {
   const lines = new Map<string, number>();
   return ({ line, from, record, text }) => {
     const problems = problemsOf(line, record, rules);

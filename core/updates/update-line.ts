@@ -22,7 +22,7 @@ export const updateLineSchema = customerFieldsSchema
   .refine((line) => Object.keys(line).length > 1, 'changes nothing')
   .meta({
     title: 'One line of a file of customer updates',
-    description: 'A field that is absent is not touched, a value sets it. With updates.allowNull, null empties it.',
+    description: 'An absent field is not changed. A value sets the field. With updates.allowNull, null empties it.',
     minProperties: 2,
   });
 
@@ -124,7 +124,7 @@ export function keepsDigits(text: string): boolean {
 
 /** The field of the first number in valid JSON whose value `JSON.parse` did not keep. */
 export function roundedField(json: string): string | undefined {
-  // Such numbers are rare, and reading with a reviver takes four to seven times as long.
+  // Rounded numbers are rare, and reading with a reviver takes four to seven times as long.
   if (!ROUNDED_SOMEWHERE.test(json)) return undefined;
   let field: string | undefined;
   JSON.parse(json, (key: string, value: unknown, { source = '' }: { source?: string } = {}) => {

@@ -5,7 +5,6 @@ import {
   type BatchState,
   batchOf,
   type Chunk,
-  type ChunkPosition,
   createStopFlag,
   isLastWait,
   LONGEST_INVOCATION_SECONDS,
@@ -44,8 +43,9 @@ const FORBIDDEN_IN_A_ROW = 5;
 const FIRST_WAIT_SECONDS = 2;
 
 /**
- * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a
- * position. A failed chunk stops the whole batch, because the other chunks would fail too, after a long wait.
+ * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE: the
+ * next invocation goes on after the stored results. A failed chunk stops the whole batch, because the other chunks would
+ * fail too, after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
@@ -59,7 +59,7 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
       const sentence = `Chunk ${chunk.chunk} was given up: ${error.message}`;
-      // The chunk's own error is the one to report.
+      // If the stop fails too, the function still reports the error of the chunk.
       await stop.raise({ reason: error.name, sentence }).catch(() => undefined);
     }
     throw error;
@@ -79,17 +79,14 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
 async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
   const chunk = chunkIn(state);
-  const start = { line: chunk.firstLine, part: 1, rounds: 0, forbidden: 0 };
-  const position: ChunkPosition = state.place ?? start;
-  const spent = position.rounds + state.waits;
+  const spent = state.rounds + state.waits;
   // A CRM that requests waits again and again must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {
     throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was continued ${spent} times and did not end.`);
   }
-  const of = { chunk: chunk.chunk, by: deps.requestId };
-  const results = new ChunkResults(deps.store, keysOf(batch.batch), of, position);
+  const results = new ChunkResults(deps.store, keysOf(batch.batch), chunk, deps.requestId);
   await results.skipStored();
-  const pace = createPace(batch.chunkRate, state.place !== null || state.waits > 0, deps);
+  const pace = createPace(batch.chunkRate, spent > 0, deps);
   const { confirmation } = deps.deployment.updates;
   let waitSeconds: number | undefined;
   try {
@@ -99,17 +96,10 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
-  const rounds = spent + 1;
   // After this wait the other invocation has ended, or was itself overtaken.
-  if (results.overtaken) return handOn({ ...position, rounds }, LONGEST_INVOCATION_SECONDS);
-  if (waitSeconds === undefined) return { outcome: 'FINISHED', place: null, waits: 0 };
-  // The next invocation reads the last object for its lines in doubt.
-  const { lastLine, part, forbidden } = results;
-  return handOn({ line: lastLine + 1, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
-}
-
-function handOn(position: ChunkPosition, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
-  return { outcome: 'CONTINUE', place: position, waits: 0, waitSeconds };
+  if (results.overtaken) waitSeconds = LONGEST_INVOCATION_SECONDS;
+  if (waitSeconds === undefined) return { outcome: 'FINISHED', waits: 0 };
+  return { outcome: 'CONTINUE', rounds: spent + 1, waits: 0, waitSeconds };
 }
 
 /** @returns seconds until the rest of the chunk can be sent, or `undefined` at its end */
@@ -122,7 +112,7 @@ async function applyLines(
   const failures = { store: deps.store, keys: keysOf(batch.batch), stop: deps.stop };
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
   // The previous invocation may have ended after it stored its last result and before it counted it.
-  if (results.previous) await count(results.previous);
+  if (results.last) await count(results.last);
   for (const record of await readRecords(deps.store, batch, chunk)) {
     if (record.line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));

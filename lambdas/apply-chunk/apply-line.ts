@@ -22,10 +22,10 @@ type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSe
 
 /** Time to read the flag (25 s), send twice (30 s each) with a refresh between, and store the result. */
 const MARGIN_SECONDS = 180;
-/** Time to store the results after the last request. */
+/** Time that is reserved for storing the results after the last request. */
 const STORE_SECONDS = 25;
 /** Longer waits are Wait states, because a sleeping function costs money. */
-const LONGEST_SLEEP_SECONDS = 20;
+export const LONGEST_SLEEP_SECONDS = 20;
 /** The wait before the second attempt, and the wait before each further one. */
 const FIRST_BACKOFF_SECONDS = 1;
 const BACKOFF_SECONDS = 4;
@@ -36,14 +36,10 @@ const BACKOFF_SECONDS = 4;
  * @throws RunError if no line can be sent now (no connection, no token), or the bucket cannot be read
  */
 export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<LineEnd> {
-  let last: UpdateAnswer | undefined;
   for (;;) {
     if (deps.secondsLeft() < MARGIN_SECONDS + deps.pace.seconds) return { result: undefined, waitSeconds: 1 };
-    const stop = await turn(deps);
-    if (stop) return { result: stoppedAt(record, tries, last, stop, deps) };
-    const answer = await send(record, tries, deps);
-    if ('reason' in answer) return { result: stoppedAt(record, tries, last, answer, deps) };
-    last = answer;
+    const answer = (await turn(deps)) ?? (await send(record, tries, deps));
+    if ('reason' in answer) return { result: unfinishedLine(record, tries, answer.reason, deps.now().toISOString()) };
     if (tries.attempts >= attemptsFor(answer)) {
       const result = resultOf(record, tries, answer, deps);
       return answer.error && stopsAll(answer) ? { result, stop: stopFor(answer.error) } : { result };
@@ -60,7 +56,7 @@ async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
   return stop.read();
 }
 
-/** Returns the answer, or the reason why the batch cannot continue, which is also set as the flag. */
+/** Returns the answer. If the batch cannot continue, sets the stop flag and returns the reason instead. */
 async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
   const { id, ...fields } = record;
   const { lost } = tries;
@@ -71,7 +67,8 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     const { confirmation } = deps;
     const answer = await updateCustomer(deps.crm, id, fields, { secondsLeft, confirmation });
     const inDoubt = lost || answer.outcome === 'unknown' || answer.outcome === 'contradiction';
-    const error = (answer.outcome === 'notTaken' && answer.error?.name) || null;
+    // A refused token is not the fault of the line.
+    const error = answer.outcome === 'refused' ? null : (answer.error?.name ?? null);
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status, error });
     // The token was refused, and there is no other token, so the state machine waits.
     if (answer.outcome === 'refused' && answer.error?.transient) throw answer.error;
@@ -116,25 +113,14 @@ function resultOf(
   return fields ? { ...result, fields } : result;
 }
 
-/** The result of a line that is not sent again. Its last answer counts, if there was one. */
-function stoppedAt(
-  record: UpdateRecord,
-  tries: Tries,
-  last: UpdateAnswer | undefined,
-  { reason }: Stop,
-  deps: ApplyLineDeps,
-): ResultLine {
-  if (last) return resultOf(record, tries, last, deps);
-  return unfinishedLine(record, tries, reason, deps.now().toISOString());
-}
-
 /** The most attempts for a line: an update is idempotent. Not taken: 429, a locked customer (423), a busy CRM. */
 const ATTEMPTS: Partial<Record<UpdateAnswer['outcome'], number>> = { unknown: 3, notTaken: 8 };
 const attemptsFor = ({ outcome }: UpdateAnswer) => ATTEMPTS[outcome] ?? 1;
 
 /**
  * The outcome of a line, from its last answer.
- * @param inDoubt whether an attempt may have made the change: no later refusal excludes it, nor a 409 or 412
+ * @param inDoubt whether an attempt may have made the change. A refusal of a later attempt, even 409 or 412, leaves the
+ *   line in doubt.
  */
 function outcomeOf({ outcome, error }: UpdateAnswer, inDoubt: boolean): LineOutcome {
   if (outcome === 'done') return 'APPLIED';

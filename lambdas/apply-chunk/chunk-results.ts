@@ -7,61 +7,63 @@ import {
   type Tries,
   triesOf,
 } from '../../core/batch/batch-results.ts';
-import type { ChunkPosition } from '../../core/batch/batch-state.ts';
-import type { BatchKeys } from '../../core/batch/batch-store.ts';
+import type { Chunk } from '../../core/batch/batch-state.ts';
+import { type BatchKeys, CLAIM } from '../../core/batch/batch-store.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
 /**
- * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent,
- * the part is claimed. An invocation that finds the claim of another one without its part closes it with an empty
- * part, which marks all its lines as in doubt, and claims the next part (docs/design/customer-updates.md).
+ * The results of a chunk, in objects ("parts") that are each written once. Before the first line of a part is sent, the
+ * part is claimed. An invocation may find that another one has claimed a part and not stored it. In this case it stores
+ * an empty part in its place, which marks all lines of the part as in doubt, and claims the next part
+ * (docs/design/customer-updates.md).
  */
 export class ChunkResults {
-  /** Number of the next object. */
-  part: number;
-  /** The last line with a stored result. */
+  /** The last line with a result. */
   lastLine: number;
+  /** The last result. */
+  last: ResultLine | undefined;
   /** Number of lines that got a result in this invocation. */
   count = 0;
   /** Number of consecutive last lines that were answered 403 or by a web page. */
-  forbidden: number;
+  forbidden = 0;
   /** Whether another invocation closed the claim of this one, and handles its lines. */
   overtaken = false;
-  /** The last result from before this invocation. */
-  previous: ResultLine | undefined;
   readonly #store: Bucket;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
   /** Request id of the invocation. */
   readonly #by: string;
+  /** Number of the next object. */
+  #part = 1;
   #open: ResultLine[] | undefined;
   /** Lines that an earlier invocation left in doubt. */
   #doubt: Doubt | undefined;
   /** The line that is being sent. */
   #current: { line: number; tries: Tries } | undefined;
 
-  constructor(store: Bucket, keys: BatchKeys, of: { chunk: number; by: string }, position: ChunkPosition) {
+  constructor(store: Bucket, keys: BatchKeys, { chunk, firstLine }: Chunk, by: string) {
     this.#store = store;
     this.#keys = keys;
-    this.#chunk = of.chunk;
-    this.#by = of.by;
-    this.part = position.part;
-    this.lastLine = position.line - 1;
-    this.forbidden = position.forbidden;
+    this.#chunk = chunk;
+    this.#by = by;
+    this.lastLine = firstLine - 1;
   }
 
-  /** Continues after the stored parts. */
+  /** Continues after the stored parts. Reads them from the last one back to a line that was not answered with 403. */
   async skipStored(): Promise<void> {
-    for (;;) {
-      const text = (await this.#store.read(this.#keys.part(this.#chunk, this.part)))?.text;
-      if (text === undefined) return;
-      const { results, doubt } = parsePart(text);
-      this.previous = results.at(-1) ?? this.previous;
-      this.lastLine = this.previous?.line ?? this.lastLine;
-      this.#doubt = doubt;
-      this.part += 1;
+    const objects = await this.#store.list(this.#keys.chunkOf(this.#chunk));
+    const parts = objects.flatMap(({ key }) => (key.endsWith(CLAIM) ? [] : [key]));
+    this.#part = parts.length + 1;
+    const last: ResultLine[] = [];
+    for (const key of parts.toReversed()) {
+      const { results, doubt } = parsePart((await this.#store.read(key))?.text ?? '');
+      if (key === parts.at(-1)) this.#doubt = doubt;
+      last.unshift(...results);
+      if (!results.every(isForbidden)) break;
     }
+    this.forbidden = 0;
+    for (const result of last) this.#passed(result);
   }
 
   /** @returns the attempts of the line, which the sender updates; `undefined` if its result is stored already. */
@@ -77,18 +79,21 @@ export class ChunkResults {
   async add(result: ResultLine): Promise<void> {
     this.#open?.push(result);
     this.#current = undefined;
-    this.lastLine = result.line;
     this.count += 1;
-    // A 403 may also mean that the CRM is busy. A line that was not sent may have the error that stopped the batch.
-    const isForbidden = result.status !== null && (result.error === 'AuthRefused' || result.error === 'ConfigInvalid');
-    this.forbidden = isForbidden ? this.forbidden + 1 : 0;
+    this.#passed(result);
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
+  }
+
+  #passed(result: ResultLine): void {
+    this.last = result;
+    this.lastLine = result.line;
+    this.forbidden = isForbidden(result) ? this.forbidden + 1 : 0;
   }
 
   /** Writes the open part, even an empty one, because it closes the claim. */
   async store(): Promise<void> {
     if (!this.#open) return;
-    if (await this.#putPart(this.#open, this.#doubtLeft())) this.part += 1;
+    if (await this.#putPart(this.#open, this.#doubtLeft())) this.#part += 1;
     else this.overtaken = true;
     // Results are dropped only after the write, so that a failed write can be repeated.
     this.#open = undefined;
@@ -98,7 +103,7 @@ export class ChunkResults {
   async #claim(line: number): Promise<void> {
     const text = JSON.stringify({ doubt: { firstLine: line, records: RESULTS_PER_PART }, by: this.#by });
     while (line > this.lastLine) {
-      const key = this.#keys.claim(this.#chunk, this.part);
+      const key = this.#keys.claim(this.#chunk, this.#part);
       if (await this.#store.putOnce(key, text)) return;
       const existing = (await this.#store.read(key))?.text ?? '';
       // If the client repeated a write whose response was lost, it finds its own claim.
@@ -121,8 +126,13 @@ export class ChunkResults {
 
   /** @returns whether the part is stored, by this write or by an earlier one whose response was lost. */
   async #putPart(results: ResultLine[], doubt: Doubt | undefined): Promise<boolean> {
-    const key = this.#keys.part(this.#chunk, this.part);
+    const key = this.#keys.part(this.#chunk, this.#part);
     const text = partText(results, doubt);
     return (await this.#store.putOnce(key, text)) || (await this.#store.read(key))?.text === text;
   }
+}
+
+/** A 403 may also mean that the CRM is busy. A line that was not sent may have the error that stopped the batch. */
+function isForbidden({ status, error }: ResultLine): boolean {
+  return status !== null && (error === 'AuthRefused' || error === 'ConfigInvalid');
 }

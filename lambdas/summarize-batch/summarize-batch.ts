@@ -3,14 +3,14 @@ import {
   type BatchManifest,
   batchManifestSchema,
   batchManifestText,
-  type ChunkParts,
   type Counts,
+  type Doubt,
   IN_DOUBT,
   NEVER_TRIED,
   noCounts,
   openClaims,
+  parsePart,
   type ResultLine,
-  readParts,
   resultLineText,
   totalOf,
   triesOf,
@@ -30,6 +30,7 @@ import {
 } from '../../core/batch/batch-state.ts';
 import { type BatchKeys, keysOf, readRecords } from '../../core/batch/batch-store.ts';
 import { resultsIn } from '../../core/batch/failed-lines.ts';
+import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -100,7 +101,7 @@ async function brokenOff(
   return { reason: 'UpdateStopped', sentence };
 }
 
-/** Writes the result. A result of an earlier attempt counts, even if more results came later. */
+/** Writes the result once. A result of an earlier attempt stays, even if more results came later. */
 async function writeResult(
   store: UploadBucket,
   batch: Batch,
@@ -125,15 +126,10 @@ async function readExisting(store: Bucket, { records }: Batch, { result: key }: 
 }
 
 async function readIndex(store: Bucket, { chunks: key }: BatchKeys): Promise<Chunk[]> {
-  const text = (await store.read(key))?.text;
-  const chunks = text
-    ?.trimEnd()
-    .split('\n')
-    .map((line) => parseJson(chunkSchema, line)) ?? [undefined];
-  return chunks.map((chunk) => {
-    if (chunk) return chunk;
-    throw new RunError('StorageConflict', `The index of chunks at ${key} is missing or invalid.`);
-  });
+  const lines = (await store.read(key))?.text.trimEnd().split('\n') ?? [];
+  const chunks = lines.map((line) => parseJson(chunkSchema, line));
+  if (chunks.length > 0 && chunks.every((chunk) => chunk !== undefined)) return chunks;
+  throw new RunError('StorageConflict', `The index of chunks at ${key} is missing or invalid.`);
 }
 
 /** Writes the manifest once. An existing one of this execution with the same result counts: the step was retried. */
@@ -203,10 +199,10 @@ async function* joinResults(
   summary: Summary,
 ): AsyncGenerator<string> {
   for (const chunk of chunks) {
-    const parts = await readParts(store, keysOf(batch.batch), chunk.chunk);
+    const { results, doubt } = await readParts(store, keysOf(batch.batch), chunk.chunk);
     let text = '';
     for (const record of await readRecords(store, batch, chunk)) {
-      const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
+      const result = results.get(record.line) ?? withoutResult(record, doubt, stop);
       if (result.id !== record.record.id) {
         throw new RunError('StorageConflict', `The result of line ${record.line} belongs to another customer.`);
       }
@@ -217,8 +213,18 @@ async function* joinResults(
   }
 }
 
+/** The result of each line of a chunk that has one, and the lines in doubt. */
+async function readParts(store: Bucket, keys: BatchKeys, chunk: number) {
+  const found = await store.list(keys.chunkOf(chunk));
+  const parts = await eachOf(found, async ({ key }) => parsePart((await store.read(key))?.text ?? ''));
+  const results = parts.flatMap((part) => part.results);
+  // Objects are in order, each claim before its results. Lines are sent under a claim only after the previous part is
+  // stored, so the last object has all doubt.
+  return { results: new Map(results.map((result) => [result.line, result])), doubt: parts.at(-1)?.doubt };
+}
+
 /** The result of a line that was not reached, or whose function ended before it stored a result. */
-function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop | undefined): ResultLine {
+function withoutResult(record: UpdateRecord, doubt: Doubt | undefined, stop: Stop | undefined): ResultLine {
   const tries = triesOf(record.line, doubt);
   const stopped = stop?.reason ?? (tries === NEVER_TRIED ? 'UpdateStopped' : 'StepCrashed');
   return unfinishedLine(record, tries, tries === IN_DOUBT ? 'StepCrashed' : stopped, null);

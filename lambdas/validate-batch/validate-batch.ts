@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Batch, BatchAnswer, BatchState } from '../../core/batch/batch-state.ts';
-import { type BatchKeys, batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
+import { batchOfInput, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-store.ts';
 import { chunksText, type ProblemReport, type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
@@ -24,18 +24,34 @@ const LONGEST_BATCH_SECONDS = 2 * 86_400;
  * Checks the input and the whole file, claims the batch for this execution and writes the index of its chunks. Returns
  * VALIDATED with `batch`. A single wrong line refuses the file, and no line is sent.
  */
-export async function validateBatch(state: BatchState, deps: ValidateBatchDeps): Promise<BatchAnswer<'ValidateBatch'>> {
-  const input = parseInput(state.input, deps.deployment.updates.maxRate);
-  const keys = keysOf(input.batch);
-  const file = await openInput(keys.input, deps.store);
-  const { updates: rules } = deps.deployment;
-  const validation = await validateUpdates(JSONL, file.chunks, rules, file.bytes);
-  refuse(keys.input, file, validation);
-  refuseEndless(validation.records, input.maxRate);
-
-  const batch = beginBatch(state, input, keys, { etag: file.etag, ...validation }, deps);
-  await claimBatch(deps.store, keys.started, state, batch);
-  await writeIndex(deps.store, keys, chunksText(validation.chunks));
+export async function validateBatch(
+  state: BatchState,
+  { store, deployment: { updates }, softwareVersion }: ValidateBatchDeps,
+): Promise<BatchAnswer<'ValidateBatch'>> {
+  const { batch: name, maxRate, stopAfterFailures } = parseInput(state.input, updates.maxRate);
+  const keys = keysOf(name);
+  const file = await openInput(keys.input, store);
+  const validation = await validateUpdates(JSONL, file.chunks, updates, file.bytes);
+  refuse(keys.input, file, validation, maxRate);
+  const { bytes, crc32, lines, records, chunks, warnings } = validation;
+  const batch: Batch = {
+    schemaVersion: 1,
+    batch: name,
+    inputKey: keys.input,
+    etag: file.etag,
+    ...{ bytes, lines, records, maxRate, stopAfterFailures, softwareVersion },
+    crc32: crc32Text(crc32),
+    chunks: chunks.length,
+    chunksKey: keys.chunks,
+    chunkRate: maxRate / Math.min(updates.concurrency, chunks.length),
+    keptUntil: dateAfter(state.startedAt, updates.retentionDays),
+    warnings: warnings.map(
+      ({ field, sentence, records: times, firstLine }) =>
+        `"${field}" ${sentence}: ${times} records, first on line ${firstLine}.`,
+    ),
+  };
+  await claimBatch(store, keys.started, state, batch);
+  await writeIndex(store, keys.chunks, chunksText(chunks));
   return { outcome: 'VALIDATED', batch, waits: 0 };
 }
 
@@ -51,10 +67,17 @@ async function openInput(key: string, store: Bucket): Promise<ObjectStream> {
   );
 }
 
-function refuse(key: string, file: ObjectStream, { problems, lines, bytes }: Validation): void {
+function refuse(key: string, file: ObjectStream, validation: Validation, maxRate: number): void {
+  const { problems, lines, bytes, records } = validation;
   if (problems.total > 0) throw new RunError('UpdateFileInvalid', problemsSentence(key, lines, problems));
   if (bytes !== file.bytes)
     throw new RunError('StorageUnavailable', `The file at ${key} could not be read completely.`);
+  if (records / maxRate <= LONGEST_BATCH_SECONDS) return;
+  const days = LONGEST_BATCH_SECONDS / 86_400;
+  throw new RunError(
+    'UpdateFileInvalid',
+    `${records} records at ${maxRate} changes per second take longer than the ${days} days that a batch may take: split it into several batches, or raise the rate.`,
+  );
 }
 
 /** Returns one sentence: counts, and the first line with its field, without values and unknown names. */
@@ -69,54 +92,13 @@ function problemsSentence(key: string, lines: number, { total, first }: ProblemR
   return `${key} has ${count} in ${lines} lines. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
 }
 
-function refuseEndless(records: number, maxRate: number): void {
-  if (records / maxRate <= LONGEST_BATCH_SECONDS) return;
-  const days = LONGEST_BATCH_SECONDS / 86_400;
-  throw new RunError(
-    'UpdateFileInvalid',
-    `${records} records at ${maxRate} changes per second take longer than the ${days} days that a batch may take: split it into several batches, or raise the rate.`,
-  );
-}
-
-function beginBatch(
-  { startedAt }: BatchState,
-  { batch, maxRate, stopAfterFailures }: BatchInput,
-  keys: BatchKeys,
-  found: Pick<ObjectStream, 'etag'> & Validation,
-  { deployment, softwareVersion }: ValidateBatchDeps,
-): Batch {
-  const { etag, bytes, lines, records, chunks } = found;
-  const { concurrency, retentionDays } = deployment.updates;
-  return {
-    schemaVersion: 1,
-    batch,
-    inputKey: keys.input,
-    etag,
-    bytes,
-    crc32: crc32Text(found.crc32),
-    lines,
-    records,
-    chunks: chunks.length,
-    chunksKey: keys.chunks,
-    maxRate,
-    chunkRate: maxRate / Math.min(concurrency, chunks.length),
-    stopAfterFailures,
-    keptUntil: dateAfter(startedAt, retentionDays),
-    softwareVersion,
-    warnings: found.warnings.map(
-      ({ field, sentence, records: times, firstLine }) =>
-        `"${field}" ${sentence}: ${times} records, first on line ${firstLine}.`,
-    ),
-  };
-}
-
 /** Writes the index once. A retry writes equal bytes, because it reads the same version of the file. */
-async function writeIndex(store: Bucket, { chunks }: BatchKeys, text: string): Promise<void> {
-  if (await store.putOnce(chunks, text)) return;
-  if ((await store.read(chunks))?.text === text) return;
+async function writeIndex(store: Bucket, key: string, text: string): Promise<void> {
+  if (await store.putOnce(key, text)) return;
+  if ((await store.read(key))?.text === text) return;
   throw new RunError(
     'StorageConflict',
-    `The object at ${chunks} is a different index of chunks from the one that this batch would write.`,
+    `The object at ${key} is a different index of chunks from the one that this batch would write.`,
   );
 }
 
@@ -133,18 +115,12 @@ const inputSchema = z.strictObject({
   ...ignoredKeys,
 });
 
-interface BatchInput {
-  batch: string;
-  maxRate: number;
-  stopAfterFailures: number | null;
-}
-
 /**
  * Checks the input of an execution.
  * @param largestRate changes per second that the configuration allows
  * @throws RunError `InvalidInput` with the problems and (as its advice) an example to paste. It quotes no values.
  */
-function parseInput(input: unknown, largestRate: number): BatchInput {
+function parseInput(input: unknown, largestRate: number) {
   const { file, maxRate = largestRate, stopAfterFailures = null } = inputOf(inputSchema, input, '');
   if (maxRate > largestRate) {
     throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);

@@ -19,26 +19,24 @@ const INTERFACE_ACTIONS = [
 
 type Network = NonNullable<Deployment['network']>;
 
-/** Gives functions that call the CRM or the file host access to the grant and the configured network. */
+/** Gives a function that calls the CRM or the file host access to the grant and the configured network. */
 export function allowCrmCalls(
-  functions: StepFunction[],
+  { function: lambda, functionName, role }: StepFunction,
   { tokens, configuration }: { tokens: TokenStore; configuration: Configuration },
 ): void {
+  tokens.allowTokens(role);
   const { network } = configuration.deployment;
-  for (const { function: lambda, functionName, role } of functions) {
-    tokens.allowTokens(role);
-    if (!network) continue;
-    const { subnetIds, securityGroupIds } = network;
-    (lambda.node.defaultChild as CfnFunction).vpcConfig = { subnetIds, securityGroupIds };
-    // Permissions and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041).
-    const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
-    role.addToPrincipalPolicy(new PolicyStatement(everywhere));
-    // The ARN is built from the name, because the function depends on this policy.
-    const names = { service: 'lambda', resource: 'function', resourceName: functionName };
-    const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
-    const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
-    role.addToPrincipalPolicy(new PolicyStatement({ ...everywhere, effect: Effect.DENY, conditions }));
-  }
+  if (!network) return;
+  const { subnetIds, securityGroupIds } = network;
+  (lambda.node.defaultChild as CfnFunction).vpcConfig = { subnetIds, securityGroupIds };
+  // Permissions and denial as in https://docs.aws.amazon.com/lambda/latest/dg/configuration-vpc.html (docs/adr/0041).
+  const everywhere = { actions: INTERFACE_ACTIONS, resources: ['*'] };
+  role.addToPrincipalPolicy(new PolicyStatement(everywhere));
+  // The ARN is built from the name, because the function depends on this policy.
+  const names = { service: 'lambda', resource: 'function', resourceName: functionName };
+  const own = Stack.of(lambda).formatArn({ ...names, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+  const conditions = { ArnEquals: { 'lambda:SourceFunctionArn': own } };
+  role.addToPrincipalPolicy(new PolicyStatement({ ...everywhere, effect: Effect.DENY, conditions }));
 }
 
 /**

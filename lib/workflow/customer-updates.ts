@@ -4,13 +4,12 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { UpdateStepName } from '../../core/step/steps.ts';
-import { allowCrmCalls } from './crm-access.ts';
-import type { StepsProps } from './export-steps.ts';
+import { long, type StepsProps, stepFunctions } from './export-steps.ts';
 import { streaming } from './node-options.ts';
-import { StepFunction } from './step-function.ts';
-import { beginState, connectStep, type Ends, failStates, machineIn, stepTask } from './step-task.ts';
+import type { StepFunction } from './step-function.ts';
+import { beginState, connectStep, failStates, machineIn, stepTask } from './step-task.ts';
 
-/** At its rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
+/** At its configured rate, a batch takes at most two days (`validate-batch.ts`); the third day is for retries. */
 const TIMEOUT = Duration.days(3);
 
 type UpdateSteps = Record<UpdateStepName, StepFunction>;
@@ -26,19 +25,15 @@ export class CustomerUpdates extends Construct {
     super(stack, id);
     const { configuration, key, exports, tokens, softwareVersion } = props;
     const { deployment } = configuration;
-    const timeout = Duration.minutes(15);
-    const step = (name: UpdateStepName, memorySize: number, environment: Record<string, string>) =>
-      new StepFunction(stack, name, { configuration, key, memorySize, timeout, environment });
+    const step = stepFunctions(stack, props);
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
     const validating = { ...bucket, ...streaming(1024, 8), SOFTWARE_VERSION: softwareVersion };
-    // Validation keeps every id in memory, and the summary parts of two files; a child mostly waits for answers.
+    // ValidateBatch keeps every id in memory. SummarizeBatch keeps parts of two files. ApplyChunk mostly waits.
     const steps = {
-      ValidateBatch: step('ValidateBatch', 1024, validating),
-      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket }),
-      SummarizeBatch: step('SummarizeBatch', 512, bucket),
+      ValidateBatch: step('ValidateBatch', long(1024), validating),
+      ApplyChunk: step('ApplyChunk', long(256), { ...tokens.environment, ...bucket }),
+      SummarizeBatch: step('SummarizeBatch', long(512), bucket),
     };
-    allowCrmCalls([steps.ApplyChunk], props);
-    for (const [name, { role }] of Object.entries(steps)) exports.allow(name as UpdateStepName, role);
     const comment =
       'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.';
     const start = this.definition(steps, exports.bucket, deployment.updates.concurrency);
@@ -104,27 +99,19 @@ export class CustomerUpdates extends Construct {
     const comment = 'Sends the lines of one chunk, and stores the outcome of each';
     const why = 'The chunk continues in another invocation';
     const apply = stepTask(this, 'ApplyChunk', comment, ApplyChunk, ['WaitBeforeApply', why]);
-    const finished = new sfn.Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
-    const answer = this.answer('AnswerChunk', 'Returns only the number of the chunk').next(finished);
-    connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: apply.wait }, this.chunkEnds());
+    const finished = this.end('AnswerChunk', 'ChunkFinished', 'Each line of the chunk has a result');
+    const reported = 'The chunk failed or crashed: the summary reports the outcome of its lines';
+    const unfinished = this.end('AnswerUnfinished', 'ChunkUnfinished', reported, { unfinished: true });
+    const ends = { failed: unfinished, crashed: unfinished, otherwise: unfinished };
+    connectStep(this, 'ApplyChunk', apply, { FINISHED: finished, CONTINUE: apply.wait }, ends);
     return apply.task;
   }
 
-  /** A failed chunk ends well: the error is in the child's history, and its lines are in the batch's result. */
-  private chunkEnds(): Ends {
-    const why = 'The summary reports the outcome of its lines';
-    const unfinished = new sfn.Succeed(this, 'ChunkUnfinished', { comment: why });
-    const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
-    const unknown = 'A step returned an outcome that the state machine does not have: see outcome';
-    return {
-      failed: end('ChunkFailed', 'A step ended the chunk: see failure'),
-      crashed: end('ChunkCrashed', 'A function was killed or threw an unexpected error: see crash'),
-      otherwise: end('ChunkOutcomeUnknown', unknown),
-    };
-  }
-
-  private answer(id: string, comment: string, further: Record<string, unknown> = {}): sfn.Pass {
-    return new sfn.Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
+  /** A failed chunk ends in Succeed, too. The child's history has the error, and the result of the batch has the lines. */
+  private end(answerId: string, endId: string, comment: string, further: Record<string, unknown> = {}) {
+    const parameters = { 'chunk.$': '$.chunk.chunk', ...further };
+    const answer = new sfn.Pass(this, answerId, { comment: 'Returns only the number of the chunk', parameters });
+    return answer.next(new sfn.Succeed(this, endId, { comment }));
   }
 }
 

@@ -1,7 +1,7 @@
 import { Duration, Size, type Stack } from 'aws-cdk-lib';
 import { feedEntities } from '../../core/changes/feed-keys.ts';
 import type { Configuration } from '../../core/config/configuration.ts';
-import type { RECORDER, StepName } from '../../core/step/steps.ts';
+import type { InvokedName } from '../../core/step/steps.ts';
 import { DISK_MB } from '../../core/table/engine.ts';
 import { tableEntities } from '../../core/table/stored-table.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
@@ -35,19 +35,24 @@ const NIGHT = { memorySize: 256, timeout: Duration.seconds(120) };
 /** Room for the rows of a file, for both tables of a comparison, and for rows that do not fit in memory. */
 const DISK = Size.mebibytes(DISK_MB);
 /** 15 minutes is the maximum of Lambda; docs/adr/0014 describes the effect of the memory on large files. */
-const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
+export const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
+
+/** Makes functions of steps, each with its rights. A function that uses the grant calls the CRM. */
+export function stepFunctions(stack: Stack, props: StepsProps) {
+  const { configuration, key, exports } = props;
+  return (name: InvokedName, settings: FunctionSettings, environment: Record<string, string>): StepFunction => {
+    const made = new StepFunction(stack, name, { configuration, key, ...settings, environment });
+    if ('LEDGER_TABLE' in environment) allowCrmCalls(made, props);
+    exports.allow(name, made.role);
+    return made;
+  };
+}
 
 /** The functions of the machine ExportRun, each with its environment and permissions. */
 export function exportSteps(stack: Stack, props: StepsProps): ExportSteps {
   const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const { deployment } = configuration;
-  const step = (name: StepName | typeof RECORDER, settings: FunctionSettings, environment: Record<string, string>) => {
-    const made = new StepFunction(stack, name, { configuration, key, ...settings, environment });
-    // Who uses the grant calls the CRM.
-    if ('LEDGER_TABLE' in environment) allowCrmCalls([made], props);
-    exports.allow(name, made.role);
-    return made;
-  };
+  const step = stepFunctions(stack, props);
   const { crm, files, network, tableMemoryMB } = deployment;
   const { download, publish } = files.memoryMB;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };

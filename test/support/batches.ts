@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import { parsePart, type ResultLine, resultLineSchema } from '../../core/batch/batch-results.ts';
+import {
+  type BatchManifest,
+  noCounts,
+  parsePart,
+  type ResultLine,
+  resultLineSchema,
+} from '../../core/batch/batch-results.ts';
 import {
   asBatchStep,
   type Batch,
@@ -72,6 +78,26 @@ export function wholeChunk(input: string): Chunk {
   return { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
 }
 
+/** The manifest of a batch with one applied line. */
+export const batchManifest = (overrides: object = {}): BatchManifest => ({
+  schemaVersion: 1,
+  batch: 'b1',
+  execution: 'b1-abc',
+  input: { key: KEYS.input, bytes: 1, crc32: 'AAAAAA==', lines: 1, records: 1 },
+  result: { key: KEYS.result, bytes: 1, crc32: 'AAAAAA==' },
+  chunks: 1,
+  counts: { ...noCounts(), APPLIED: 1 },
+  stoppedBy: null,
+  maxRate: 20,
+  stopAfterFailures: null,
+  startedAt: '2026-11-20T02:00:00.000Z',
+  finishedAt: '2026-11-20T02:00:10.000Z',
+  keptUntil: '2026-12-20',
+  softwareVersion: '0.1.0',
+  warnings: [],
+  ...overrides,
+});
+
 export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   return batchStateSchema.parse({
     ...{ machineVersion: MACHINE_VERSION, input: {}, execution: 'b1-abc', startedAt: STARTED_AT },
@@ -79,18 +105,41 @@ export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   });
 }
 
-/** A batch with one chunk that covers its whole input: its bucket, and the state for the function of the chunk. */
-export function wholeBatch(records: number, change: Partial<Batch> = {}, before?: FakeBucketOptions['before']) {
+let invocations = 0;
+
+/** A batch with one chunk that covers its whole input, the CRM and the bucket. */
+export function chunkWorld(
+  records: number,
+  reply?: Parameters<typeof fakeExchange>[0],
+  { change = {}, before, scope }: { change?: Partial<Batch>; scope?: string } & Pick<FakeBucketOptions, 'before'> = {},
+) {
   const input = inputOf(records);
   const chunk = wholeChunk(input);
   const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) };
   const store = fakeBucket({ objects, ...(before && { before }) });
-  return { input, store, state: batchState({ batch: batch(input, change), chunk }) };
+  const { crm, sent } = fakeExchange(reply, scope);
+  const stateWith = (more: Partial<Batch> = {}, others: Partial<BatchState> = {}) =>
+    batchState({ batch: batch(input, { ...change, ...more }), chunk, ...others });
+  /** Invokes the deployed function, with these clients in place of its own. */
+  const step = (state = stateWith(), clients: Partial<{ crm: CrmExchange; store: UploadBucket }> = {}) => {
+    invocations += 1;
+    const deps = { ...sleepingDeps(), crm, store, ...clients };
+    const handler = asBatchStep('ApplyChunk', applyChunk, ...composed(deps));
+    return handler(state, lambdaContext({ awsRequestId: `request-${invocations}` }));
+  };
+  return {
+    ...{ store, crm, sent, stateWith, state: stateWith(), step },
+    /** Invokes the step of the chunk. */
+    invoke: (state = stateWith(), deps = sleepingDeps()) => applyChunk(state, { ...deps, crm, store }),
+    /** Invokes the function as the machine does. */
+    run: async (state = stateWith(), clients: Parameters<typeof step>[1] = {}) => {
+      let answer = await step(state, clients);
+      for (let times = 1; answer.outcome === 'CONTINUE' && times < 200; times += 1)
+        answer = await step(answer, clients);
+      return answer;
+    },
+  };
 }
-
-/** The deployed ApplyChunk with these clients. */
-export const applyStep = (clients: { crm: CrmExchange; store: UploadBucket }) =>
-  asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients }));
 
 /** Expects one result per line, in order, and a true one by the calls for the line that the CRM received. */
 export function expectTruth(
@@ -157,8 +206,6 @@ function repliedBy(
   const done = answer === 200;
   return { response: done ? Response.json({ id }) : new Response(null, { status: answer }) };
 }
-
-let invocations = 0;
 
 /** Dependencies with a clock that advances only during sleeps. `seconds` are left to the invocation at its start. */
 export function sleepingDeps(seconds = 900) {

@@ -25,10 +25,14 @@ export const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmU
 /** Lines that fail at the first batch and are applied when they are sent again. */
 export const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ? {} : lineOutcome(line));
 
+/** Errors in which a batch ends without a summary. */
+export const DIED = { error: 'StepCrashed', cause: 'It died.' };
+export const STOPPED = { error: 'StoppedByOperator', cause: 'Stopped.' };
+
 /** A finished batch of ten people, or of other lines. */
 export async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
   const cloud = await updatingCloud(options);
-  await cloud.cli('update', await fileOf(lines), '--yes');
+  const sending = await cloud.cli('update', await fileOf(lines), '--yes');
   const [first = ''] = cloud.batches.keys();
   const sent = (batch: string) => cloud.objects.get(`updates/${batch}/input.jsonl`)?.toString() ?? '';
   const idsSent = (batch: string) =>
@@ -36,7 +40,7 @@ export async function withBatch(options: Parameters<typeof updatingCloud>[0], li
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line).id);
-  return { ...cloud, first, sent, idsSent };
+  return { ...cloud, sending, first, sent, idsSent };
 }
 
 export const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };

@@ -1,146 +1,145 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { resumedName } from '../../../cli/updates/update-status.ts';
+import { batchNameSchema } from '../../../core/batch/batch-results.ts';
+import { clockAt } from '../../support/clock.ts';
 import { tempDir } from '../../support/project.ts';
+import { expectResults } from '../../support/screen.ts';
 import { shortWaits } from '../../support/short-waits.ts';
 import { updatingCloud } from '../support/cloud/updates.ts';
-import { atFirst, failedLine, fileOf, idOf, jsonl, lineOutcome, people, withBatch } from '../support/sent-batch.ts';
+import type { CliResult } from '../support/run-cli.ts';
+import {
+  atFirst,
+  failedLine,
+  fileOf,
+  idOf,
+  jsonl,
+  lineOutcome,
+  people,
+  STOPPED,
+  withBatch,
+} from '../support/sent-batch.ts';
 
+clockAt('2026-11-30T12:00:00.000Z');
 beforeEach(() => shortWaits());
 
-const stopsIn = (asked: string[]) => asked.filter((line) => /^PutObject .*\/stop\.json$/.test(line));
+const failedFile = async (name = 'failed.jsonl') => join(await tempDir(), name);
 
-test('--failed-to of a batch that was just stopped waits for functions that may still send', async () => {
-  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
-  const stopped = async (secondsAgo: number) => {
-    const { cli, asked, first } = await withBatch({ crash, endedAt: Date.now() / 1000 - secondsAgo });
-    const { code, stderr } = await cli('update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl'));
-    expect(stopsIn(asked)).toEqual([]);
-    return { code, stderr };
-  };
-
-  expect(await stopped(0)).toMatchObject({
-    code: 2,
-    stderr: expect.stringMatching(/may still be sending until \S+Z/),
-  });
-  expect(await stopped(21 * 60)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Wrote /) });
-});
-
-test('update-status lists the last batches, and shows one by name', async () => {
-  const { cli, batches } = await updatingCloud({ lineOutcome });
-  const none = await cli('update-status');
-  expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
-  for (const count of [10, 20]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
+test('update-status shows the last batches, and one by its name', async () => {
+  const { cli, batches, objects } = await updatingCloud({ lineOutcome: atFirst });
+  const results: [string, CliResult][] = [['no batch', await cli('update-status')]];
+  for (const [count, hour] of [
+    [10, 13],
+    [20, 14],
+  ] as const) {
+    vi.setSystemTime(`2026-11-30T${hour}:00:00Z`);
+    await cli('update', await fileOf(jsonl(people(count))), '--yes');
+  }
   const [first = '', second = ''] = [...batches.keys()];
-  const list = await cli('update-status');
-  const lines = ['16 APPLIED, 2 REJECTED, 2 FAILED', '8 APPLIED, 1 REJECTED, 1 FAILED'];
-  expect(list.stdout.split('\n')).toEqual([
-    `${second}: UpdatesIncomplete, ${lines[0]}`,
-    `${first}: UpdatesIncomplete, ${lines[1]}`,
-    '',
-  ]);
-  const document = JSON.parse((await cli('update-status', '--json')).stdout);
-  expect(document.batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
-  const one = await cli('update-status', first);
-  expect(one.stdout).toMatch(
-    new RegExp(
-      `^${first}: UpdatesIncomplete, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .* 8 APPLIED: .*REJECTED, Crm`,
-      's',
-    ),
-  );
-  const unknown = await cli('update-status', 'nope');
-  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope in this deployment.\n' });
-});
-
-test('update-status of a resumed batch names the batch that continues it', async () => {
-  const { cli, first } = await withBatch({ lineOutcome: atFirst });
-  const before = await cli('update-status', first);
-  await cli('update', '--resume', first, '--yes');
-  const after = await cli('update-status', first);
-  const document = JSON.parse((await cli('update-status', `${first}-r2`, '--json')).stdout);
-
-  expect(before.stdout).not.toContain('Resumed');
-  expect(after.stdout).toMatch(
-    new RegExp(`\nResumed as ${first}-r2: .* update-status ${first}-r2 .*--deployment local`),
-  );
-  expect(JSON.parse((await cli('update-status', first, '--json')).stdout)).toMatchObject({ resumedAs: `${first}-r2` });
-  expect(document).toMatchObject({ resumedAs: null });
-});
-
-test('update-status shows a batch from its manifest if Step Functions no longer has its execution', async () => {
-  const { cli, batches } = await updatingCloud({ lineOutcome });
-  for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
-  const [whole = '', part = ''] = [...batches.keys()];
+  results.push(['two batches', await cli('update-status')]);
+  results.push(['one of them', await cli('update-status', first)]);
+  results.push(['a name that no batch has', await cli('update-status', 'nope')]);
+  const { batches: listed } = JSON.parse((await cli('update-status', '--json')).stdout);
+  await cli('update', '--resume', second, '--yes');
+  results.push(['a batch that was resumed', await cli('update-status', second)]);
+  const running = batches.get(first);
+  if (running) running.looks = 1000;
+  for (const name of ['result.jsonl', '_manifest.json']) objects.delete(`updates/${first}/${name}`);
+  results.push(['a batch under way', await cli('update-status', first)]);
   batches.clear();
-  const documentOf = async (batch: string) => JSON.parse((await cli('update-status', batch, '--json')).stdout);
+  results.push(['a batch that Step Functions has forgotten', await cli('update-status', second)]);
 
-  const known = { status: null, executionArn: null, what: 'update', of: part };
-  expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
-  expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
+  expect(listed.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0, 2, 0, 0, 0]);
+  await expectResults('update-status', results);
 });
 
-test('--failed-to writes the lines not applied, for the owner only, and overwrites no file', async () => {
-  const { cli, first: batch } = await withBatch({ lineOutcome });
-  const file = join(await tempDir(), 'failed.jsonl');
-  const written = await cli('update-status', batch, '--failed-to', file);
-  expect(written).toMatchObject({ code: 0, stderr: `Wrote ${file}, which holds customer data.\n` });
+test('--json names the batch that resumes another, and shows one without its execution from its manifest', async () => {
+  const { cli, batches, first } = await withBatch({ lineOutcome: atFirst });
+  const documentOf = async (batch: string) => JSON.parse((await cli('update-status', batch, '--json')).stdout);
+  expect(await documentOf(first)).toMatchObject({ resumedAs: null });
+  await cli('update', '--resume', first, '--yes');
+  batches.clear();
+
+  const known = { status: null, executionArn: null, what: 'update', of: first };
+  const failed = { ...known, resumedAs: `${first}-r2`, outcome: 'failed', needsPerson: true, records: 10 };
+  expect(await documentOf(first)).toMatchObject(failed);
+  const applied = { resumedAs: null, outcome: 'applied', needsPerson: false, records: 1 };
+  expect(await documentOf(`${first}-r2`)).toMatchObject(applied);
+});
+
+test('--failed-to says what it wrote, and why it writes no file', async () => {
+  const results: [string, CliResult][] = [];
+  const writing = async (what: string, batch: Awaited<ReturnType<typeof withBatch>>, file?: string) => {
+    const path = file ?? (await failedFile());
+    const result = await batch.cli('update-status', batch.first, '--failed-to', path);
+    results.push([what, { ...result, shown: result.stderr }]);
+    return path;
+  };
+  const batch = await withBatch({ lineOutcome });
+  const written = await writing('a file', batch);
+  await writing('a file that exists', batch, written);
+  const others = [
+    await writing('CSV', batch, await failedFile('failed.csv')),
+    await writing('a text', batch, await failedFile('failed.txt')),
+  ];
+  const onceFailed = (line: number, name: string) => (line === 2 && !name.endsWith('-r2') ? failedLine : {});
+  const resumed = await withBatch({ lineOutcome: onceFailed });
+  await resumed.cli('update', '--resume', resumed.first, '--yes');
+  others.push(await writing('a batch whose lines were all applied since', resumed));
+  const running = resumed.batches.get(`${resumed.first}-r2`);
+  if (running) running.looks = 1000;
+  others.push(await writing('a batch that is being resumed', resumed));
+  const justStopped = await withBatch({ crash: STOPPED, endedAt: Date.now() / 1000 });
+  others.push(await writing('a batch whose functions may still be sending', justStopped));
+  vi.setSystemTime('2026-11-30T12:21:00Z');
+  await writing('a batch that was stopped 21 minutes ago', justStopped);
+
+  expect(results.map(([, { code }]) => code)).toEqual([0, 2, 2, 2, 2, 2, 2, 0]);
+  for (const file of others) await expect(stat(file)).rejects.toThrow('ENOENT');
+  expect(justStopped.asked.filter((line) => line.includes('stop.json'))).toEqual([]);
+  await expectResults('update-failed-to', results);
+});
+
+test('--failed-to writes the lines not applied, for the owner only, as a file that update takes', async () => {
+  const { cli, first } = await withBatch({ lineOutcome });
+  const file = await failedFile();
+  await cli('update-status', first, '--failed-to', file);
   expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const over = await cli('update-status', batch, '--failed-to', file);
-  expect(over).toMatchObject({ code: 2, stderr: `${file} already exists and is not overwritten.\n` });
   expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });
 
 test('--failed-to writes JSON Lines even if CSV was sent', async () => {
   const { cli, batches } = await updatingCloud({ lineOutcome });
   const rows = people(9).map(({ id, city }) => `${id},"${city}, ש"\n`);
-  const sent = await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
-  const [batch = ''] = batches.keys();
-  const file = join(await tempDir(), 'failed.jsonl');
-  const written = await cli('update-status', batch, '--failed-to', file);
+  await cli('update', await fileOf(`id,city\n${rows.join('')}`, 'customers.csv'), '--yes');
+  const file = await failedFile();
+  await cli('update-status', [...batches.keys()][0] ?? '', '--failed-to', file);
 
-  expect(sent.stdout).toMatch(/--failed-to FILE\.jsonl /);
-  expect(written).toMatchObject({ code: 0, stderr: `Wrote ${file}, which holds customer data.\n` });
-  const left = [1, 5].map((n) => ({ id: idOf(n), city: `Haifa ${n}, ש` }));
-  expect(await readFile(file, 'utf8')).toBe(jsonl(left));
-  expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
+  expect(await readFile(file, 'utf8')).toBe(jsonl([1, 5].map((n) => ({ id: idOf(n), city: `Haifa ${n}, ש` }))));
 });
 
-test.each(['failed.csv', 'failed.txt'])('--failed-to refuses %s, because it writes JSON Lines', async (name) => {
-  const { cli, first } = await withBatch({ lineOutcome });
-  const file = join(await tempDir(), name);
-
-  expect(await cli('update-status', first, '--failed-to', file)).toMatchObject({
-    code: 2,
-    stderr: `Failed lines are written as JSON Lines, so ${file} must end in .jsonl.\n`,
-  });
-  await expect(stat(file)).rejects.toThrow('ENOENT');
-});
-
-test('--failed-to of a resumed batch leaves out lines applied since, and waits for the running batch', async () => {
-  const cloud = await updatingCloud({ lineOutcome: atFirst });
-  const file = async () => join(await tempDir(), 'failed.jsonl');
-  await cloud.cli('update', await fileOf(jsonl(people(10))), '--yes');
-  const [first = ''] = cloud.batches.keys();
-  await cloud.cli('update', '--resume', first, '--yes');
-  const rejected = await file();
-  await cloud.cli('update-status', first, '--failed-to', rejected);
-  expect(await readFile(rejected, 'utf8')).toBe(jsonl(people(3).slice(2)));
-
-  const second = cloud.batches.get(`${first}-r2`);
-  if (second) second.looks = 1000;
-  const early = await cloud.cli('update-status', first, '--failed-to', await file());
-  expect(early).toMatchObject({ code: 2, stderr: `The batch ${first}-r2 is still under way: wait for its end.\n` });
-});
-
-test('--failed-to writes no file if every line has been applied since', async () => {
-  const onceFailed = (line: number, batch: string) => (line === 2 && !batch.endsWith('-r2') ? failedLine : {});
-  const { cli, first } = await withBatch({ lineOutcome: onceFailed });
+test('--failed-to of a resumed batch leaves out lines that were applied since', async () => {
+  const { cli, first } = await withBatch({ lineOutcome: atFirst });
   await cli('update', '--resume', first, '--yes');
-  const file = join(await tempDir(), 'failed.jsonl');
+  const file = await failedFile();
+  await cli('update-status', first, '--failed-to', file);
 
-  const { code, stderr } = await cli('update-status', first, '--failed-to', file);
+  expect(await readFile(file, 'utf8')).toBe(jsonl(people(3).slice(2)));
+});
 
-  expect([code, stderr]).toEqual([2, `Every line of ${first} was applied.\n`]);
-  await expect(stat(file)).rejects.toThrow('ENOENT');
+test('a resumed batch gets the suffix -r2, and the next one -r3', () => {
+  expect(resumedName('update-20261120T094133-9bef26')).toBe('update-20261120T094133-9bef26-r2');
+  expect(resumedName('update-20261120T094133-9bef26-r2')).toBe('update-20261120T094133-9bef26-r3');
+  expect(resumedName('a-r9')).toBe('a-r10');
+});
+
+test('resumed names of the longest batch names are distinct and valid', () => {
+  const long = (end: string) => 'x'.repeat(59) + end;
+  const names = [long('a'), long('b'), resumedName(long('a')), resumedName(resumedName(long('a')))].map(resumedName);
+
+  expect(new Set(names).size).toBe(4);
+  for (const name of names) expect(batchNameSchema.safeParse(name).success, name).toBe(true);
 });

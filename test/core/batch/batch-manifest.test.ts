@@ -3,31 +3,11 @@ import {
   type BatchManifest,
   batchManifestSchema,
   batchManifestText,
-  noCounts,
   resultLineSchema,
   resultLineText,
 } from '../../../core/batch/batch-results.ts';
+import { batchManifest as manifest } from '../../support/batches.ts';
 import { idOf } from '../updates/support/lines.ts';
-
-const AT = '2026-11-21T10:00:00Z';
-const manifest = (overrides: object = {}): BatchManifest => ({
-  schemaVersion: 1,
-  batch: 'update-20261121T100000-abcdef',
-  execution: 'e',
-  input: { key: 'updates/b/input.jsonl', bytes: 10, crc32: 'AAAAAA==', lines: 2, records: 1 },
-  result: { key: 'updates/b/result.jsonl', bytes: 10, crc32: 'AAAAAA==' },
-  chunks: 1,
-  counts: { ...noCounts(), APPLIED: 1 },
-  stoppedBy: null,
-  maxRate: null,
-  stopAfterFailures: null,
-  startedAt: AT,
-  finishedAt: AT,
-  keptUntil: '2027-02-18',
-  softwareVersion: '0.1.0',
-  warnings: [],
-  ...overrides,
-});
 
 test('writes equal manifests as equal bytes, for any order of keys', () => {
   const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as BatchManifest;
@@ -62,7 +42,7 @@ test('a result is one line, and its schema allows no value of a customer except 
     error: 'CrmRejectedRequest',
     status: 422,
     attempts: 1,
-    at: AT,
+    at: '2026-11-21T10:00:00Z',
     fields: ['gender'],
   } as const;
 

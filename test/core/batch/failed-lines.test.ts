@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/batch-results.ts';
-import { failedLines, NOT_APPLIED, TO_RESUME } from '../../../core/batch/failed-lines.ts';
+import { failedLines, NOT_APPLIED, resultsIn, TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { failureOf } from '../../support/failures.ts';
-import { bytesOf, idOf, textOf } from '../updates/support/lines.ts';
+import { allOf, bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 
 const input = (n: number) => `{"id":"${idOf(n)}", "notes":"ש ${n}"}\n`;
 const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine => ({
@@ -15,8 +15,10 @@ const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine
   attempts: 1,
   at: null,
 });
-const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) =>
-  textOf(failedLines(bytesOf(lines, 40), bytesOf(results.map(resultLineText).join(''), 33), { outcomes }));
+const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) => {
+  const stored = resultsIn(bytesOf(results.map(resultLineText).join(''), 33));
+  return textOf(failedLines(bytesOf(lines, 40), stored, { outcomes }));
+};
 
 test('returns the lines that were not applied, unchanged', async () => {
   const lines = `\n${input(2)}\n${input(4)}${input(5)}`;
@@ -63,7 +65,7 @@ test.each<[string, ResultLine[]]>([
 });
 
 test('refuses an invalid result without quoting it', async () => {
-  const failure = await failureOf(textOf(failedLines(bytesOf(input(1)), bytesOf('{"Canary":1}\n'))), 'StorageConflict');
+  const failure = await failureOf(allOf(resultsIn(bytesOf('{"Canary":1}\n'))), 'StorageConflict');
 
   expect(failure.message).not.toContain('Canary');
 });

@@ -1,7 +1,10 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CSV } from '../../../core/updates/read-csv.ts';
+import { CSV, csvToJsonl } from '../../../core/updates/read-csv.ts';
 import { readUpdates } from '../../../core/updates/read-updates.ts';
-import { allOf, bytesOf, entriesOf, idOf } from './support/lines.ts';
+import { failureOf } from '../../support/failures.ts';
+import { expectTexts } from '../../support/screen.ts';
+import { allOf, bytesOf, entriesOf, idOf, problemsText, textOf } from './support/lines.ts';
 
 const MB = 1024 * 1024;
 const csv = (header: string, ...rows: string[]) =>
@@ -77,100 +80,84 @@ test('reads a byte order mark, Windows line breaks and a last line without a lin
   ]);
 });
 
-test.each<[string, string, object[]]>([
-  ['a column twice', 'id,notes,notes\n', [{ line: 1, field: 'notes', sentence: 'is the name of two columns' }]],
-  [
-    'no id',
-    'notes,city\na,b\n',
-    [{ line: 1, field: 'id', sentence: 'is missing: the first line names the columns, one of them id' }],
-  ],
+const HEADERS: [what: string, text: string, ...problems: object[]][] = [
+  ['a column twice', 'id,notes,notes\n', { line: 1, field: 'notes' }],
+  ['no id', 'notes,city\na,b\n', { line: 1, field: 'id' }],
   [
     'no id, and a name of the wrong letter case',
     'ID,notes\na,b\n',
-    [
-      { line: 1, field: 'ID', sentence: 'is not a field of a customer (did you mean "id"?)' },
+    ...[
+      { line: 1, field: 'ID' },
       { line: 1, field: 'id' },
     ],
   ],
-  [
-    'semicolons',
-    'id;notes\na;b\n',
-    [
-      { line: 1, field: 'id;notes' },
-      { line: 1, field: 'id', sentence: 'is missing: columns are separated by commas, nothing else' },
-    ],
-  ],
-  [
-    'a column without a name',
-    `id,notes,\n${idOf(1)},x,y\n`,
-    [{ line: 1, field: '(empty name)', sentence: 'is column 3: each column needs the name of a field' }, { line: 2 }],
-  ],
+  ['semicolons', 'id;notes\na;b\n', { line: 1, field: 'id;notes' }, { line: 1, field: 'id' }],
+  ['a column without a name', `id,notes,\n${idOf(1)},x,y\n`, { line: 1, field: '(empty name)' }, { line: 2 }],
   [
     'a column for the deprecated object',
     `id,customFields,notes\n${idOf(1)},,x\n`,
-    [
-      {
-        line: 1,
-        field: 'customFields',
-        sentence: 'is an object, which a cell cannot hold: use JSON Lines (and it is deprecated)',
-      },
-      { line: 2 },
+    ...[{ line: 1, field: 'customFields' }, { line: 2 }],
+  ],
+  ['line breaks of CR only', 'id,notes\ra,b\r', { line: 1, field: null }],
+  [
+    'an unknown column, once, before the problems of the rows',
+    csv('frstName,gender', 'a,9', 'b,1'),
+    ...[
+      { line: 1, field: 'frstName' },
+      { line: 2, field: 'gender' },
+      { line: 3, record: { gender: 1 } },
     ],
   ],
-  ['line breaks of CR only', 'id,notes\ra,b\r', [{ line: 1, field: null }]],
-])('reports %s in the header', async (_, text, expected) => {
-  const entries = await entriesOf('csv', text);
+];
 
-  expect(entries).toMatchObject(expected);
-  expect(entries).toHaveLength(expected.length);
+test('reports each problem of a header', async () => {
+  const reported: [string, string][] = [];
+  for (const [what, text, ...expected] of HEADERS) {
+    const entries = await entriesOf('csv', text);
+
+    expect([what, entries]).toMatchObject([what, expected]);
+    expect([what, entries.length]).toEqual([what, expected.length]);
+    reported.push([what, problemsText(entries)]);
+  }
+  await expectTexts('csv-header-problems', reported);
 });
 
-test('reports unknown columns once, and checks the rest of the file', async () => {
-  expect(await entriesOf('csv', csv('frstName,gender', 'a,9', 'b,1'))).toMatchObject([
-    { line: 1, field: 'frstName', sentence: 'is not a field of a customer (did you mean "firstName"?)' },
-    { line: 2, field: 'gender' },
-    { line: 3, record: { gender: 1 } },
-  ]);
-});
+/** A row, and the field of its problem; `ends`: the cells after it are uncertain, so reading stops. */
+const ROWS: [row: string, field: string | null, ends?: 'ends'][] = [
+  [`${idOf(1)},x`, null],
+  [`${idOf(1)},x,y,z`, null],
+  [',x,y', 'id'],
+  ['\\N,x,y', 'id'],
+  ['17,x,y', 'id'],
+  [`${idOf(1)},,`, null],
+  [`${idOf(1)},x\ry,z`, null],
+  [`${idOf(1)},x"y,z`, null, 'ends'],
+  [`${idOf(1)},"x"y,z`, null, 'ends'],
+  [`${idOf(1)},x,"y`, null, 'ends'],
+];
 
-test.each([
-  [`${idOf(1)},x`, { field: null, sentence: 'has 2 cells where the header has 3' }],
-  [`${idOf(1)},x,y,z`, { field: null, sentence: 'has 4 cells where the header has 3' }],
-  [',x,y', { field: 'id', sentence: 'is missing' }],
-  ['\\N,x,y', { field: 'id', sentence: 'is missing' }],
-  ['17,x,y', { field: 'id', sentence: 'is no UUID' }],
-  [`${idOf(1)},,`, { field: null, sentence: 'has no field to change' }],
-  [`${idOf(1)},x\ry,z`, { field: null, sentence: expect.stringContaining('save the file with LF or CRLF') }],
-])('refuses the row %s, and continues reading', async (row, problem) => {
-  expect(await entriesOf('csv', `id,notes,city\n\n${row}\n${idOf(2)},a,b\n`)).toMatchObject([
-    { line: 3, ...problem },
-    { line: 4, record: { id: idOf(2) } },
-  ]);
-});
+test('reports the problem of a row, and continues reading unless the cells after it are uncertain', async () => {
+  const reported: [string, string][] = [];
+  for (const [row, field, ends] of ROWS) {
+    const entries = await entriesOf('csv', `id,notes,city\n${idOf(2)},"a\n",b\n${row}\n${idOf(3)},a,b\n`);
 
-test.each([
-  [`${idOf(1)},x"y,z`, 'has a quotation mark inside a cell that does not begin with one; reading ended here'],
-  [`${idOf(1)},"x"y,z`, 'has characters after the closing quotation mark of a cell; reading ended here'],
-  [`${idOf(1)},x,"y`, 'opens a quotation mark that is never closed; reading ended here'],
-])('stops reading at the row %s, because the cells after it are uncertain', async (row, sentence) => {
-  expect(await entriesOf('csv', `id,notes,city\n${idOf(2)},"a\n",b\n${row}\n${idOf(3)},a,b\n`)).toMatchObject([
-    { line: 2, record: { id: idOf(2) } },
-    { line: 4, field: null, sentence },
-  ]);
+    const next = ends ? [] : [{ line: 5, record: { id: idOf(3) } }];
+    expect([row, entries]).toMatchObject([row, [{ line: 2, record: { id: idOf(2) } }, { line: 4, field }, ...next]]);
+    expect([row, entries.length]).toEqual([row, ends ? 2 : 3]);
+    reported.push([row.replace('\r', '\\r'), problemsText(entries)]);
+  }
+  await expectTexts('csv-row-problems', reported);
 });
 
 test.each([
   ['a cell of 10 MB', `id,notes\n${idOf(1)},${'x'.repeat(10 * MB)}\n${idOf(2)},y\n`],
   ['a quotation mark that is never closed', csv('notes', '"x', ...Array.from({ length: 40_000 }, () => 'y'))],
 ])('stops reading at %s, and reports the limit', async (_, text) => {
-  expect(await entriesOf('csv', text, { allowNull: true })).toEqual([
-    {
-      line: 2,
-      field: null,
-      sentence:
-        'is longer than 1048576 bytes, the most that a line may have, or opens a quotation mark that is never closed; reading ended here',
-    },
-  ]);
+  const entries = await entriesOf('csv', text, { allowNull: true });
+
+  expect(entries).toMatchObject([{ line: 2, field: null }]);
+  expect(entries).toHaveLength(1);
+  await expectTexts('csv-too-long', [['a row without an end', problemsText(entries)]]);
 });
 
 test('refuses a record that is too long as JSON, even if its CSV is not', async () => {
@@ -194,4 +181,37 @@ test('reports every column of a header with more cells than a call may have argu
   const entries = await entriesOf('csv', `id${','.repeat(200_000)}\n`);
 
   expect(entries).toHaveLength(200_000);
+});
+
+test('writes every record on the line on which it began', async () => {
+  const csv = `id,notes,gender\n${idOf(1)},"a\nb",\n\n${idOf(2)},\\N,2\n`;
+
+  expect(await textOf(csvToJsonl(bytesOf(csv)))).toBe(
+    `\n{"id":"${idOf(1)}","notes":"a\\nb"}\n\n\n{"id":"${idOf(2)}","notes":null,"gender":2}\n`,
+  );
+});
+
+test('JSON Lines made from a CSV have the same entries and line numbers as the CSV', async () => {
+  const cell = fc.string({ unit: fc.constantFrom('a', 'ש', '"', ',', '\n', '\\', ' '), minLength: 1, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(cell, { minLength: 1, maxLength: 20 }),
+      fc.integer({ min: 1, max: 90 }),
+      async (cells, size) => {
+        const rows = cells.map((text, n) => `${idOf(n)},"${text.replaceAll('"', '""')}"\n`);
+        const csv = `id,notes\n${rows.join('')}`;
+
+        const jsonl = await textOf(csvToJsonl(bytesOf(csv, size)));
+
+        const withoutBytes = (await entriesOf('jsonl', jsonl)).map((entry) => ({ ...entry, from: null }));
+        expect(withoutBytes).toEqual(await entriesOf('csv', csv));
+      },
+    ),
+  );
+});
+
+test('refuses an invalid CSV with its line number, without quoting values', async () => {
+  const failure = await failureOf(textOf(csvToJsonl(bytesOf(`id,gender\n${idOf(1)},Canary\n`))), 'FileRejected');
+
+  await expectTexts('csv-changed', [['a row that was valid when it was checked', failure.message]]);
 });

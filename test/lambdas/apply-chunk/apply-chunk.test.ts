@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { asBatchStep, type Batch, type BatchState } from '../../../core/batch/batch-state.ts';
+import { resultLineText } from '../../../core/batch/batch-results.ts';
+import { asBatchStep } from '../../../core/batch/batch-state.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk, MOST_ROUNDS } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {
   batch,
   batchState,
+  chunkWorld,
   fakeExchange,
   idOf,
-  inputOf,
   KEYS,
   type Reply,
   resultsIn,
@@ -15,29 +16,12 @@ import {
   wholeChunk,
 } from '../../support/batches.ts';
 import { CANARY, deployment } from '../../support/builders.ts';
-import { composed, lambdaContext } from '../../support/deps.ts';
+import { composed, lambdaContext, NOW } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const DOWN = new RunError('StorageUnavailable', 'Down.');
-
-type ReplyTo = Parameters<typeof fakeExchange>[0];
-
-/** A chunk that covers a whole input, with a CRM and a bucket. */
-function world(
-  records: number,
-  reply?: ReplyTo,
-  { before, scope }: Parameters<typeof fakeBucket>[0] & { scope?: string } = {},
-) {
-  const input = inputOf(records);
-  const store = fakeBucket({ objects: { [KEYS.input]: input }, ...(before && { before }) });
-  const service = fakeExchange(reply, scope);
-  const stateWith = (change: Partial<Batch> = {}, more: Partial<BatchState> = {}) =>
-    batchState({ batch: batch(input, change), chunk: wholeChunk(input), ...more });
-  const invoke = (state = stateWith(), deps = sleepingDeps()) =>
-    applyChunk(state, { ...deps, crm: service.crm, store });
-  return { store, sent: service.sent, stateWith, invoke, input };
-}
 
 /** A refusal of some services in place of a 429. */
 const busy = () => Response.json({ error: { code: 'rateLimitExceeded' } }, { status: 403 });
@@ -45,7 +29,7 @@ const busy = () => Response.json({ error: { code: 'rateLimitExceeded' } }, { sta
 /** A web page; with 404 it is that of a proxy that does not know the address. */
 const page = (status = 404) => new Response('<html>', { status });
 
-const summary = (store: ReturnType<typeof fakeBucket>) =>
+const summary = (store: FakeBucket) =>
   resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
 
 /** An answer with a status outside of the standard. */
@@ -53,14 +37,14 @@ const odd = () => Object.defineProperty(new Response(), 'status', { value: 999 }
 
 test('sends each line once, without its id, and stores its result', async () => {
   const bodies: unknown[] = [];
-  const { store, sent, invoke } = world(3, (_, __, { operation, id, json }) => {
+  const { store, sent, invoke } = chunkWorld(3, (_, __, { operation, id, json }) => {
     bodies.push([operation, id, json]);
     return 200;
   });
 
   const answer = await invoke();
 
-  expect(answer).toEqual({ outcome: 'FINISHED', place: null, waits: 0 });
+  expect(answer).toEqual({ outcome: 'FINISHED', waits: 0 });
   expect(sent).toEqual([1, 2, 3]);
   expect(bodies[1]).toEqual(['update', idOf(2), { firstName: CANARY, city: 'Haifa' }]);
   expect(resultsIn(store)[1]).toEqual({
@@ -82,16 +66,11 @@ describe('the result of a line that is answered', () => {
     ['204, then 200', [204, 200], ['APPLIED', 200, 2, null]],
     ['204, then 404', [204, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['400', [400], ['REJECTED', 400, 1, 'CrmRejectedRequest']],
-    ['404', [404], ['REJECTED', 404, 1, 'CrmRejectedRequest']],
-    ['409', [409], ['REJECTED', 409, 1, 'CrmRejectedRequest']],
-    ['412', [412], ['REJECTED', 412, 1, 'CrmRejectedRequest']],
     ['422 with a text about a value that sounds busy', [sounding], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
     ['500 each time', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
     ['404 after a 502, which may have had an effect', [502, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
-    ['408 each time', [408, 408, 408], ['UNKNOWN', 408, 3, 'CrmUnavailable']],
-    ['425 each time', [425, 425, 425], ['UNKNOWN', 425, 3, 'CrmUnavailable']],
     ['999 each time', [odd, odd, odd], ['UNKNOWN', 999, 3, 'CrmUnavailable']],
     ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
     ['423, then applied', [423, 200], ['APPLIED', 200, 2, null]],
@@ -99,9 +78,7 @@ describe('the result of a line that is answered', () => {
     ['429 each time', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
     ['nothing each time', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
     ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],
-    ['404 after no answer', ['lost', 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['409 after no answer, which may have caused it', ['lost', 409], ['UNKNOWN', 409, 2, 'CrmRejectedRequest']],
-    ['nothing, then 503 each time', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
     ['200 with an error alone', [() => Response.json({ errors: ['x'] })], ['REJECTED', 200, 1, 'CrmRejectedRequest']],
     ['200 with another customer', [() => Response.json({ id: idOf(9) })], ['UNKNOWN', 200, 1, 'CrmContractError']],
     ['200 with the old value', [() => Response.json({ city: 'Eilat' })], ['UNKNOWN', 200, 1, 'CrmContractError']],
@@ -115,9 +92,9 @@ describe('the result of a line that is answered', () => {
     ['404 and a web page, which is of no customer', [() => page()], ['FAILED', 404, 1, 'ConfigInvalid']],
     ['422 and a web page', [() => page(422)], ['REJECTED', 422, 1, 'CrmRejectedRequest']],
     ['403 because the CRM is busy, then 200', [busy, 200], ['APPLIED', 200, 2, null]],
-    ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'RateLimited']],
+    ['403 because the CRM is busy, each time', Array(8).fill(busy), ['FAILED', 403, 8, 'CrmBusy']],
   ])('%s', async (_, replies, expected) => {
-    const { store, invoke } = world(1, (__, nth) => {
+    const { store, invoke } = chunkWorld(1, (__, nth) => {
       const reply = replies[nth - 1] ?? 599;
       return typeof reply === 'function' ? reply() : reply;
     });
@@ -128,7 +105,7 @@ describe('the result of a line that is answered', () => {
   });
 
   test('422: stores the names of sent fields and no value', async () => {
-    const { store, invoke } = world(1, named);
+    const { store, invoke } = chunkWorld(1, named);
 
     await invoke();
 
@@ -143,7 +120,7 @@ test('ignores the values of the answer with confirmation: status', async () => {
     ...sleepingDeps(),
     deployment: deployment({ updates: { ...deployment().updates, confirmation: 'status' } }),
   };
-  const { store, stateWith, invoke } = world(1, old);
+  const { store, stateWith, invoke } = chunkWorld(1, old);
 
   await invoke(stateWith(), deps);
 
@@ -152,7 +129,7 @@ test('ignores the values of the answer with confirmation: status', async () => {
 
 describe('what stops or does not stop the whole batch', () => {
   test('a 403 to a token without the scope: the stop flag names the scope, and no more lines are sent', async () => {
-    const { store, sent, invoke } = world(3, () => 403, { scope: 'openid global:export' });
+    const { store, sent, invoke } = chunkWorld(3, () => 403, { scope: 'openid global:export' });
 
     await invoke();
 
@@ -168,9 +145,13 @@ describe('what stops or does not stop the whole batch', () => {
   test.each(['openid customers:update', ''])(
     'five 403 in a row, but not a single one, with the scopes "%s"',
     async (scope) => {
-      const { store, sent, invoke } = world(20, (line) => ([2, 4, 5, 6, 7].includes(line) || line > 9 ? 403 : 200), {
-        scope,
-      });
+      const { store, sent, invoke } = chunkWorld(
+        20,
+        (line) => ([2, 4, 5, 6, 7].includes(line) || line > 9 ? 403 : 200),
+        {
+          scope,
+        },
+      );
 
       await invoke();
 
@@ -178,12 +159,12 @@ describe('what stops or does not stop the whole batch', () => {
       expect(summary(store)[1]).toEqual(['FAILED', 403, 1, 'AuthRefused']);
       expect(summary(store).slice(14)).toEqual(Array(6).fill(['NOT_SENT', null, 0, 'AuthRefused']));
       const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
-      expect(sentence).toMatch(/^5 lines in a row were answered 403: .*"customers:update"/);
+      await expectTexts('batch-stopped-by-403', [['five lines in a row', sentence]]);
     },
   );
 
   test('five web pages in a row, but not a single one: the stop flag names crm.baseUrl', async () => {
-    const { store, sent, invoke } = world(9, (line) => (line === 2 || line > 3 ? page() : 200));
+    const { store, sent, invoke } = chunkWorld(9, (line) => (line === 2 || line > 3 ? page() : 200));
 
     await invoke();
 
@@ -192,13 +173,12 @@ describe('what stops or does not stop the whole batch', () => {
       ['FAILED', 404, 1, 'ConfigInvalid'],
       ['NOT_SENT', null, 0, 'ConfigInvalid'],
     ]);
-    expect(store.text(KEYS.stop)).toMatch(
-      /5 lines in a row were refused, the last by a web page: check crm\.baseUrl\./,
-    );
+    const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
+    await expectTexts('batch-stopped-by-pages', [['web pages instead of the interface', sentence]]);
   });
 
   test.each(['openid', ''])('no 403 that says that the CRM is busy, with the scopes "%s"', async (scope) => {
-    const { store, sent, invoke } = world(7, busy, { scope });
+    const { store, sent, invoke } = chunkWorld(7, busy, { scope });
 
     await invoke();
 
@@ -207,19 +187,17 @@ describe('what stops or does not stop the whole batch', () => {
   });
 
   test('five 403 in a row over several invocations', async () => {
-    const { sent, stateWith, invoke } = world(10, () => 403, { scope: '' });
+    const { sent, stateWith, invoke } = chunkWorld(10, () => 403, { scope: '' });
     let state = stateWith({ chunkRate: 0.01 });
-    for (let outcome = 'CONTINUE'; outcome === 'CONTINUE'; ) {
-      const answer = await invoke(state, sleepingDeps(400));
-      outcome = answer.outcome;
-      state = { ...state, ...answer };
-    }
+    do state = { ...state, ...(await invoke(state, sleepingDeps(400))) };
+    while (state.outcome === 'CONTINUE');
 
+    expect(state.rounds).toBe(2);
     expect(sent).toEqual([1, 2, 3, 4, 5]);
   });
 
   test.each(['ReauthorizationRequired', 'ConfigInvalid'] as const)('%s: sends nothing', async (name) => {
-    const { store, sent, invoke } = world(2, () => new RunError(name, 'No token.'));
+    const { store, sent, invoke } = chunkWorld(2, () => new RunError(name, 'No token.'));
 
     await invoke();
 
@@ -229,9 +207,9 @@ describe('what stops or does not stop the whole batch', () => {
   });
 
   test('a dead grant raises its alarm, and no other error does', async () => {
-    const measuredAfter = async (reply: ReplyTo) => {
+    const measuredAfter = async (reply: Parameters<typeof chunkWorld>[1]) => {
       const deps = sleepingDeps();
-      await world(1, reply).invoke(undefined, deps);
+      await chunkWorld(1, reply).invoke(undefined, deps);
       return deps.log.measured.map(({ outcome, values }) => ({ outcome, values }));
     };
 
@@ -243,7 +221,7 @@ describe('what stops or does not stop the whole batch', () => {
 
   test('a dead grant that ends the chunk is measured once, not twice', async () => {
     const deps = sleepingDeps();
-    const { invoke, stateWith } = world(1, undefined, {
+    const { invoke, stateWith } = chunkWorld(1, undefined, {
       before: () => {
         throw new RunError('ReauthorizationRequired', 'No token.');
       },
@@ -255,7 +233,7 @@ describe('what stops or does not stop the whole batch', () => {
   });
 
   test('a stop flag that appears between two lines', async () => {
-    const { store, sent, stateWith, invoke } = world(4, (line) => {
+    const { store, sent, stateWith, invoke } = chunkWorld(4, (line) => {
       if (line === 2) store.put(KEYS.stop, '{}');
       return 200;
     });
@@ -268,19 +246,20 @@ describe('what stops or does not stop the whole batch', () => {
 
   test('stopAfterFailures counts failures of every kind and of other chunks', async () => {
     const replies: Reply[] = [404, 200, 500, 500, 500, 200];
-    const { store, sent, stateWith, invoke } = world(6, () => replies.shift() ?? 599);
+    const { store, sent, stateWith, invoke } = chunkWorld(6, () => replies.shift() ?? 599);
     store.put(`${KEYS.failures}900`, '');
 
     await invoke(stateWith({ stopAfterFailures: 3 }));
 
     expect(new Set(sent)).toEqual(new Set([1, 2, 3]));
     expect(summary(store).slice(3)).toEqual(Array(3).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
-    expect(JSON.parse(store.text(KEYS.stop) ?? '').sentence).toMatch(/^3 lines were not applied/);
+    const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
+    await expectTexts('batch-stopped-by-failures', [['as many failures as the input allows', sentence]]);
   });
 
   test.each([1, 1000])('reads the stop flag before each line, at %i lines a second', async (chunkRate) => {
     const reads: number[] = [];
-    const { store, stateWith, invoke } = world(5, () => {
+    const { store, stateWith, invoke } = chunkWorld(5, () => {
       reads.push(store.calls.filter((call) => call === `read ${KEYS.stop}`).length);
       return 200;
     });
@@ -296,12 +275,11 @@ describe('trouble in the middle of a chunk', () => {
 
   test('waits, keeps the results so far, and continues without sending a line again', async () => {
     let trouble = true;
-    const { store, sent, stateWith, invoke } = world(3, (line) => (trouble && line === 3 ? noToken : 200));
-    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
+    const { store, sent, step } = chunkWorld(3, (line) => (trouble && line === 3 ? noToken : 200));
 
-    const waiting = await step(stateWith(), lambdaContext());
+    const waiting = await step();
     trouble = false;
-    const end = await step(waiting, lambdaContext());
+    const end = await step(waiting);
 
     // The wait followed progress, so it does not count as repeated.
     expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 0, failure: null });
@@ -314,17 +292,19 @@ describe('trouble in the middle of a chunk', () => {
   test('of the token endpoint after a 401: waits as without a token, and stops nothing', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     let away = true;
-    const { store, sent, stateWith, invoke } = world(2, () =>
-      away ? { response: new Response(null, { status: 401 }), trouble } : 200,
-    );
-    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
+    const {
+      store,
+      sent,
+      state: begun,
+      step,
+    } = chunkWorld(2, () => (away ? { response: new Response(null, { status: 401 }), trouble } : 200));
 
-    let state = stateWith();
-    for (let times = 0; times < 20; times += 1) state = await step(state, lambdaContext());
+    let state = begun;
+    for (let times = 0; times < 20; times += 1) state = await step(state);
     expect(state).toMatchObject({ outcome: 'CONTINUE', waits: 20, failure: null });
     expect(store.keys()).not.toContain(KEYS.stop);
     away = false;
-    expect(await step(state, lambdaContext())).toMatchObject({ outcome: 'FINISHED' });
+    expect(await step(state)).toMatchObject({ outcome: 'FINISHED' });
 
     expect(sent).toHaveLength(22);
     expect(summary(store)).toEqual([
@@ -335,17 +315,16 @@ describe('trouble in the middle of a chunk', () => {
 
   test('of the token endpoint until the batch stops: a line refused with 401 is FAILED', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
-    const { store, stateWith, invoke } = world(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
-    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
-    const waiting = await step(stateWith(), lambdaContext());
+    const { store, step } = chunkWorld(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
+    const waiting = await step();
     store.put(KEYS.stop, '');
-    await step(waiting, lambdaContext());
+    await step(waiting);
 
     expect(summary(store)).toEqual([['FAILED', 401, 1, 'AuthRefused']]);
   });
 
   test('of a slow token: does not send a line that it could not complete in time', async () => {
-    const { sent, stateWith, invoke } = world(1);
+    const { sent, stateWith, invoke } = chunkWorld(1);
     // The time left at the start of the line, and right before it is sent.
     const left = [200, 59];
 
@@ -358,16 +337,15 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('that lasts for 45 waits without progress ends the chunk', async () => {
-    const { stateWith, invoke } = world(1, () => noToken);
-    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
+    const { stateWith, step } = chunkWorld(1, () => noToken);
 
-    const end = await step(stateWith({}, { waits: 45 }), lambdaContext());
+    const end = await step(stateWith({}, { waits: 45 }));
 
     expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'TokenRefreshInProgress' } });
   });
 
   test('of a function that died: sends its lines again', async () => {
-    const { store, sent, invoke } = world(2);
+    const { store, sent, invoke } = chunkWorld(2);
     store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
 
     await invoke();
@@ -377,7 +355,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('of a function that died before the batch was stopped: its lines are UNKNOWN', async () => {
-    const { store, sent, invoke } = world(102);
+    const { store, sent, invoke } = chunkWorld(102);
     store.put(KEYS.claim(1, 1), '{"doubt":{"firstLine":1,"records":100}}');
     store.put(KEYS.stop, '{}');
 
@@ -388,7 +366,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('closes a claim that sent nothing with an empty part', async () => {
-    const { store, invoke } = world(1, () => new RunError('CrmUnavailable', 'No connection.'));
+    const { store, invoke } = chunkWorld(1, () => new RunError('CrmUnavailable', 'No connection.'));
 
     await failureOf(invoke(), 'CrmUnavailable');
 
@@ -397,14 +375,14 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('leaves the chunk to the invocation that closed its claim', async () => {
-    const { store, stateWith, invoke } = world(3, (line) => {
+    const { store, stateWith, invoke } = chunkWorld(3, (line) => {
       if (line === 2) store.put(KEYS.part(1, 1), '{"doubt":{"firstLine":1,"records":100}}\n');
       return 200;
     });
 
     const answer = await invoke();
 
-    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 900, place: { line: 1, part: 1 } });
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 900, rounds: 1 });
     expect(resultsIn(store)).toEqual([]);
 
     expect(await invoke(stateWith({}, answer))).toMatchObject({ outcome: 'FINISHED' });
@@ -413,7 +391,7 @@ describe('trouble in the middle of a chunk', () => {
 
   test('of the stop flag, whose write fails after a 403: stores the result of the line', async () => {
     const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
-    const { store, invoke } = world(2, () => 403, { before, scope: 'openid' });
+    const { store, invoke } = chunkWorld(2, () => 403, { before, scope: 'openid' });
 
     expect(await invoke()).toMatchObject({ outcome: 'CONTINUE', waits: 0 });
 
@@ -421,7 +399,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('of the failure count at the threshold: stores the result, and the next invocation counts it', async () => {
-    const { store, sent, stateWith, invoke } = world(2, () => 404, {
+    const { store, sent, stateWith, invoke } = chunkWorld(2, () => 404, {
       before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
     });
 
@@ -436,7 +414,7 @@ describe('trouble in the middle of a chunk', () => {
   });
 
   test('ends in StorageUnavailable if the results cannot be stored', async () => {
-    const { invoke } = world(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) ?? (() => {}) });
+    const { invoke } = chunkWorld(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) ?? (() => {}) });
 
     await failureOf(invoke(), 'StorageUnavailable');
   });
@@ -462,12 +440,12 @@ describe('trouble in the middle of a chunk', () => {
 describe('handing on to the next invocation', () => {
   test('leaves a long Retry-After to the machine, then continues the same line with its attempts', async () => {
     const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
-    const { store, sent, stateWith, invoke } = world(3, (line, nth) => (line === 2 && nth === 1 ? busy() : 200));
+    const { store, sent, stateWith, invoke } = chunkWorld(3, (line, nth) => (line === 2 && nth === 1 ? busy() : 200));
 
     const first = await invoke();
     const second = await invoke(stateWith({}, first));
 
-    expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 120, place: { line: 2, part: 1 } });
+    expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 120, rounds: 1 });
     expect(second.outcome).toBe('FINISHED');
     expect(sent).toEqual([1, 2, 2, 3]);
     expect(summary(store)).toEqual([
@@ -478,44 +456,56 @@ describe('handing on to the next invocation', () => {
   });
 
   test.each([
-    [429, {}, 'RateLimited'],
-    [403, { code: 'rateLimitExceeded' }, 'RateLimited'],
-    [400, { code: 'SERVER_BUSY' }, 'CrmBusy'],
-  ])('reports a line as FAILED if the batch stops while it waits after %i %j', async (status, body, error) => {
+    [429, {}, 'FAILED', 'RateLimited'],
+    [403, { code: 'rateLimitExceeded' }, 'FAILED', 'CrmBusy'],
+    [400, { code: 'SERVER_BUSY' }, 'FAILED', 'CrmBusy'],
+    [503, {}, 'UNKNOWN', 'CrmUnavailable'],
+  ])('if the batch stops while a line waits after %i %j, it is %s', async (status, body, outcome, error) => {
     const busy = () => Response.json(body, { status, headers: { 'retry-after': '120' } });
-    const { store, stateWith, invoke } = world(2, busy);
+    const { store, stateWith, invoke } = chunkWorld(2, busy);
     const first = await invoke();
     store.put(KEYS.stop, '{}');
 
     await invoke(stateWith({}, first));
 
     expect(summary(store)).toEqual([
-      ['FAILED', status, 1, error],
+      [outcome, status, 1, error],
       ['NOT_SENT', null, 0, 'UpdateStopped'],
     ]);
   });
 
   test('hands on less than 1.5 KB of state each time its time runs out', async () => {
-    const { store, sent, stateWith, invoke } = world(250);
+    const { store, sent, stateWith, invoke } = chunkWorld(250);
     let state = stateWith({ chunkRate: 1 });
-    let rounds = 0;
-    for (let outcome = 'CONTINUE'; outcome === 'CONTINUE'; rounds += 1) {
-      const answer = await invoke(state, sleepingDeps(281));
-      outcome = answer.outcome;
-      expect(JSON.stringify({ ...state, ...answer }).length).toBeLessThan(1500);
-      state = { ...state, ...answer };
-    }
+    do {
+      state = { ...state, ...(await invoke(state, sleepingDeps(281))) };
+      expect(JSON.stringify(state).length).toBeLessThan(1500);
+    } while (state.outcome === 'CONTINUE');
 
-    expect(rounds).toBe(3);
+    expect(state.rounds).toBe(2);
     expect(sent).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
     expect(resultsIn(store).map(({ line }) => line)).toEqual(sent);
   });
 
-  test('ends a chunk in UpdateStopped before its execution history is full', async () => {
-    const { stateWith, invoke } = world(1);
-    const place = { line: 1, part: 9, rounds: MOST_ROUNDS, forbidden: 0 };
+  test('reads one part of a chunk that was continued a thousand times', async () => {
+    const { store, sent, stateWith, invoke } = chunkWorld(1001);
+    const of = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: NOW } as const;
+    for (let line = 1; line <= 1000; line += 1) {
+      store.put(KEYS.claim(1, line), '{"doubt":{"firstLine":1,"records":100}}');
+      store.put(KEYS.part(1, line), resultLineText({ line, id: idOf(line), ...of }));
+    }
 
-    await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
+    await invoke(stateWith({}, { rounds: 1000 }));
+
+    expect(sent).toEqual([1001]);
+    expect(store.calls.filter((call) => call.startsWith(`read ${KEYS.results}`))).toEqual([
+      `read ${KEYS.part(1, 1000)}`,
+    ]);
+  });
+
+  test('ends a chunk in UpdateStopped before its execution history is full', async () => {
+    const { stateWith, invoke } = chunkWorld(1);
+    await failureOf(invoke(stateWith({}, { rounds: MOST_ROUNDS })), 'UpdateStopped');
 
     // Wait, task and choice write 2 + 5 + 2 entries.
     expect((MOST_ROUNDS + 45) * 9).toBeLessThan(20_000);
@@ -523,7 +513,7 @@ describe('handing on to the next invocation', () => {
 });
 
 test("sends lines and retries at the chunk's share of the rate", async () => {
-  const { stateWith, invoke } = world(11, (line, nth) => (line === 5 && nth === 1 ? 503 : 200));
+  const { stateWith, invoke } = chunkWorld(11, (line, nth) => (line === 5 && nth === 1 ? 503 : 200));
   const deps = sleepingDeps();
 
   await invoke(stateWith({ chunkRate: 2 }), deps);
@@ -534,15 +524,14 @@ test("sends lines and retries at the chunk's share of the rate", async () => {
 });
 
 test('waits one interval before the first line of a continued chunk, so that the rate is kept', async () => {
-  const { stateWith, invoke } = world(2);
-  const place = { line: 1, part: 1, rounds: 1, forbidden: 0 };
+  const { stateWith, invoke } = chunkWorld(2);
   const first = sleepingDeps();
   const goesOn = sleepingDeps();
   const again = sleepingDeps();
 
   await invoke(stateWith({ chunkRate: 1 }), first);
-  await world(2).invoke(stateWith({ chunkRate: 1 }, { place }), goesOn);
-  await world(2).invoke(stateWith({ chunkRate: 1 }, { waits: 1 }), again);
+  await chunkWorld(2).invoke(stateWith({ chunkRate: 1 }, { rounds: 1 }), goesOn);
+  await chunkWorld(2).invoke(stateWith({ chunkRate: 1 }, { waits: 1 }), again);
 
   // The random number puts the first turn of a chunk at its start here.
   expect([first.slept(), goesOn.slept(), again.slept()]).toEqual([1, 2, 2]);

@@ -3,16 +3,7 @@ import { expect, test } from 'vitest';
 import type { BatchState } from '../../../core/batch/batch-state.ts';
 import type { CrmExchange } from '../../../core/crm/crm-client.ts';
 import { RunError } from '../../../core/errors.ts';
-import {
-  applyStep,
-  expectTruth,
-  fakeExchange,
-  KEYS,
-  type Reply,
-  summarised,
-  wholeBatch,
-} from '../../support/batches.ts';
-import { lambdaContext } from '../../support/deps.ts';
+import { chunkWorld, expectTruth, fakeExchange, KEYS, type Reply, summarised } from '../../support/batches.ts';
 import { runs } from '../../support/runs.ts';
 
 /**
@@ -91,11 +82,9 @@ class Killed extends Error {
   override name = 'Killed';
 }
 
-let requests = 0;
-
 /** A chunk, its CRM and its bucket. Each operation of an invocation waits for `next`. */
 function world(records: number, calls: Call[], writes: string[], stopsAt: number, next: () => Promise<unknown>) {
-  const { store, state } = wholeBatch(records);
+  const { store, state, step } = chunkWorld(records);
   const applied = new Set<number>();
   const seen = new Set<number>();
   let sent = 0;
@@ -131,9 +120,8 @@ function world(records: number, calls: Call[], writes: string[], stopsAt: number
       return isDone && what !== 'repeated';
     };
     const read = (key: string) => alive().then(() => store.read(key));
-    requests += 1;
-    const context = lambdaContext({ awsRequestId: `request-${requests}` });
-    return applyStep({ crm: { exchange }, store: { ...store, putOnce, read } })(from, context);
+    const list = (prefix: string, most?: number) => alive().then(() => store.list(prefix, most));
+    return step(from, { crm: { exchange }, store: { ...store, putOnce, read, list } });
   };
   return { store, state, applied, seen, invoke };
 }

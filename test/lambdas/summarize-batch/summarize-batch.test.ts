@@ -25,6 +25,7 @@ import { CANARY } from '../../support/builders.ts';
 import { NOW, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const applied = (line: number, more: Partial<ResultLine> = {}): string =>
   resultLineText({
@@ -125,7 +126,7 @@ test('names the reason that stopped the batch', async () => {
 
   const error = await failureOf(summarize(), 'UpdatesIncomplete');
 
-  expect(error.message).toContain('It was stopped by AuthRefused: PATCH was answered 403.');
+  await expectTexts('batch-incomplete', [['a batch that a 403 stopped', error.message]]);
   expect(manifest().stoppedBy).toEqual({ reason: 'AuthRefused: PATCH was answered 403.', at: writtenAt.toISOString() });
   expect(
     results()
@@ -164,35 +165,26 @@ test('reports a line that an earlier release left waiting without blaming a righ
   expect(results()[1]).toMatchObject({ outcome: 'FAILED', error: 'CrmUnavailable', status: 429, attempts: 2 });
 });
 
-test('names a failed map as the reason, with its error name but not its cause', async () => {
-  const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+const AT_WORK = { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 };
+
+test('if the map failed, stops and awaits the running functions, and names its error but not its cause', async () => {
+  const { store, results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
   const crash = { Error: 'States.ItemReaderFailed', Cause: CANARY };
 
-  const error = await failureOf(
-    summarize({ crash, awaited: true, ...(await summarize({ crash })) }),
-    'UpdatesIncomplete',
-  );
+  expect(await summarize({ crash })).toEqual(AT_WORK);
+  expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'StepCrashed' });
+  expect(store.keys()).not.toContain(KEYS.result);
+  const error = await failureOf(summarize({ crash, awaited: true }), 'UpdatesIncomplete');
 
   const sentence = 'StepCrashed: The map over the chunks ended with States.ItemReaderFailed.';
-  expect(error.message).toContain(`It was stopped by ${sentence}`);
+  expect(error.message).toContain(sentence);
   expect(manifest().stoppedBy?.reason).toBe(sentence);
   expect(results()[5]).toMatchObject({ outcome: 'NOT_SENT', error: 'StepCrashed' });
   expect(error.message + JSON.stringify(manifest())).not.toContain(CANARY);
 });
 
-test('stops the running functions and waits for them before it reports, if the map failed', async () => {
-  const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
-
-  const answer = await summarize({ crash: { Error: 'States.Runtime' } });
-
-  expect(answer).toEqual({ outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 });
-  expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'StepCrashed' });
-  expect(store.keys()).not.toContain(KEYS.result);
-});
-
 describe('a chunk whose function may still be running', () => {
   const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"doubt":{"firstLine":2,"records":100}}' };
-  const AT_WORK = { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 };
 
   test.each<[what: string, parts: Record<string, string>]>([
     ['a claim without its results', claimed],

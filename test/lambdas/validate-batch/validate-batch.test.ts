@@ -8,6 +8,7 @@ import { CANARY, deployment } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const FILE = { file: KEYS.input };
 
@@ -66,7 +67,8 @@ test('warns of a deprecated field with its name and count', async () => {
   const line = JSON.stringify({ id: idOf(1), customFields: { present: true } });
   const { validate } = world(`${line}\n`);
 
-  expect((await validate()).batch?.warnings).toEqual(['"customFields" is deprecated: 1 records, first on line 1.']);
+  const { batch } = await validate();
+  await expectTexts('batch-warnings', [['a deprecated field', batch?.warnings.join('\n') ?? '']]);
 });
 
 describe('refuses an input with InvalidInput', () => {
@@ -130,7 +132,7 @@ describe('refuses a file with UpdateFileInvalid, and stores nothing', () => {
 
     const error = await failureOf(validateBatch(batchState({ input: FILE }), deps), 'UpdateFileInvalid');
 
-    expect(error.message).toContain('more than the 268435456 of one batch');
+    await expectTexts('batch-too-large', [['a file above the limit', error.message]]);
   });
 
   test('a file that takes longer at its rate than a batch may', async () => {
@@ -138,7 +140,7 @@ describe('refuses a file with UpdateFileInvalid, and stores nothing', () => {
 
     const error = await failureOf(validate({ ...FILE, maxRate: 0.1 }), 'UpdateFileInvalid');
 
-    expect(error.message).toContain('take longer than the 2 days');
+    await expectTexts('batch-too-slow', [['a file that takes too long at its rate', error.message]]);
   });
 });
 

@@ -1,4 +1,6 @@
 import { type BatchManifest, noCounts, type ResultLine } from '../../../../core/batch/batch-results.ts';
+import { keysOf } from '../../../../core/batch/batch-store.ts';
+import { batchManifest } from '../../../support/batches.ts';
 import { deployment } from '../../../support/builders.ts';
 import { runCli } from '../run-cli.ts';
 import { type Answers, answerOf, type Handler, refused } from './answers.ts';
@@ -146,23 +148,12 @@ function linesText(results: ResultLine[]): Buffer {
 function manifestOf(batch: string, results: ResultLine[]): BatchManifest {
   const counts = noCounts();
   for (const { outcome } of results) counts[outcome] += 1;
-  const lines = results.length;
-  const folder = `updates/${batch}`;
-  return {
-    schemaVersion: 1,
-    batch,
-    execution: batch,
-    chunks: 1,
-    counts,
-    stoppedBy: null,
-    maxRate: 20,
-    input: { key: `${folder}/input.jsonl`, bytes: 1, crc32: 'AAAAAA==', lines, records: lines },
-    result: { key: `${folder}/result.jsonl`, bytes: 1, crc32: 'AAAAAA==' },
-    stopAfterFailures: null,
-    startedAt: '2026-11-20T02:00:00.000Z',
-    finishedAt: '2026-11-20T02:00:10.000Z',
-    keptUntil: '2026-12-20',
-    softwareVersion: '1',
-    warnings: [],
-  };
+  const { input, result } = batchManifest();
+  const { length: records } = results;
+  const keys = keysOf(batch);
+  return batchManifest({
+    ...{ batch, execution: batch, counts },
+    input: { ...input, key: keys.input, lines: records, records },
+    result: { ...result, key: keys.result },
+  });
 }

@@ -32,3 +32,12 @@ export async function entriesOf(
 export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(await allOf(bytes)).toString();
 }
+
+/** The problems among entries, one on each line, as `update` prints them. */
+export function problemsText(entries: Awaited<ReturnType<typeof entriesOf>>): string {
+  return entries
+    .flatMap((entry) =>
+      'sentence' in entry ? [`${[entry.line, entry.field].filter(Boolean).join(' ')}: ${entry.sentence}`] : [],
+    )
+    .join('\n');
+}

@@ -1,0 +1,15 @@
+import { createProgram } from '../../../cli/program.ts';
+
+/** Whether the command accepts these words. It does not run. */
+export async function isAccepted(words: string[]): Promise<boolean> {
+  const [name = ''] = words;
+  const program = await createProgram([name]);
+  let accepted = false;
+  program.commands
+    .find((each) => each.name() === name)
+    ?.action(() => {
+      accepted = true;
+    });
+  await program.parseAsync(words, { from: 'user' });
+  return accepted;
+}
