@@ -80,9 +80,8 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
 }
 
 /**
- * The feeds up to the head, from the newest one back. Each feed is followed to the one before it by the run at which it
- * begins, because a snapshot may skip sequence numbers. After a chain restarts, feeds of the former chain remain with
- * the same numbers.
+ * The feeds up to the head, newest first. The run at which a feed begins leads to the previous feed. Sequence numbers
+ * do not, because a snapshot may skip numbers, and feeds of a former chain remain with equal numbers.
  */
 function chainOf(records: FeedRecord[], { sequence, end }: FeedHead): FeedRecord[] {
   const chain: FeedRecord[] = [];

@@ -21,7 +21,7 @@ export interface FeedInput extends Pick<FeedDraft, 'sequence'> {
   after: string;
   /** The file that is written. */
   feed: string;
-  /** Writes all rows in any case. */
+  /** Whether to write all rows, even if the tables could be compared. */
   asSnapshot: boolean;
 }
 

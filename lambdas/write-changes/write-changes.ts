@@ -1,4 +1,5 @@
 import { advanceChain } from '../../core/changes/chain/advance-chain.ts';
+import { feedBucket } from '../../core/changes/chain/feed-bucket.ts';
 import type { FeedRecord } from '../../core/changes/chain/feed-record.ts';
 import { feedKey } from '../../core/changes/feed-keys.ts';
 import type { Entity } from '../../core/config/entities.ts';
@@ -12,7 +13,6 @@ import { inFolder } from '../../core/table/engine.ts';
 import { afterTrouble, refuseLate } from '../../core/table/not-written.ts';
 import { tableColumnName } from '../../core/table/table-columns.ts';
 import { tableRunOf } from '../../core/table/table-run.ts';
-import { feedBucket } from './feed-bucket.ts';
 
 export interface WriteChangesDeps extends Invocation {
   bucket: UploadBucket;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { RunError } from '../../core/errors.ts';
 import type { UploadBucket } from '../../core/storage/upload.ts';
@@ -30,8 +31,17 @@ export function fakeBucket({
   const calls: string[] = [];
   /** The tag of each object that has one, as `name=value`. */
   const tags = new Map<string, string>();
+  const metadata = new Map<string, Record<string, string>>();
   const etagOf = (bytes: Uint8Array) => `"${createHash('md5').update(bytes).digest('hex')}"`;
-  const put = (key: string, body: string | Uint8Array) => stored.set(key, Buffer.from(body));
+  const put = (key: string, body: string | Uint8Array, about: Record<string, string> = {}) => {
+    stored.set(key, Buffer.from(body));
+    metadata.set(key, about);
+  };
+  /** Whether an object has the ETag that a write replaces. Without an ETag, the object must not exist. */
+  const isAsRead = (key: string, etag: string | undefined) => {
+    const standing = stored.get(key);
+    return etag === (standing && etagOf(standing));
+  };
   for (const [key, body] of Object.entries(objects)) put(key, body);
   const begin = async (operation: Operation, key: string) => {
     calls.push(`${operation} ${key}`);
@@ -47,8 +57,7 @@ export function fakeBucket({
     },
     replace: async (key, body, etag) => {
       await begin('replace', key);
-      const standing = stored.get(key);
-      if (!standing || etagOf(standing) !== etag) return false;
+      if (!isAsRead(key, etag)) return false;
       put(key, body);
       return true;
     },
@@ -59,13 +68,16 @@ export function fakeBucket({
       put(key, text);
       return true;
     },
-    putParquet: async () => {
-      throw new Error('This bucket stores no files from the disk.');
+    putParquet: async (key, path, about, etag) => {
+      await begin('putParquet', key);
+      if (!isAsRead(key, etag)) return false;
+      put(key, readFileSync(path), about.metadata);
+      return true;
     },
     head: async (key) => {
       await begin('head', key);
       const bytes = stored.get(key);
-      return bytes && { etag: etagOf(bytes), bytes: bytes.length, metadata: {} };
+      return bytes && { etag: etagOf(bytes), bytes: bytes.length, metadata: metadata.get(key) ?? {} };
     },
     tag: async (key, value) => {
       await begin('tag', key);
@@ -97,6 +109,7 @@ export function fakeBucket({
     calls,
     tags,
     put,
+    remove: (key: string) => stored.delete(key),
     keys: () => [...stored.keys()].sort(),
     text: (key: string) => {
       const bytes = stored.get(key);

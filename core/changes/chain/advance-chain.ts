@@ -1,8 +1,8 @@
-import type { Entity } from '../../config/entities.ts';
 import { RunError } from '../../errors.ts';
 import { compareRuns } from '../../export/pointer.ts';
 import { TableError } from '../../table/table-error.ts';
 import type { WrittenFeed } from '../write-feed.ts';
+import type { FeedStore, NewestTable } from './feed-bucket.ts';
 import type { FeedRecord } from './feed-record.ts';
 import { type FeedDraft, type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, type StandingHead } from './head.ts';
 
@@ -10,46 +10,9 @@ import { type FeedDraft, type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, t
  * The chain of feeds: each feed begins at the table at which the previous feed ended (docs/adr/0044). A function
  * compares two tables, then writes the pair into the head. Any function that finds a pair in the head stores its feed,
  * then moves the head to its end: equal pairs give equal bytes. A pair whose tables are gone, or that cannot be
- * compared, is replaced by a snapshot of a newer table, with the next sequence number: its own feed does no harm if a
- * slow function stores it later.
+ * compared, is replaced by a snapshot of a newer table, with the next sequence number. If a slow function stores the
+ * feed of the replaced pair later, that feed does no harm.
  */
-
-/** The table of the newest published run. */
-export interface NewestTable {
-  /** The end of a feed at this table, as the head stores it, without the copy. */
-  end: Omit<FeedEnd, 'etag'>;
-  table: { key: string; etag: string; bytes: number };
-}
-
-/**
- * The feeds of an entity. Every method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`.
- * Methods that read tables throw TableError as well.
- */
-export interface FeedStore {
-  entity: Entity;
-  now(): Date;
-  readHead(): Promise<StandingHead>;
-  /** `false` if another function was faster. */
-  writeHead(standing: StandingHead, next: FeedHead): Promise<boolean>;
-  /** `undefined` if the newest run is partial, or has no table of today's column settings. */
-  newest(): Promise<NewestTable | undefined>;
-  /**
-   * Copies the table to the base of its run. A copy of an older table of the run is replaced: no feed has ended at it.
-   * @returns the ETag of the copy; `undefined` if the table has changed
-   */
-  copyBase(newest: NewestTable): Promise<string | undefined>;
-  /**
-   * Compares the copies of two tables, and keeps the feed on the disk. Without a copy of `from`, it is a snapshot.
-   * @returns `undefined` without a copy of `to`, or if `to` has other column settings than today's
-   */
-  compare(draft: FeedDraft, asSnapshot: boolean): Promise<WrittenFeed | undefined>;
-  /**
-   * Stores the feed of a pair, then its record, unless they are stored. It replaces a feed of a former chain.
-   * @returns `false` if the comparison gives no feed of this kind any more
-   */
-  storeFeed(pair: FeedPair): Promise<boolean>;
-  readRecord(to: FeedEnd): Promise<FeedRecord | undefined>;
-}
 
 /** A round fails only if another function gets further. One feed takes three rounds. */
 const ROUNDS = 30;

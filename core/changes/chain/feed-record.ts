@@ -9,7 +9,7 @@ const placeSchema = z.object({
 
 const count = z.int().check(z.minimum(0));
 
-/** What a comparison of two tables counts. */
+/** The counts from a comparison of two tables. */
 export const feedCounts = {
   rows: count.check(z.describe('Rows of the table that the feed ends at.')),
   inserts: count,
@@ -18,8 +18,8 @@ export const feedCounts = {
   unmatched: count.check(
     z.describe('Rows of both tables without a key, or with a key that a table repeats: compared as a multiset.'),
   ),
-  keys: count.check(z.describe('Keys of the table before; a row without one counts as one.')),
-  gone: count.check(z.describe('Keys of the table before that this table no longer has.')),
+  keys: count.check(z.describe('Keys of the earlier table; each row without a key counts as one.')),
+  gone: count.check(z.describe('Keys of the earlier table that this table no longer has.')),
 };
 
 /** The record of a feed, stored beside it. Parsed loosely: later releases may add fields. */
@@ -34,10 +34,8 @@ export const feedRecordSchema = z.object({
     ),
   kind: z
     .enum(['changes', 'snapshot'])
-    .check(z.describe('changes: what differs between two tables. snapshot: all rows, which replace everything.')),
-  from: z
-    .nullable(placeSchema)
-    .check(z.describe('The table at which the feed before it ends; null for the first one.')),
+    .check(z.describe('changes: the differences between two tables. snapshot: all rows of the later table.')),
+  from: z.nullable(placeSchema).check(z.describe('The table at which the previous feed ends; null for the first one.')),
   to: placeSchema.check(z.describe('The table at which this feed ends.')),
   key: z.array(z.string()).check(z.describe('Columns of the table that identify a row.')),
   ignore: z.array(z.string()).check(z.describe('Columns whose changes do not count.')),

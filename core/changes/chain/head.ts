@@ -63,7 +63,7 @@ const headSchema = z.object({
   pair: z.nullable(pairSchema),
   /** A mass deletion. No feed is written until a later table lacks fewer keys, or a person releases the deletion. */
   stopped: z.nullable(stoppedSchema),
-  /** The reason of a person who releases the next feed, however many keys are missing. */
+  /** Why a person lets the next feed through, however many keys are missing; `null` if no person did. */
   release: z.nullable(z.string()),
 });
 export type FeedHead = z.infer<typeof headSchema>;

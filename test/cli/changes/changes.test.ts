@@ -69,7 +69,7 @@ const RESET: Night[] = [FIRST, SECOND, FIRST, { csv: FIRST, settings: { changes:
 test('prints feeds, the end of their chain, lost feeds and stopped deletions, each in a sentence', async () => {
   const { changes, lose } = await feedsOf(FIRST, SECOND, SECOND);
   const results: [string, CliResult][] = [['the newest feed', await changes()]];
-  for (const since of ['0', '3', '9']) results.push([`since ${since} of 3`, await changes('--since', since)]);
+  for (const since of ['0', '1', '3', '9']) results.push([`since ${since} of 3`, await changes('--since', since)]);
   for (const place of [1, 2, 3]) lose(place, true);
   results.push(['all feeds are lost', await changes()]);
   results.push(['no feed yet', await (await aws()).cli('changes', 'leads')]);
@@ -87,10 +87,12 @@ test('prints feeds, the end of their chain, lost feeds and stopped deletions, ea
   const release = ['leads', '--release', '--reason'];
   for (const of of ['keys', 'rows'])
     results.push([`released: missing ${of}`, await (await chain({ ...STOPPED, of })).cli(...release, 'Archived')]);
+  const notStopped = await chain();
   for (const reason of [' ', 'x'])
-    results.push([`no feed is stopped, reason "${reason}"`, await (await chain()).cli(...release, reason)]);
+    results.push([`no feed is stopped, reason "${reason}"`, await notStopped.cli(...release, reason)]);
 
   await expectResults('changes', results);
+  expect(notStopped.written()).toEqual([]);
 });
 
 test('shows the newest feed without reading its rows', async () => {
@@ -112,12 +114,6 @@ test('--json prints the records of the feeds, and that nothing is stopped', asyn
       { sequence: 2, kind: 'changes', inserts: 1, deletes: 1, updates: 2, keys: 3, gone: 1 },
     ],
   });
-});
-
-test('--since shows the feeds after a number', async () => {
-  const { changes } = await feedsOf(FIRST, SECOND, SECOND);
-
-  expect((await changes('--since', '1')).stdout.match(/feed \d+/g)).toEqual(['feed 2', 'feed 3']);
 });
 
 test.each([[[]], [['--json']]])(
@@ -194,11 +190,4 @@ test('--release lets the next feed through with a conditional write to the head'
   expect(await cli('leads', '--release', '--reason', 'Archived.')).toMatchObject({ code: 0 });
   expect(written()).toEqual([expect.any(String)]);
   expect(reason()).toBe('Archived.');
-});
-
-test.each([' ', 'x'])('refuses a release for the reason "%s" while no feed is stopped', async (reason) => {
-  const { cli, written } = await chain();
-
-  expect(await cli('leads', '--release', '--reason', reason)).toMatchObject({ code: 2 });
-  expect(written()).toEqual([]);
 });

@@ -78,6 +78,13 @@ test.each<[what: string, before: string, after: string, expected: object, more?:
   ['a value that a short row does not have, then an empty text', 'id,n,o\n1,a\n', 'id,n,o\n1,a,\n', counts(0, 0, 1)],
   ['a hashed key', 'id,n\na,1\nb,1\n', 'id,n\nb,2\nc,1\n', counts(1, 1, 1), HASHED],
   ['a hashed key that is empty', 'id,n\n,1\n', 'id,n\n,2\n', counts(1, 1, 0, { unmatched: 2 }), HASHED],
+  [
+    'a typed key that is empty',
+    'id,n\n,1\n',
+    'id,n\n,2\n',
+    counts(1, 1, 0, { gone: 0, unmatched: 2 }),
+    typed(MONEY, 'id'),
+  ],
   ['rows in another order', 'id\n1\n2\n3\n', 'id\n3\n1\n2\n', counts(0, 0)],
   ['a text of 200,000 characters', one(LONG), one(`${LONG}!`), counts(0, 0, 1)],
   ['a key of 200,000 characters', `id\n${LONG}a\n`, `id\n${LONG}b\n`, counts(1, 1)],

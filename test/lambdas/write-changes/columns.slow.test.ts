@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
-import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+import { depsOn, feedKeyOf, feedsIn, firstNight, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
 
 /** The rows of `many` with other first cells and one more column. */
 const wider = (count: number, from = 0) =>
@@ -12,8 +11,7 @@ const wider = (count: number, from = 0) =>
     .join('\n');
 
 test('another order of columns is not a change, but a changed row in that order is', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name,city\n1,a,x\n2,b,y\n');
+  const world = await firstNight('id,name,city\n1,a,x\n2,b,y\n');
 
   const same = await night(world, 'night-2', '2026-11-21', 'city,id,name\ny,2,b\nx,1,a\n');
   expect(same.feed).toMatchObject({ sequence: 2, kind: 'changes', inserts: 0, deletes: 0, updates: 0 });
@@ -36,8 +34,7 @@ test.each([
   ['a retyped key', many(40), { tables: { columns: { id: 'integer' } } }],
   ['another ignored column', many(40), { changes: { ignore: ['name'] } }],
 ])('writes a snapshot for %s, and compares the keys with the table before', async (_, csv, settings) => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
 
   const { feed } = await night(world, 'night-2', '2026-11-21', csv, settings);
 
@@ -51,19 +48,17 @@ test.each([
   ['a retyped key', many(40, 1000), { tables: { columns: { id: 'integer' } } }],
   ['another type of a column', numbered(40, 1000), { tables: { columns: { name: 'integer' } } }],
 ])('%s together with other keys only is stopped as a mass deletion', async (_, csv, settings) => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
 
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', csv, settings), 'ChangesStopped');
 
-  expect(stopped.message).toContain('40 of 40 keys of leads are gone from the table of 2026-11-21');
+  expect(stopped.message).toContain('40 of 40');
   expect(headOf(world)).toMatchObject({ sequence: 1, pair: null, stopped: { of: 'keys', keys: 40, gone: 40 } });
   expect(feedsIn(world)).toHaveLength(1);
 });
 
 test('after a mass deletion with an added column, a whole night passes and one without enough keys does not', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   await failureOf(night(world, 'night-2', '2026-11-21', wider(20)), 'ChangesStopped');
   await failureOf(night(world, 'night-3', '2026-11-22', wider(20)), 'ChangesStopped');
 
@@ -74,8 +69,7 @@ test('after a mass deletion with an added column, a whole night passes and one w
 });
 
 test('compares the row count, not the keys, with a table whose keys were not hashed', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   const hashed = { tables: { hash: ['id'] } };
 
   const { feed } = await night(world, 'night-2', '2026-11-21', many(40), hashed);
@@ -86,8 +80,7 @@ test('compares the row count, not the keys, with a table whose keys were not has
 });
 
 test('compares the row count, not the keys, when the keys are hashed no more', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40), { tables: { hash: ['id'] } });
+  const world = await firstNight(many(40), { tables: { hash: ['id'] } });
 
   const { feed } = await night(world, 'night-2', '2026-11-21', many(40));
 
@@ -95,8 +88,7 @@ test('compares the row count, not the keys, when the keys are hashed no more', a
 });
 
 test('makes no feed of a table with a column that is left out since, until the table is written again', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const today = { tables: { except: ['name'] } };
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
-import { mortal } from '../../support/mortal.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
 
-/** An invocation that ends at any moment. The model of the chain (`interleavings.test.ts`) has kills between others. */
+/** An invocation whose time runs out. The orders of requests (`chain/interleavings.test.ts`) have kills at any request. */
 
 test('ends in ChangesNotWritten at any query if time runs out, and the next invocation writes the feed', {
   timeout: 180_000,
@@ -37,36 +36,3 @@ test('ends in ChangesNotWritten at any query if time runs out, and the next invo
   // Each query looks at the time once.
   expect(tried).toBeGreaterThan(8);
 });
-
-test.each([
-  ['before', false],
-  ['after', true],
-])(
-  'a kill %s any request leaves a chain that the next invocation completes',
-  { timeout: 180_000 },
-  async (_, behind) => {
-    // A death after a request equals a death before the next one, so every second step covers all.
-    for (let dies = 1; ; dies += 2) {
-      const world = await publishedRuns();
-      await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n2,b\n');
-      await publish(world, 'night-2', '2026-11-21', 'id,name\n1,a\n2,c\n');
-      const deps = mortal(depsOn(world), ['bucket'], dies, behind);
-      await writeChanges(stateOf('night-2'), deps).catch(() => undefined);
-      if (deps.lived()) {
-        expect(dies).toBeGreaterThan(10);
-        break;
-      }
-
-      const next = await writeChanges(stateOf('night-2'), depsOn(world));
-
-      // Also if the first invocation died after its last write.
-      expect(next).toMatchObject({ outcome: 'CHANGES_WRITTEN', feed: { run: 'night-2', sequence: 2, updates: 1 } });
-      expect(headOf(world)).toMatchObject({ sequence: 2, pair: null, end: { run: 'night-2' } });
-      expect(feedsIn(world)).toEqual([feedKeyOf('night-1', '2026-11-20'), feedKeyOf('night-2', '2026-11-21')]);
-      expect(await rowsOf(world, feedKeyOf('night-2', '2026-11-21'))).toEqual([
-        'update_postimage 2 c',
-        'update_preimage 2 b',
-      ]);
-    }
-  },
-);

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { tree } from '../../lib/support/files.ts';
 import { failureOf } from '../../support/failures.ts';
-import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
+import { expectTexts } from '../../support/screen.ts';
+import { depsOn, feedsIn, firstNight, headOf, many, publish, stateOf } from './support.ts';
 
 /** A device that refuses every byte: `ENOSPC`. */
 const FULL = '/dev/full';
@@ -20,8 +20,7 @@ function temporaryFolder(): string {
 }
 
 test.skipIf(!existsSync(FULL))('ends in ChangesNotWritten if the disk is full while the feed is written', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(30));
+  const world = await firstNight(many(30));
   await publish(world, 'night-2', '2026-11-21', many(29));
   const folder = temporaryFolder();
   const deps = depsOn(world);
@@ -39,7 +38,7 @@ test.skipIf(!existsSync(FULL))('ends in ChangesNotWritten if the disk is full wh
     'ChangesNotWritten',
   );
 
-  expect(error.message).toContain("do not fit on the function's disk of 10240 MB");
+  await expectTexts('feed-full-disk', [['tables that do not fit on the disk', error.message]]);
   expect(headOf(world)).toMatchObject({ sequence: 1, end: { run: 'night-1' } });
   expect(feedsIn(world)).toHaveLength(1);
   expect(readdirSync(folder)).toEqual([]);

@@ -3,11 +3,10 @@ import { headKey } from '../../../core/changes/feed-keys.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { failureOf } from '../../support/failures.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedsIn, headOf, many, night, publish, stateOf } from './support.ts';
+import { depsOn, feedsIn, firstNight, headOf, many, night, publish, stateOf } from './support.ts';
 
 test('stops a mass deletion, and compares the next whole night with the table before it', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
 
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
 
@@ -26,8 +25,7 @@ test('stops a mass deletion, and compares the next whole night with the table be
 });
 
 test('only a release passes a stopped head, even if the next feed would be a snapshot', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   await failureOf(night(world, 'night-2', '2026-11-21', many(20)), 'ChangesStopped');
   const another = { changes: { ignore: ['name'] } };
   expect(await failureOf(night(world, 'night-3', '2026-11-22', many(20), another), 'ChangesStopped')).toMatchObject({
@@ -46,13 +44,12 @@ test.each([
   ['its settings have changed', { tables: { columns: { id: 'integer' } } }],
   ['its key has changed', { changes: { key: 'name' } }],
 ])('stops a snapshot with too few rows until a release, if %s', async (_, settings) => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(40));
+  const world = await firstNight(many(40));
   await world.put('changes/entity=leads/base/run=night-1.parquet', 'another object');
 
   const stopped = await failureOf(night(world, 'night-2', '2026-11-21', many(20), settings), 'ChangesStopped');
 
-  expect(stopped.message).toContain('20 of 40 rows of leads are gone from the table of 2026-11-21');
+  expect(stopped.message).toContain('20 of 40 rows');
   expect(headOf(world)).toMatchObject({
     sequence: 1,
     pair: null,

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { headKey } from '../../../core/changes/feed-keys.ts';
 import { rowsIn } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
-import type { depsOn, FeedWorld as World } from '../../support/feed-runs.ts';
+import { type FeedSettings, night, type FeedWorld as World } from '../../support/feed-runs.ts';
+import { publishedRuns } from '../../support/published-run.ts';
 
-export { depsOn, type FeedWorld as World, night, publish, stateOf } from '../../support/feed-runs.ts';
+export { depsOn, night, publish, stateOf } from '../../support/feed-runs.ts';
 
 export const feedKeyOf = (run: string, date: string) => `changes/entity=leads/date=${date}/run=${run}/changes.parquet`;
 /** The head, or the head of a chain without feeds if none exists. */
@@ -25,10 +26,12 @@ export async function rowsOf({ store }: World, key: string): Promise<string[]> {
   return rows.map(({ _change_type: type, id, name }) => [type, id, name].join(' ')).sort();
 }
 
+/** The bucket after the first night of leads, and its first feed. */
+export async function firstNight(csv: string, settings?: FeedSettings): Promise<World> {
+  const world = await publishedRuns();
+  await night(world, 'night-1', '2026-11-20', csv, settings);
+  return world;
+}
+
 export const many = (count: number, from = 0) =>
   `id,name\n${Array.from({ length: count }, (_, place) => `${from + place},n${from + place}\n`).join('')}`;
-
-/** A function with the given memory. */
-export function withMemory(deps: ReturnType<typeof depsOn>, tableMemoryMB: number): ReturnType<typeof depsOn> {
-  return { ...deps, deployment: { ...deps.deployment, tableMemoryMB } };
-}

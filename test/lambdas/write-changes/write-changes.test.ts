@@ -1,5 +1,6 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { headKey } from '../../../core/changes/feed-keys.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { RunError } from '../../../core/errors.ts';
 import { tableValue } from '../../../core/readers/reader-access.ts';
@@ -11,7 +12,9 @@ import { failureOf } from '../../support/failures.ts';
 import type { FeedSettings } from '../../support/feed-runs.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { publishedRuns } from '../../support/published-run.ts';
-import { depsOn, feedKeyOf, feedsIn, headOf, many, night, publish, rowsOf, stateOf, type World } from './support.ts';
+import { depsOn, feedKeyOf, feedsIn, firstNight, headOf, many, night, publish, rowsOf, stateOf } from './support.ts';
+
+const COPY = 'changes/entity=leads/base/run=night-2.parquet';
 
 test('the first feed has all rows, the second the changes, and each its place in the chain', async () => {
   const world = await publishedRuns();
@@ -56,8 +59,7 @@ test('writes no second feed for a run that has one, nor one for an older date', 
 });
 
 test('writes a feed with 21 requests to the bucket, five of them writes', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   const before = world.store.calls.length;
 
@@ -91,7 +93,7 @@ test("feed, record and copied table have the digest of the table's column settin
 });
 
 /** A function that cannot store its feed. */
-function dying(world: World): ReturnType<typeof depsOn> {
+function dying(world: Parameters<typeof depsOn>[0]): ReturnType<typeof depsOn> {
   const deps = depsOn(world);
   const putParquet: typeof deps.bucket.putParquet = (key, ...rest) =>
     key.endsWith('changes.parquet')
@@ -101,8 +103,7 @@ function dying(world: World): ReturnType<typeof depsOn> {
 }
 
 async function leftOpen() {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', 'id,name\n1,a\n');
+  const world = await firstNight('id,name\n1,a\n');
   await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
   for (let times = 0; times < 2; times += 1)
     await failureOf(writeChanges(stateOf('night-2'), dying(world)), 'ChangesNotWritten');
@@ -120,8 +121,39 @@ test('completes an open pair in the next run, even if storing its feed failed tw
   expect(feedsIn(world)).toHaveLength(3);
 });
 
+test('does not take the feed of another pair that a function has stored meanwhile', async () => {
+  const world = await firstNight('id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const deps = depsOn(world);
+  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
+    if (key.endsWith('changes.parquet')) await world.put(key, 'the feed of another pair');
+    return deps.bucket.putParquet(key, ...rest);
+  };
+  const bucket = { ...deps.bucket, putParquet };
+
+  await failureOf(writeChanges(stateOf('night-2'), { ...deps, bucket }), 'StorageUnavailable');
+
+  expect(headOf(world)).toMatchObject({ sequence: 1, pair: { to: { run: 'night-2' } } });
+  const { feed } = await writeChanges(stateOf('night-2'), depsOn(world));
+  expect(feed).toMatchObject({ sequence: 2, kind: 'changes', updates: 1 });
+});
+
+test('replaces the copy of another table of the run that a function has stored meanwhile', async () => {
+  const world = await firstNight('id,name\n1,a\n');
+  await publish(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  const deps = depsOn(world);
+  const putParquet: typeof deps.bucket.putParquet = async (key, ...rest) => {
+    if (key === COPY) await world.put(key, 'another table of the run');
+    return deps.bucket.putParquet(key, ...rest);
+  };
+
+  await writeChanges(stateOf('night-2'), { ...deps, bucket: { ...deps.bucket, putParquet } });
+
+  const { feed } = await night(world, 'night-3', '2026-11-22', 'id,name\n1,c\n');
+  expect(feed).toMatchObject({ sequence: 3, kind: 'changes', updates: 1 });
+});
+
 const HASHED = { tables: { hash: ['name'] } };
-const COPY = 'changes/entity=leads/base/run=night-2.parquet';
 const whereFeeds = /base|date=.*changes|_feed/;
 
 test.each<[string, (key: string) => boolean, FeedSettings]>([
@@ -141,9 +173,18 @@ test.each<[string, (key: string) => boolean, FeedSettings]>([
   expect(feedsIn(world)).not.toContain(feedKeyOf('night-2', '2026-11-21'));
 });
 
+test('begins a new chain after the head was lost, and its record replaces that of the former chain', async () => {
+  const world = await firstNight('id,name\n1,a\n');
+  await night(world, 'night-2', '2026-11-21', 'id,name\n1,b\n');
+  await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: headKey('leads') }));
+
+  const { feed } = await writeChanges(stateOf('night-2'), depsOn(world));
+
+  expect(feed).toMatchObject({ sequence: 1, kind: 'snapshot', inserts: 1, run: 'night-2' });
+});
+
 test('counts the keys that are gone also for the snapshot that replaces an open pair', async () => {
-  const world = await publishedRuns();
-  await night(world, 'night-1', '2026-11-20', many(30));
+  const world = await firstNight(many(30));
   await publish(world, 'night-2', '2026-11-21', many(30));
   await failureOf(writeChanges(stateOf('night-2'), dying(world)), 'ChangesNotWritten');
   await world.client.send(new DeleteObjectCommand({ Bucket: 'exports', Key: COPY }));

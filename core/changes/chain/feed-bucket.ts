@@ -2,22 +2,29 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
-import type { FeedStore, NewestTable } from '../../core/changes/chain/advance-chain.ts';
-import { feedRecordSchema } from '../../core/changes/chain/feed-record.ts';
-import { type FeedEnd, type FeedPair, readHead, writeHead } from '../../core/changes/chain/head.ts';
-import { baseKey, feedKey, recordKey } from '../../core/changes/feed-keys.ts';
-import { type WrittenFeed, writeFeed } from '../../core/changes/write-feed.ts';
-import type { Entity } from '../../core/config/entities.ts';
-import { RunError } from '../../core/errors.ts';
-import { LAYOUT } from '../../core/export/layout.ts';
-import { latestPointerKey, readPointer } from '../../core/export/pointer.ts';
-import { canonicalText, parseJson, strictText } from '../../core/json.ts';
-import { tableValue } from '../../core/readers/reader-access.ts';
-import { type Bucket, type ObjectHead, writeOver } from '../../core/storage/bucket.ts';
-import { objectSource } from '../../core/storage/read-object.ts';
-import type { UploadBucket } from '../../core/storage/upload.ts';
-import type { EngineLimits } from '../../core/table/engine.ts';
-import { asMetadata, tableKey, tableOfRun } from '../../core/table/stored-table.ts';
+import type { Entity } from '../../config/entities.ts';
+import { RunError } from '../../errors.ts';
+import { LAYOUT } from '../../export/layout.ts';
+import { latestPointerKey, readPointer } from '../../export/pointer.ts';
+import { canonicalText, parseJson, strictText } from '../../json.ts';
+import { tableValue } from '../../readers/reader-access.ts';
+import { type Bucket, type ObjectHead, writeOver } from '../../storage/bucket.ts';
+import { objectSource } from '../../storage/read-object.ts';
+import type { UploadBucket } from '../../storage/upload.ts';
+import type { EngineLimits } from '../../table/engine.ts';
+import { asMetadata, tableKey, tableOfRun } from '../../table/stored-table.ts';
+import { baseKey, feedKey, recordKey } from '../feed-keys.ts';
+import { type WrittenFeed, writeFeed } from '../write-feed.ts';
+import { feedRecordSchema } from './feed-record.ts';
+import {
+  type FeedDraft,
+  type FeedEnd,
+  type FeedHead,
+  type FeedPair,
+  readHead,
+  type StandingHead,
+  writeHead,
+} from './head.ts';
 
 export interface FeedBucketOptions extends EngineLimits {
   entity: Entity;
@@ -32,9 +39,22 @@ export interface FeedBucketOptions extends EngineLimits {
   now: () => Date;
 }
 
-/** The feeds of an entity in the bucket. */
-export function feedBucket(options: FeedBucketOptions): FeedStore {
-  const { entity, bucket, folder } = options;
+/** The table of the newest published run. */
+export interface NewestTable {
+  /** The end of a feed at this table, as the head stores it, without the copy. */
+  end: Omit<FeedEnd, 'etag'>;
+  table: { key: string; etag: string; bytes: number };
+}
+
+export type FeedStore = ReturnType<typeof feedBucket>;
+
+/**
+ * The feeds of an entity in the bucket. Every method throws RunError `StorageConflict`, `StorageDenied` or
+ * `StorageUnavailable`. Methods that read tables throw TableError as well.
+ * @param write compares two tables on the disk; only tests without an engine replace it
+ */
+export function feedBucket(options: FeedBucketOptions, write = writeFeed) {
+  const { entity, bucket, folder, now } = options;
   /** Versions of objects on the disk. */
   const copies = new Map<string, string>();
   const copyOf = localCopies(copies, options);
@@ -45,14 +65,20 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
     const found = copied === undefined ? await bucket.head(key) : undefined;
     return copied ?? (found?.etag === etag ? copyOf({ key, ...found }) : undefined);
   };
-  const compare = comparing(path, base, options);
+  const compare = comparing(path, base, options, write);
   return {
     entity,
-    now: options.now,
+    now,
     readHead: () => readHead(bucket, entity),
-    writeHead: (standing, next) => writeHead(bucket, entity, standing, next),
+    /** `false` if another function has written the head first. */
+    writeHead: (standing: StandingHead, next: FeedHead) => writeHead(bucket, entity, standing, next),
+    /** `undefined` if the newest run is partial, or has no table of today's column settings. */
     newest: () => newestTable(options),
-    copyBase: async ({ end: { run, settings }, table }) => {
+    /**
+     * Copies the table to the base of its run. A copy of an older table of the run is replaced: no feed has ended at it.
+     * @returns the ETag of the copy; `undefined` if the table has changed
+     */
+    copyBase: async ({ end: { run, settings }, table }: NewestTable): Promise<string | undefined> => {
       const key = baseKey(entity, run);
       const standing = await bucket.head(key);
       const copied = table.etag.replaceAll('"', '');
@@ -69,13 +95,17 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       return stored.etag;
     },
     compare,
-    storeFeed: async (pair) => {
+    /**
+     * Stores the feed of a pair, then its record, unless both exist already. It replaces a feed of a former chain.
+     * @returns `false` if the comparison gives no feed of this kind any more
+     */
+    storeFeed: async (pair: FeedPair): Promise<boolean> => {
       const { kind, to } = pair;
       const key = feedKey(entity, to);
       const digest = pairDigest(pair);
       let stored = await bucket.head(key);
       if (stored?.metadata.pair !== digest) {
-        // A snapshot has the same rows without the copy of the table before, and its counts are in the pair.
+        // A snapshot needs no copy of the earlier table: its rows do not depend on it, and the pair has its counts.
         if ((await compare(pair, kind === 'snapshot'))?.kind !== kind) return false;
         const metadata = { pair: digest, settings: to.settings };
         await bucket.putParquet(key, path, { metadata, tag: tableValue(entity, to.settings) }, stored?.etag);
@@ -85,20 +115,29 @@ export function feedBucket(options: FeedBucketOptions): FeedStore {
       await putRecord(bucket, entity, pair, stored);
       return true;
     },
-    readRecord: async (to) => parseJson(feedRecordSchema, (await bucket.read(recordKey(entity, to)))?.text),
+    readRecord: async (to: FeedEnd) => parseJson(feedRecordSchema, (await bucket.read(recordKey(entity, to)))?.text),
   };
 }
 
 /** Identifies a pair in the metadata of its feed: 32 hexadecimal digits. */
-export function pairDigest({ sequence, kind, from, to, released }: FeedPair): string {
+function pairDigest({ sequence, kind, from, to, released }: FeedPair): string {
   const text = canonicalText({ sequence, kind, from, to, released });
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** Compares two tables, and keeps the last feed at a path. */
-function comparing(feed: string, base: (end: FeedEnd) => Promise<string | undefined>, options: FeedBucketOptions) {
+/**
+ * Compares the copies of two tables and writes the feed to the path `feed`. A second call for the same pair returns the
+ * same feed. Without a copy of `from`, the feed is a snapshot. The comparison is `undefined` without a copy of `to`, or
+ * if `to` has other column settings than today's.
+ */
+function comparing(
+  feed: string,
+  base: (end: FeedEnd) => Promise<string | undefined>,
+  options: FeedBucketOptions,
+  write: typeof writeFeed,
+) {
   let last: { of: string; made: WrittenFeed } | undefined;
-  const compare: FeedStore['compare'] = async ({ sequence, from, to }, asSnapshot) => {
+  return async ({ sequence, from, to }: FeedDraft, asSnapshot: boolean): Promise<WrittenFeed | undefined> => {
     const place = { sequence, from, to };
     if (last?.of === canonicalText({ place, asSnapshot })) return last.made;
     last = undefined;
@@ -106,11 +145,10 @@ function comparing(feed: string, base: (end: FeedEnd) => Promise<string | undefi
     const after = to.settings === options.settings ? await base(to) : undefined;
     if (after === undefined) return undefined;
     const before = (from && (await base(from))) ?? null;
-    const made = await writeFeed({ ...place, before, after, feed, asSnapshot }, options);
+    const made = await write({ ...place, before, after, feed, asSnapshot }, options);
     last = { of: canonicalText({ place, asSnapshot: made.kind === 'snapshot' }), made };
     return made;
   };
-  return compare;
 }
 
 async function putRecord(bucket: Bucket, entity: Entity, pair: FeedPair, feed: ObjectHead): Promise<void> {
