@@ -52,5 +52,5 @@ function reasonOf(error: unknown, { deployment }: Invocation): string | undefine
   if (kind === 'disk') return `The rows do not fit on the function's disk of ${DISK_MB} MB. ${FEWER_COLUMNS}`;
   if (kind === 'memory')
     return `The rows do not fit in the function's memory: tableMemoryMB is ${deployment.tableMemoryMB}.`;
-  return `A table, or the copy of the one before, cannot be read (DuckDB: ${kind}). The command \`table\` writes it again.`;
+  return `A table, or the copy of the previous table, cannot be read (DuckDB: ${kind}). The command \`table\` writes it again.`;
 }

@@ -3,14 +3,14 @@ import { ENTITIES, type Entity } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
 import type { Bucket, ObjectHead } from '../storage/bucket.ts';
 
-/** Where tables are stored, and what the object of a table says about it. */
+/** The keys of tables, and the metadata of their objects. */
 
 /** Entities whose published files become tables. */
 export function tableEntities({ entities }: Pick<Deployment, 'entities'>): Entity[] {
   return ENTITIES.filter((entity) => entities[entity].tables !== undefined);
 }
 
-/** The key of the table of a date. @param version each from 2 on has its own folder: a column's type has changed */
+/** The key of the table of a date. @param version 2 and later have their own folders, because a type has changed */
 export function tableKey(entity: Entity, date: string, version: number): string {
   return `${tablesOf(entity, version)}date=${date}/${entity}.parquet`;
 }
@@ -30,8 +30,8 @@ export function tableOfKey(key: string): { entity: Entity; date: string; version
 }
 
 /**
- * The metadata of a table: the run whose file it is made of, the digest of its column settings, the identity of its
- * rows, and the number of values that it does not have because they did not fit.
+ * The metadata of a table: the run that stored its file, the digest of its column settings, the identity of its rows,
+ * and the number of values that the table leaves out, because they do not fit the types of their columns.
  */
 interface AboutTable {
   run: string;
@@ -47,8 +47,7 @@ export const asMetadata = <T extends Pick<AboutTable, 'run'>>(about: T): T => ({
 });
 
 /**
- * The table at a key; `undefined` if there is none, or if it is another one.
- * @param wanted what its metadata must say
+ * The table at a key; `undefined` if there is no table, or if its metadata differs from `wanted`.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export async function tableOfRun(

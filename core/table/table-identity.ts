@@ -4,7 +4,7 @@ import { canonicalText } from '../json.ts';
 import { type Query, quoted } from './engine.ts';
 import type { TableColumn } from './table-columns.ts';
 
-/** How the rows of a table were made: a digest that tables have, and by which key each column is hashed. */
+/** Identifies the rules and settings that made the rows of a table, and the key that hashed its columns. */
 
 /** Version of the rules that turn files into rows. Raise it when equal files give other rows: feeds then restart. */
 const RULES = 1;

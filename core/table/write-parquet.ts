@@ -24,7 +24,7 @@ export interface TableInput {
   /** The stored file that the manifest describes. */
   source: ByteSource;
   reading: ReadingLimits;
-  /** `except` and `hash` have the names of columns in the file. */
+  /** `except` and `hash` list columns by their names in the file. */
   settings: TableSettings;
   /** The digest of everything that decides how the rows are made. */
   identity: string;

@@ -59,70 +59,56 @@ async function cloudWith(
 
 const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20': '' };
 
-test('--outdated writes tables of other settings or earlier releases again, and no current ones', async () => {
-  const { cli, started } = await cloudWith(MIXED);
+/** Runs that write the table of a date of `MIXED`. */
+const runsFor = (...dates: string[]) => dates.map((date) => ({ entity: 'leads', table: { run: `leads-${date}` } }));
 
-  const { code, stdout, stderr } = await cli('leads', '--outdated');
+test('writes tables of other settings or earlier releases again, no current ones, and says what it did', async () => {
+  const results: [string, CliResult][] = [];
+  const mixed = await cloudWith(MIXED);
+  results.push(['a dry run', await mixed.cli('leads', '--outdated', '--dry-run')]);
+  expect(mixed.started).toEqual([]);
+  results.push(['tables of other settings and of an earlier release', await mixed.cli('leads', '--outdated')]);
+  expect(mixed.started).toEqual(runsFor('2026-11-18', '2026-11-20'));
+  const current = await cloudWith({ '2026-11-19': TODAY });
+  results.push(['all tables are current', await current.cli('leads', '--outdated')]);
+  results.push(['an entity without tables', await current.cli('contacts', '--outdated')]);
+  expect(current.started).toEqual([]);
 
-  expect(code, stderr).toBe(0);
-  expect(started).toEqual([
-    { entity: 'leads', table: { run: 'leads-2026-11-18' } },
-    { entity: 'leads', table: { run: 'leads-2026-11-20' } },
-  ]);
-  expect(stdout.match(/^\S+: \w+/gm)).toEqual(['2026-11-18: written', '2026-11-20: written']);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0, 2]);
+  await expectResults('table-outdated', results);
 });
 
-test('--dry-run lists the dates and starts no execution', async () => {
-  const { cli, started } = await cloudWith(MIXED);
+test('names each table that is not written, writes the others, and exits with 1', async () => {
+  const earlier = await cloudWith(MIXED);
+  earlier.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
+  const results: [string, CliResult][] = [['of an earlier release', await earlier.cli('leads', '--outdated')]];
+  expect(earlier.started).toEqual(runsFor('2026-11-20'));
+  for (const [what, end] of [
+    ['failed', failed],
+    ['superseded by another run', superseded],
+  ] as const) {
+    const ends = [end, written];
+    const { cli, started } = await cloudWith(MIXED, () => ends.shift() ?? written);
+    results.push([what, await cli('leads', '--outdated')]);
+    expect(started).toHaveLength(2);
+  }
 
-  const dates = ['2026-11-18', '2026-11-20'];
-  expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe(
-    dates.map((date) => `${date}: outdated\n`).join(''),
-  );
-  expect(started).toEqual([]);
+  expect(results.map(([, { code }]) => code)).toEqual([1, 1, 1]);
+  await expectResults('table-not-written', results);
 });
 
-test('says that all tables have the current settings, and starts no execution', async () => {
-  const { cli, started } = await cloudWith({ '2026-11-19': TODAY });
-
-  expect((await cli('leads', '--outdated')).stdout).toBe(
-    'Everything of leads was written under the current column settings.\n',
-  );
-  expect(started).toEqual([]);
-});
-
-test('reports a date whose pointer an earlier release wrote, and writes the other tables', async () => {
-  const { cli, started, objects } = await cloudWith(MIXED);
-  objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
-
-  const { code, stdout } = await cli('leads', '--outdated');
-
-  expect(code).toBe(1);
-  expect(stdout.match(/^\S+: \w+/gm)).toEqual(['2026-11-18: failed', '2026-11-20: written']);
-  expect(started).toHaveLength(1);
-});
-
-test('removes a table of an earlier table version', async () => {
-  const { cli, started, objects } = await cloudWith({}, undefined, 2);
-  objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
-
-  expect(await cli('leads', '--outdated')).toMatchObject({ code: 0, stdout: 'Removed: 1 table\n' });
-  expect(started).toEqual([]);
-  expect([...objects.keys()]).toEqual([]);
-});
-
-describe('with feeds of changes', () => {
+describe('what no run can write again is removed', () => {
   const folder = (date: string) => `changes/entity=leads/date=${date}/run=leads-${date}/`;
-  const copyOf = (date: string) => `changes/entity=leads/base/run=leads-${date}.parquet`;
-  const others = ['2026-11-18', '2026-11-19'].flatMap((date) => [
+  const objectsOf = (date: string) => [
     `${folder(date)}_feed.json`,
     `${folder(date)}changes.parquet`,
-    copyOf(date),
-  ]);
-  const ofToday = [`${folder('2026-11-20')}_feed.json`, `${folder('2026-11-20')}changes.parquet`, copyOf('2026-11-20')];
+    `changes/entity=leads/base/run=leads-${date}.parquet`,
+  ];
+  const others = ['2026-11-18', '2026-11-19'].flatMap(objectsOf);
+  const ofToday = objectsOf('2026-11-20');
   const HEAD = 'changes/entity=leads/head.json';
   const OF_CONTACTS = 'changes/entity=contacts/base/run=contacts-1.parquet';
-  const cloud = async () => {
+  const withFeeds = async () => {
     const world = await cloudWith({ '2026-11-18': 'b'.repeat(16), '2026-11-20': TODAY });
     for (const key of [...others, ...ofToday, HEAD, OF_CONTACTS]) world.objects.set(key, Buffer.from('PAR1'));
     for (const key of ofToday) world.metadata.set(key, { settings: TODAY });
@@ -130,76 +116,43 @@ describe('with feeds of changes', () => {
   };
   const changesIn = (objects: Map<string, Buffer>) => [...objects.keys()].filter((key) => key.startsWith('changes/'));
 
-  test('removes feeds and copied tables of other settings, and keeps the head', async () => {
-    const { cli, started, objects } = await cloud();
-
-    const { code, stdout } = await cli('leads', '--outdated');
-
-    expect({ code, started }).toEqual({ code: 0, started: [{ entity: 'leads', table: { run: 'leads-2026-11-18' } }] });
-    expect(stdout.split('\n')[0]).toBe('Removed: 2 feeds, 2 copied tables');
+  test('feeds and copied tables of other settings, and copies of an entity without tables, but not the head', async () => {
+    const { cli, started, objects } = await withFeeds();
+    const results: [string, CliResult][] = [['a dry run', await cli('leads', '--outdated', '--dry-run')]];
+    expect([started, changesIn(objects).length]).toEqual([[], others.length + ofToday.length + 2]);
+    results.push(['feeds and a table', await cli('leads', '--outdated')]);
+    expect(started).toEqual(runsFor('2026-11-18'));
     expect(changesIn(objects)).toEqual([...ofToday, HEAD, OF_CONTACTS]);
+    results.push(['an entity without tables', await cli('contacts', '--outdated')]);
+    expect(changesIn(objects)).toEqual([...ofToday, HEAD]);
+
+    expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0]);
+    await expectResults('table-removed', results);
   });
 
-  test('--dry-run counts them and removes none', async () => {
-    const { cli, objects } = await cloud();
+  test('a table of an earlier table version, or whose date has no published file any more', async () => {
+    const version2 = await cloudWith({}, undefined, 2);
+    version2.publish({ date: '2026-11-18', execution: 'leads-2026-11-18', pointers: ['date', 'latest'] });
+    version2.objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
+    expect(await version2.cli('leads', '--outdated')).toMatchObject({ code: 0 });
+    expect([version2.started, version2.objects.has(keyOf('2026-11-18'))]).toEqual([[], false]);
 
-    expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe(
-      'To be removed: 2 feeds, 2 copied tables\n2026-11-18: outdated\n',
-    );
-    expect(changesIn(objects)).toHaveLength(others.length + ofToday.length + 2);
+    const { cli, started, objects } = await cloudWith(MIXED);
+    objects.delete('published/entity=leads/date=2026-11-18.json');
+    await cli('leads', '--outdated', '--dry-run');
+    expect(objects.has(keyOf('2026-11-18'))).toBe(true);
+    expect(await cli('leads', '--outdated')).toMatchObject({ code: 0 });
+    expect(objects.has(keyOf('2026-11-18'))).toBe(false);
+    expect(started).toEqual(runsFor('2026-11-20'));
   });
 
-  test('removes the copied tables of an entity that has no tables any more', async () => {
-    const { cli, objects } = await cloud();
-
-    expect(await cli('contacts', '--outdated')).toMatchObject({ code: 0, stdout: 'Removed: 1 copied table\n' });
-    expect(changesIn(objects)).not.toContain(OF_CONTACTS);
-  });
-
-  test('starts no execution if the right to delete is missing', async () => {
-    const world = await cloudWith({ '2026-11-18': '' }, undefined, 1, {
+  test('nothing, and no execution starts, without the right to delete', async () => {
+    const { cli, started, objects } = await cloudWith({ '2026-11-18': '' }, undefined, 1, {
       DeleteObject: refused('AccessDenied', 'no', { status: 403 }),
     });
-    world.objects.set(copyOf('2026-11-18'), Buffer.from('PAR1'));
+    objects.set(others.at(-1) ?? '', Buffer.from('PAR1'));
 
-    expect(await world.cli('leads', '--outdated')).toMatchObject({ code: 3, stdout: '' });
-    expect(world.started).toEqual([]);
+    expect(await cli('leads', '--outdated')).toMatchObject({ code: 3, stdout: '' });
+    expect(started).toEqual([]);
   });
-});
-
-test('names each table that is not written, writes the others, and exits with 1', async () => {
-  const earlier = await cloudWith(MIXED);
-  earlier.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('{"schemaVersion":1}'));
-  const results: [string, CliResult][] = [['of an earlier release', await earlier.cli('leads', '--outdated')]];
-  for (const [what, end] of [
-    ['failed', failed],
-    ['superseded by another run', superseded],
-  ] as const) {
-    const ends = [end, written];
-    const { cli, started } = await cloudWith(MIXED, () => ends.shift() ?? written);
-    const result = await cli('leads', '--outdated');
-    expect([result.code, started.length]).toEqual([1, 2]);
-    results.push([what, result]);
-  }
-
-  await expectResults('table-outdated', results);
-});
-
-test('removes a table whose date has no published file any more: no run can write it again', async () => {
-  const { cli, started, objects } = await cloudWith(MIXED);
-  objects.delete('published/entity=leads/date=2026-11-18.json');
-
-  expect((await cli('leads', '--outdated', '--dry-run')).stdout).toBe('To be removed: 1 table\n2026-11-20: outdated\n');
-  expect(await cli('leads', '--outdated')).toMatchObject({
-    code: 0,
-  });
-  expect(objects.has(keyOf('2026-11-18'))).toBe(false);
-  expect(started).toEqual([{ entity: 'leads', table: { run: 'leads-2026-11-20' } }]);
-});
-
-test('refuses an entity without tables and starts no execution', async () => {
-  const { cli, started } = await cloudWith(MIXED);
-
-  expect((await cli('contacts', '--outdated')).code).toBe(2);
-  expect(started).toEqual([]);
 });

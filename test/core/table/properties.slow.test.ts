@@ -13,25 +13,6 @@ const text = fc.oneof(
 );
 const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
 const csvOf = (rows: string[][]) => rows.map((row) => `${row.map(quoted).join(',')}\n`).join('');
-const chunks = fc.integer({ min: 1, max: 40 });
-
-test('reads back every table of texts in the order of its rows', async () => {
-  const rows = fc
-    .integer({ min: 1, max: 5 })
-    .chain((width) =>
-      fc.array(fc.array(text, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 40 }),
-    );
-
-  await fc.assert(
-    fc.asyncProperty(rows, chunks, async (table, chunk) => {
-      const header = table[0]?.map((_, place) => `c${place}`) ?? [];
-      await putTable(path, { content: csvOf([header, ...table]), chunk });
-
-      expect((await rowsIn(path)).map((row) => Object.values(row))).toEqual(table);
-    }),
-    { numRuns: runs(150) },
-  );
-});
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
 const decimal = { type: 'decimal', precision: 18, scale: 6 } as const;

@@ -7,9 +7,8 @@ import { columnsIn, placeForTables, putTable, rowsIn } from './support.ts';
 
 /** Tables of spreadsheets: the facts of their content locate their records. */
 
-const { path } = await placeForTables();
+const { path, rowsOf, tableOf } = await placeForTables();
 const COLUMNS = ['id', 'name', 'born', 'seen', 'sum'];
-const rowsOf = async () => (await rowsIn(path)).map((row) => Object.values(row));
 
 const WORKBOOK = smallWorkbook([
   ['Leads of November'],
@@ -53,8 +52,7 @@ describe('a spreadsheet', () => {
     const file = await workbookFile(content, ['id', 'name'], true);
 
     expect(file).toMatchObject({ header: null, content: { headed: false } });
-    await putTable(path, { content, file });
-    expect(await rowsOf()).toEqual([
+    expect((await tableOf({ content, file })).rows).toEqual([
       ['1', 'Ann'],
       ['2', 'Bob'],
     ]);

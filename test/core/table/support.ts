@@ -182,5 +182,13 @@ export async function placeForTables() {
     duckDb.close();
     rmSync(dir, { recursive: true });
   });
-  return { dir, path: join(dir, 'leads.parquet'), duckDb };
+  const path = join(dir, 'leads.parquet');
+  /** The values of the rows of the last table. */
+  const rowsOf = async () => (await rowsIn(path)).map((row) => Object.values(row));
+  /** Writes the table of a published file, and reads it. */
+  const tableOf = async (published: Published) => {
+    const written = await putTable(path, published);
+    return { written, rows: await rowsOf() };
+  };
+  return { dir, path, duckDb, rowsOf, tableOf };
 }

@@ -15,12 +15,7 @@ import {
   rowsIn,
 } from './support.ts';
 
-const { dir, path } = await placeForTables();
-
-const tableOf = async (published: Published) => {
-  const written = await putTable(path, published);
-  return { written, rows: (await rowsIn(path)).map((row) => Object.values(row)) };
-};
+const { dir, path, tableOf } = await placeForTables();
 
 it('writes columns with the declared types', async () => {
   const columns: TableSettings['columns'] = {
@@ -72,13 +67,6 @@ it('writes hashes in place of values, and no left-out column', async () => {
   ]);
   expect(readFileSync(path).includes('012345678')).toBe(false);
   expect(readFileSync(path, 'latin1')).not.toMatch(/secret|notes/);
-});
-
-it('returns the columns that have a type and are not in the file', async () => {
-  const settings: Published['settings'] = { columns: { id: 'integer', total: 'integer' } };
-  const { written } = await tableOf({ content: 'id\n1\n', settings });
-
-  expect(written.missing).toEqual(['total']);
 });
 
 const ofCity = (type: ColumnType, ...values: string[]): Published => ({

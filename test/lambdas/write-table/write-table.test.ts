@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunState } from '../../../core/step/states.ts';
 import type { Invocation } from '../../../core/step/step.ts';
-import { TableError } from '../../../core/table/table-error.ts';
 import { type WriteTableDeps, writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { rowsIn } from '../../core/table/support.ts';
 import { tree } from '../../lib/support/files.ts';
@@ -12,6 +11,7 @@ import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { manifestKeyOf } from '../../support/manifests.ts';
 import { DATE, publishedRuns } from '../../support/published-run.ts';
+import { expectTexts } from '../../support/screen.ts';
 import { smallWorkbook, workbookFile } from '../../support/workbook.ts';
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
@@ -37,6 +37,13 @@ function depsOn(world: World, tables: object = TABLES, { partBytes, ...overrides
 const write = (world: World, state = published(), tables: object = TABLES, overrides: Overrides = {}) =>
   writeTable(state, depsOn(world, tables, overrides));
 
+/** A bucket with the published file of night-1. */
+async function worldOf(csv = CSV, options: Parameters<typeof publishedRuns>[0] = {}): Promise<World> {
+  const world = await publishedRuns(options);
+  await world.publish(csv);
+  return world;
+}
+
 /** The rows of the table. */
 async function rowsOf({ store }: World, key = KEY) {
   const file = join(tree({}), 'table.parquet');
@@ -55,8 +62,7 @@ describe.each([
   ['in parts', 500],
 ])('a table that is stored %s', (_, partBytes) => {
   test('has the typed rows of the published file, and names its run', async () => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
+    const world = await worldOf();
 
     const answer = await write(world, published(), TABLES, { partBytes });
 
@@ -86,8 +92,7 @@ describe.each([
     for (const [place] of writes)
       for (const fault of ['reset', 'lostAnswer'] as const) {
         let left = Number.POSITIVE_INFINITY;
-        const world = await publishedRuns({ faults: () => (--left === 0 ? fault : undefined) });
-        await world.publish(CSV);
+        const world = await worldOf(CSV, { faults: () => (--left === 0 ? fault : undefined) });
         left = place + 1;
         await write(world, published(), TABLES, { partBytes }).catch((error: unknown) => error);
         left = Number.POSITIVE_INFINITY;
@@ -98,8 +103,7 @@ describe.each([
   });
 
   test('is not written if the pointer moves to another run meanwhile', async () => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
+    const world = await worldOf();
     const deps = depsOn(world, TABLES, { partBytes });
     const bucket = {
       ...deps.bucket,
@@ -116,8 +120,7 @@ describe.each([
   });
 
   test('does not replace the table that another run wrote meanwhile', async () => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
+    const world = await worldOf();
     const deps = depsOn(world, TABLES, { partBytes });
     const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
     let named = 0;
@@ -142,33 +145,30 @@ describe.each([
   });
 
   test('is not written if a value does not fit and misfit is stop', async () => {
-    const world = await publishedRuns();
-    await world.publish(`id,name,age\n1,a,40\n2,b,${CANARY}\n`);
+    const world = await worldOf(`id,name,age\n1,a,40\n2,b,${CANARY}\n`);
 
     const stop = { ...TABLES, misfit: 'stop' };
     const error = await failureOf(write(world, published(), stop, { partBytes }), 'TableNotWritten');
 
-    expect(error.message).toBe(
-      'The table of the run night-1 is not written. The value in row 2 of the column "age" does not fit its type, integer.',
-    );
+    await expectTexts('table-misfit', [['a value that does not fit its type', error.message]]);
     expect(world.store.object(KEY)).toBeUndefined();
     expect(world.store.uploads()).toEqual([]);
   });
 });
 
-test('two executions that write one table at once both find it written', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+test('two executions that write a requested table at once both find it written, and it names the run of its file', async () => {
+  const world = await worldOf();
 
   const answers = await Promise.all([write(world, asked('night-1', 'a')), write(world, asked('night-1', 'b'))]);
 
-  expect(answers).toMatchObject([{ outcome: 'WRITTEN' }, { outcome: 'WRITTEN' }]);
+  const written = { outcome: 'WRITTEN', table: { run: 'night-1', rows: 3 } };
+  expect(answers).toMatchObject([written, written]);
   expect(await rowsOf(world)).toEqual(ROWS);
+  expect(world.store.object(KEY)?.headers).toMatchObject({ 'x-amz-meta-run': 'night-1' });
 });
 
 test('a table that an execution with other types wrote meanwhile is written again', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+  const world = await worldOf();
   const deps = depsOn(world);
   const putParquet: typeof deps.bucket.putParquet = async (...args) => {
     await write(world, published(), {});
@@ -193,8 +193,7 @@ test('a table whose answers are all lost is written', async () => {
 });
 
 test('a later run replaces the table, and a run that is no longer published writes none', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+  const world = await worldOf();
   await write(world);
   await world.publish('id,name,age\n9,z,9\n', 'later');
 
@@ -205,18 +204,8 @@ test('a later run replaces the table, and a run that is no longer published writ
   expect(await rowsOf(world)).toEqual([{ id: '9', name: 'z', age: '9' }]);
 });
 
-test('a requested table is made from the named run, and names it', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
-
-  expect(await write(world, asked())).toMatchObject({ outcome: 'WRITTEN', table: { run: 'night-1', rows: 3 } });
-
-  expect(world.store.object(KEY)?.headers).toMatchObject({ 'x-amz-meta-run': 'night-1' });
-});
-
 test('a released file gets a table that names the run that stored it', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+  const world = await worldOf();
   const released = { run: 'night-1', date: DATE, kind: 'full' as const, latest: true };
   const state = newState({ entity: 'leads', release: 'night-1' }, { execution: 'release-1', released });
 
@@ -226,8 +215,7 @@ test('a released file gets a table that names the run that stored it', async () 
 });
 
 test('a table version has its own folder, and left-out or hashed columns show no value', async () => {
-  const world = await publishedRuns();
-  await world.publish(`id,name,age\n1,${CANARY}-left,${CANARY}-hashed\n2,b,\n`);
+  const world = await worldOf(`id,name,age\n1,${CANARY}-left,${CANARY}-hashed\n2,b,\n`);
 
   await write(world, published(), { except: ['name'], hash: ['age'], version: 2 });
 
@@ -247,6 +235,15 @@ test('writes the table without a warning if a column is left out of both tables 
   const answer = await write(world, published(), {}, { deployment: deployment({ entities: { leads } }) });
 
   expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { warnings: [] } });
+});
+
+test('a table of an entity with feeds is followed by its feed', async () => {
+  const world = await worldOf();
+  const leads = { tables: TABLES, changes: { key: 'id' } };
+
+  const answer = await write(world, published(), {}, { deployment: deployment({ entities: { leads } }) });
+
+  expect(answer).toMatchObject({ outcome: 'CHANGES_DUE', table: { rows: 3 } });
 });
 
 test('an empty file becomes a table without rows, also with left-out and hashed columns', async () => {
@@ -276,7 +273,7 @@ test('reads a spreadsheet in ranges, and writes no table from a damaged one', as
 
   await world.put(file.key, Buffer.concat([workbook.subarray(0, -1), Buffer.from('x')]));
   const error = await failureOf(write(world), 'TableNotWritten');
-  expect(error.message).toContain('The CRC-32 of the stored file differs from its manifest.');
+  await expectTexts('table-of-corrupt-file', [['a file that differs from its manifest', error.message]]);
 });
 
 test('warns of values that do not fit their type, and of a configured column that the file lacks', async () => {
@@ -285,33 +282,20 @@ test('warns of values that do not fit their type, and of a configured column tha
 
   const answer = await write(world, published(), { columns: { age: 'integer', sum: 'double' } });
 
-  expect(answer.table?.warnings).toEqual([
-    'Values of the column "age" that do not fit its type, integer, are null in the table: 2, the first in row 1.',
-    'The file has no column "sum", which entities.leads.tables.columns names.',
+  await expectTexts('table-warnings', [
+    ['values and a column that the table does not have', answer.table?.warnings.join('\n') ?? ''],
   ]);
   expect(world.store.object(KEY)?.headers['x-amz-meta-misfits']).toBe('2');
 });
 
-test('writes no table if the hash key is missing, and says so in one sentence', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
-  const hashKey = async () => {
-    throw new TableError('The key of the hashed columns is missing or has no value: the secret s.');
-  };
-
-  const error = await failureOf(write(world, published(), { hash: ['name'] }, { hashKey }), 'TableNotWritten');
-
-  expect(error.message).toMatch(/ is missing or has no value: the secret s\.$/);
-  expect(world.store.keys()).not.toContain(KEY);
-});
-
 test('writes no table if one invocation is too short, and names tableMemoryMB', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+  const world = await worldOf();
 
   const error = await failureOf(write(world, published(), TABLES, { secondsLeft: () => 44 }), 'TableNotWritten');
 
-  expect(error.message).toMatch(/One invocation is not enough for its \d+ bytes\..* tableMemoryMB is 1769\./);
+  await expectTexts('table-out-of-time', [
+    ['an invocation that is too short', error.message.replace(/\d+ bytes/, '99 bytes')],
+  ]);
   expect(world.store.keys()).not.toContain(KEY);
 });
 
@@ -324,16 +308,14 @@ describe('a requested table that cannot be written', () => {
       /gets no table: the table of 2026-11-20 is made from the file of the run later/,
     ],
   ])('is refused for %s', async (_, run, why) => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
+    const world = await worldOf();
     await world.publish(CSV, 'later');
 
     expect((await failureOf(write(world, asked(run)), 'InvalidInput')).message).toMatch(why);
   });
 
   test('is refused for an entity without tables, and for an invalid input', async () => {
-    const world = await publishedRuns();
-    await world.publish(CSV);
+    const world = await worldOf();
     const none = write(world, asked(), {}, { deployment: deployment() });
 
     expect((await failureOf(none, 'InvalidInput')).message).toMatch(/no `tables` for leads/);
@@ -371,8 +353,7 @@ describe('trouble of the bucket', () => {
 });
 
 test('rethrows a bug', async () => {
-  const world = await publishedRuns();
-  await world.publish(CSV);
+  const world = await worldOf();
   const hashKey = async () => Promise.reject(new RangeError('x'));
 
   await expect(write(world, published(), { hash: ['name'] }, { hashKey })).rejects.toThrow(RangeError);
