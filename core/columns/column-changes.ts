@@ -14,7 +14,7 @@ const text = z.nullable(z.string());
 export const fieldSchema = z.object({
   name: z.string(),
   type: text.check(z.describe('null if the CRM gives none, or if there are too many to keep.')),
-  label: text.check(z.describe('The same.')),
+  label: text.check(z.describe('null for the same reasons as type.')),
 });
 export type ListedField = z.infer<typeof fieldSchema>;
 
@@ -66,7 +66,7 @@ export function fieldsOf({ request, listed, excepted }: Pick<Run, 'request' | 'l
  */
 export const LARGEST_CARRIED = 64_000;
 
-/** The list of fields is not known, only the requested columns are. */
+/** For a run that has no list of the CRM's fields: only the requested columns are known. */
 export const NOT_LISTED: Run['listed'] = { others: [], labels: null, types: null, complete: false };
 
 /** The fields that identify the file. If they are too large, types are omitted first, then labels, then names. */
@@ -91,7 +91,10 @@ export function bytesOf(value: unknown): number {
 /** The most changes of a kind that a drift names. The drift is part of the state of a run, which AWS limits. */
 const MOST_CARRIED = 50;
 
-/** Names the first changes of each kind, and counts the others. A column whose name is not plain is only counted. */
+/**
+ * Names the first changes of each kind, and counts the others. A column is only counted if its name may be a token or
+ * data.
+ */
 export function driftOf(changes: Changes, since: Since): Drift {
   const named = <T extends string | { name: string }>(all: readonly T[]): T[] =>
     all.filter((one) => isSafeName(typeof one === 'string' ? one : one.name)).slice(0, MOST_CARRIED);
@@ -134,7 +137,7 @@ export function judgeChanges(
 export function driftTexts(drift: Drift): string[] {
   const texts = changeTexts(drift, drift.since.date);
   const named = KINDS.filter((kind) => drift[kind].length > 0).map((kind) => texts[kind]);
-  return drift.unnamed > 0 ? [...named, `Further changes of columns that are not named: ${drift.unnamed}.`] : named;
+  return drift.unnamed > 0 ? [...named, `Further column changes, without names: ${drift.unnamed}.`] : named;
 }
 
 export function countChanges({ added, removed, retyped, unnamed }: Omit<Drift, 'since'>): number {

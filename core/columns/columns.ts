@@ -37,7 +37,7 @@ export interface Columns extends ChosenColumns {
   drift: Drift | null;
   /** Changed columns that `warnings` name or count. */
   schemaChanges: number;
-  /** All columns that the CRM lists now. A type that it does not give is that of the last published export. */
+  /** All columns that the CRM lists now. If the CRM gives no type, the type is that of the last published export. */
   fields: ListedField[];
 }
 
@@ -180,7 +180,7 @@ function refuseLeftOut(leftOut: readonly LeftOut[], configured: EntityPlan, inpu
   const chosen = (columns === undefined && configured.columns.only) || [];
   const named = namedIn(leftOut, [...chosen, ...configured.columns.required], [filters, sorts]);
   if (named.length === 0) return;
-  const what = `The configuration of ${input.entity} names ${quotedNames(named)} in columns, filters or sorts, which columns.except leaves out.`;
+  const what = `In the configuration of ${input.entity}, columns, filters or sorts name columns that columns.except leaves out: ${quotedNames(named)}.`;
   throw new RunError('ConfigInvalid', what);
 }
 

@@ -123,7 +123,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
 /** Fields that a text may name. */
 interface Found {
   exact: readonly string[];
-  /** The field that the configuration assigns to the text, among the exact ones. */
+  /** The field of `exact` that the configuration assigns to the text. */
   assigned: readonly string[];
   /** The configuration says that the text names no field. */
   none: boolean;

@@ -22,15 +22,11 @@ interface Deps {
   now: () => Date;
 }
 
-export interface JudgedFile extends Verdict {
-  history: History;
-}
-
 /** Judges a file that was read to its end, under today's settings. */
-export async function judgeExport(run: Judged, facts: Facts, { bucket, deployment, now }: Deps): Promise<JudgedFile> {
+export async function judgeExport(run: Judged, facts: Facts, { bucket, deployment, now }: Deps): Promise<Verdict> {
   const today = now().toISOString().slice(0, 10);
   const history = run.publish ? await readHistory(bucket, { ...run, today }) : NO_HISTORY;
-  return { ...passGate({ run, settings: deployment.entities[run.entity], facts, history }), history };
+  return passGate({ run, settings: deployment.entities[run.entity], facts, history });
 }
 
 interface Wanted {
@@ -95,7 +91,7 @@ function acceptedBy({ file, guards, run }: Manifest): Accepted[] {
   });
 }
 
-/** A pointer and its manifest. What cannot be read is missing. A manifest whose retention has ended may be missing. */
+/** A pointer and its manifest. An unreadable object, or a manifest whose retention has ended, counts as missing. */
 async function publishedAt(bucket: Pick<Bucket, 'read'>, key: string, today: string) {
   const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
   const manifestKey = pointer && pointer.keptUntil > today ? pointer.manifestKey : undefined;

@@ -26,15 +26,19 @@ export const manifestSchema = z.object({
     .enum(['published', 'unpublished', 'quarantined'])
     .check(
       z.describe(
-        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a check stopped it. A person may have released it since, and then pointers name it.',
+        'State of the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a check stopped it. A person may have released it since, and then pointers name it.',
       ),
     ),
   guards: z
     .nullable(gateReportSchema)
-    .check(z.describe('The export that the file was compared with; null if there is none.')),
+    .check(
+      z.describe(
+        'The checks of the file, and the exports that it was compared with; null for an unpublished file that no check stopped.',
+      ),
+    ),
   releasedBefore: z
     .catch(z.array(acceptedSchema), [])
-    .check(z.describe('What a person has accepted in earlier files of this plan.')),
+    .check(z.describe('Findings that a person has accepted in earlier files of this plan.')),
   checks: z.int().check(z.minimum(1), z.describe('How often the run read the status of the export.')),
   unansweredCreates: z
     .int()
@@ -51,7 +55,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 /** A stored manifest. A manifest of the former layout is converted to today's. */
 export const storedManifestSchema = z.pipe(z.transform(upgraded), manifestSchema);
 
-/** Converts the former layout, which has no `run`, and a range of rows in place of `doubts`. */
+/** Converts the former layout. It has no `run`, and it has a range of row counts instead of `doubts`. */
 function upgraded(stored: unknown): unknown {
   const { data: former } = z.safeParse(formerSchema, stored);
   if (!former) return stored;

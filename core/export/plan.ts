@@ -4,7 +4,7 @@ import type * as z from 'zod/mini';
 import type { EntityPlan } from '../config/entity-settings.ts';
 import { dependsOnDate } from '../config/relative-date.ts';
 import { canonicalText } from '../json.ts';
-import { PLAN_PARTS } from '../plan-parts.ts';
+import { PLAN_PARTS } from '../step/run-input.ts';
 import type { kindSchema } from '../step/states.ts';
 import type { ExportInput } from './input.ts';
 

@@ -25,7 +25,7 @@ export const pointerSchema = z.object({
     .date()
     .check(z.describe('From this day on, the lifecycle rules may remove the run and this pointer.')),
   kind: kindSchema.check(
-    z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
+    z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured one.'),
   ),
   released: z
     .boolean()

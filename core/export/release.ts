@@ -76,7 +76,7 @@ function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | 
   if (state === 'published') return 'no check has stopped its file, which is published';
   if (state === 'unpublished') return 'its plan differs from the configured one, and no check has stopped it';
   if (guards && !isReleasable(guards)) return 'its file has a column that the configuration leaves out';
-  if (newNormal && run.kind === 'partial') return 'its plan differs from the configured one, whose history continues';
+  if (newNormal && run.kind === 'partial') return 'newNormal is only for runs with the configured plan';
   return undefined;
 }
 
@@ -105,5 +105,5 @@ function aheadOf(manifest: Manifest, run: OrderedRun | undefined): number {
 
 export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {
   const other = kind === 'partial' ? 'a later run, or by one with the configured plan' : 'a later run';
-  return `${entity} of ${date} is published by ${other}: the run ${execution} is not released, because pointers never go back.`;
+  return `${entity} of ${date} is published by ${other}. The run ${execution} is not released, because a release never replaces such a run.`;
 }

@@ -3,8 +3,10 @@ import type { Entity } from '../config/entities.ts';
 import { entitySchema } from '../config/entity-schema.ts';
 import { ownValue } from '../json.ts';
 import type { RunFields } from '../log/log-fields.ts';
-import { PLAN_PARTS } from '../plan-parts.ts';
 import type { RunState } from './states.ts';
+
+/** The settings and input keys that decide the records and columns of a file. */
+export const PLAN_PARTS = ['columns', 'filters', 'filtersOperator'] as const;
 
 const inputSchema = z.object({
   entity: entitySchema,

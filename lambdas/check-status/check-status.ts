@@ -1,7 +1,6 @@
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
-import { countText } from '../../core/gate/report.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
 import { type Run, type RunState, runOf } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -32,7 +31,10 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   throw deadlineExceeded(run, status, checks);
 }
 
-/** Waits if an unknown export may become known, and after an outage between refusals of the file. */
+/**
+ * Waits if the CRM may soon know an export that it does not know yet. Also waits after an outage that interrupts a
+ * series of refusals of the file.
+ */
 function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const run = runOf(state);
   const { moving } = state;
@@ -42,7 +44,7 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
     if (wait) return { outcome: 'PENDING', ...wait };
     throw deadlineExceeded(run, 'unknown to the CRM', state.checks);
   }
-  // An outage interrupts the refusals of the file, so their time starts again here.
+  // Only an unbroken series of refusals ends the run. An outage breaks the series, so its time starts again here.
   const wait = moving?.unknownSince && isOutage(error) && error.transient && waitAfter(error, state, deps);
   if (!wait) throw error;
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
@@ -51,12 +53,12 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
 /** Whether an unknown export may become known: it is new, or its file was refused only recently. */
 function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
-  // When DownloadFile was first refused the file, if it was.
+  // The time at which the CRM first refused the file to DownloadFile.
   const since = state.moving?.unknownSince;
   return fresh || (!!since && mayBecomeKnown(since, now));
 }
 
 function deadlineExceeded({ exportId, entity, deadline }: Run, status: string, checks: number): RunError {
   const what = `Export ${exportId} of ${entity} was still ${status} at the deadline of the run, ${deadline}`;
-  return new RunError('ExportDeadlineExceeded', `${what}, after ${countText(checks, 'status check')}.`);
+  return new RunError('ExportDeadlineExceeded', `${what} (status checks: ${checks}).`);
 }

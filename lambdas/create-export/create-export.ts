@@ -1,12 +1,11 @@
-import { type Columns, columnsFor, type LastColumns, lastColumnsOf } from '../../core/columns/columns.ts';
+import { type Columns, columnsFor, lastColumnsOf } from '../../core/columns/columns.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { CrmClient } from '../../core/crm/crm-client.ts';
 import { createExport as postExport, readStatus } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
-import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { readManifest } from '../../core/export/manifest.ts';
+import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { type Plan, planFor } from '../../core/export/plan.ts';
 import { datePointerKey, latestPointerKey, manifestKeyOf, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import { carriedLeftOut, type Request, requestFor } from '../../core/export/request.ts';
@@ -15,14 +14,14 @@ import { type Answer, deadlineOf, troubleOf, waitAfter } from '../../core/step/e
 import type { Run, RunState } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { type ClaimSlot, dateOfRun, pastDateWarnings } from './date-of-run.ts';
+import { dateOfRun, pastDateWarnings } from './date-of-run.ts';
+import { adoptRecord, type ExportRecord, keepRecord, type Table } from './export-record.ts';
 
 export interface CreateExportDeps extends Invocation {
   crm: CrmClient;
-  records: ExportRecords;
+  table: Table;
   /** Reads an object of the bucket. */
   read: Bucket['read'];
-  claimSlot: ClaimSlot;
   softwareVersion: string;
 }
 
@@ -62,7 +61,8 @@ async function beginRun(asked: Asked, state: RunState, deps: CreateExportDeps): 
   const { crm, deployment, read } = deps;
   const plan = planFor(deployment.entities[asked.entity], asked);
   const fields = await readFields(crm, asked.entity);
-  const columns = columnsFor(plan, fields, await lastColumns(read, asked.entity));
+  const last = await publishedManifest(read, asked.entity, latestPointerKey(asked.entity));
+  const columns = columnsFor(plan, fields, typeof last === 'object' ? lastColumnsOf(last) : last);
   const request = requestFor(plan, columns, deployment);
   const obtained = await obtainExport(asked, request, state, deps);
   const run = runOf(state, plan, columns, request, obtained, deps);
@@ -89,7 +89,7 @@ async function obtainExport(
   return { exportId, createdAt: deps.now().toISOString(), adopted: null };
 }
 
-/** The wait before the second create; `undefined` if that failed too, or if the deadline is too near. */
+/** The wait before the next create; `undefined` if no further create is allowed, or if the deadline is too near. */
 function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps) {
   const { polling } = deps.deployment.entities[entity];
   const { unansweredCreates, waits, startedAt } = state;
@@ -137,15 +137,21 @@ function runOf(
   };
 }
 
-/** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
-async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastColumns> {
+/**
+ * The manifest of the run that a pointer names; `undefined` if nothing is published. A run continues without a
+ * manifest that cannot be read: if the bucket has another problem, PublishFile reports it.
+ * @throws RunError `StorageUnavailable`, which is waited out
+ */
+async function publishedManifest(
+  read: Bucket['read'],
+  entity: Entity,
+  key: string,
+): Promise<Manifest | 'unknown' | undefined> {
   try {
-    const { run: pointer, etag } = await readPointer({ read }, latestPointerKey(entity));
+    const { run: pointer, etag } = await readPointer({ read }, key);
     if (!pointer) return etag === undefined ? undefined : 'unknown';
-    const manifest = await readManifest({ read }, manifestKeyOf(entity, pointer.execution));
-    return manifest ? lastColumnsOf(manifest) : 'unknown';
+    return (await readManifest({ read }, manifestKeyOf(entity, pointer.execution))) ?? 'unknown';
   } catch (error) {
-    // A run continues without the comparison. If the bucket has another problem, PublishFile reports it.
     if (!(error instanceof RunError) || error.transient) throw error;
     return 'unknown';
   }
@@ -162,7 +168,7 @@ async function adoptExport(
   execution: string,
   deps: CreateExportDeps,
 ): Promise<ExportRecord | undefined> {
-  const found = await deps.records.adopt(earlier, wanted, execution);
+  const found = await adoptRecord(deps.table, earlier, wanted, execution);
   const refused = 'refused' in found ? found.refused : await refusalOf(found, wanted.entity, deps);
   deps.log.info(refused === undefined ? 'adopted the export of an earlier run' : `adopted no export: ${refused}`, {});
   return 'refused' in found || refused !== undefined ? undefined : found;
@@ -174,7 +180,10 @@ async function refusalOf(
   entity: Entity,
   { crm, read }: CreateExportDeps,
 ): Promise<string | undefined> {
-  if (await hasNewerRecords(read, entity, found)) return 'a later export of the same date is published';
+  // Pointers follow the start of the run, so an earlier export would replace a later one with older records.
+  const published = await publishedManifest(read, entity, datePointerKey(entity, found.date));
+  if (typeof published === 'object' && Date.parse(published.run.createdAt) > Date.parse(found.createdAt))
+    return 'a later export of the same date is published';
   try {
     const { status } = await readStatus(crm, entity, found.exportId);
     return status === 'FAILED' ? 'the CRM reports that the export failed' : undefined;
@@ -188,32 +197,12 @@ async function refusalOf(
 async function recordExport(
   execution: string,
   { exportId, createdAt, fingerprint, date }: Run,
-  { records, now, log }: CreateExportDeps,
+  { table, now, log }: CreateExportDeps,
 ): Promise<void> {
   try {
-    await records.keep(execution, { exportId, createdAt, fingerprint, date }, now());
+    await keepRecord(table, execution, { exportId, createdAt, fingerprint, date }, now());
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     log.error('could not record the export', { error: error.name });
-  }
-}
-
-/**
- * Whether a later export of the date is published. Adopting an earlier one would replace it with older records,
- * because pointers follow the start of the run. If the pointer cannot be read, the export may be adopted.
- * @throws RunError `StorageUnavailable`, which is waited out
- */
-async function hasNewerRecords(
-  read: Bucket['read'],
-  entity: Entity,
-  { date, createdAt }: Pick<ExportRecord, 'date' | 'createdAt'>,
-): Promise<boolean> {
-  try {
-    const { run: pointer } = await readPointer({ read }, datePointerKey(entity, date));
-    const manifest = pointer && (await readManifest({ read }, manifestKeyOf(entity, pointer.execution)));
-    return manifest !== undefined && Date.parse(manifest.run.createdAt) > Date.parse(createdAt);
-  } catch (error) {
-    if (!(error instanceof RunError) || error.transient) throw error;
-    return false;
   }
 }

@@ -1,4 +1,3 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { dependsOnDate } from '../../core/config/relative-date.ts';
@@ -12,13 +11,15 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import { EARLY_MS, slotOf } from '../../core/schedule/next-starts.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { RunState } from '../../core/step/states.ts';
+import type { Table } from './export-record.ts';
 
 /** The message for an input by hand that imitates a rule: it would claim a future start of that rule. */
 const STILL_TO_COME = '"scheduledFor" is a future start of a rule: leave it out, or give a "date".';
 
 interface DateDeps {
   deployment: Deployment;
-  claimSlot: ClaimSlot;
+  table: Table;
+  now: () => Date;
 }
 
 /**
@@ -29,7 +30,7 @@ interface DateDeps {
 export async function dateOfRun(
   input: ExportInput,
   { startedAt, execution }: RunState,
-  { deployment, claimSlot }: DateDeps,
+  { deployment, table, now }: DateDeps,
 ): Promise<string | Answer<'CreateExport'>> {
   const { timeZone } = deployment;
   const { entity, date, scheduledFor } = input;
@@ -46,7 +47,7 @@ export async function dateOfRun(
   if (!start) return { outcome: 'NOT_DUE' };
   const ofStart = usable(start.date, today, timeZone);
   if (start.at > latest) throw new RunError('InvalidInput', STILL_TO_COME);
-  const startedBy = await claimSlot({ entity, at: start.at }, execution);
+  const startedBy = await claimSlot(table, { entity, at: start.at }, execution, now());
   return startedBy === undefined ? ofStart : { outcome: 'ALREADY_STARTED', startedBy };
 }
 
@@ -72,22 +73,20 @@ function usable(date: string, today: string, timeZone: string): string {
 }
 
 /**
- * Claims a start by a rule for an execution. A repeated call finds its own claim.
+ * Claims a start by a rule for an execution. A repeated call finds its own claim. EventBridge may deliver an event twice
+ * within seconds, and only a conditional write shows which was first.
  * @returns the other execution that has the claim, if there is one
  * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
  */
-export type ClaimSlot = (slot: { entity: Entity; at: Date }, execution: string) => Promise<string | undefined>;
-
-/**
- * Claims are stored in the table of the ledger. EventBridge may deliver an event twice within seconds, and only a
- * conditional write shows which was first.
- */
-export function createClaimSlot(client: DynamoDBClient, TableName: string, now: () => Date): ClaimSlot {
-  return async ({ entity, at }, execution) => {
-    const pk = `slot#${entity}#${at.toISOString().slice(0, 16)}Z`;
-    const claim = { owner: execution, ttl: expiryOf(now().getTime()) };
-    const condition = 'attribute_not_exists(pk) OR #owner = :owner';
-    const { isSet, item } = await setIf(client, TableName, pk, claim, { condition });
-    return isSet ? undefined : (item?.owner?.S ?? 'another execution');
-  };
+async function claimSlot(
+  { client, name }: Table,
+  { entity, at }: { entity: Entity; at: Date },
+  execution: string,
+  now: Date,
+): Promise<string | undefined> {
+  const pk = `slot#${entity}#${at.toISOString().slice(0, 16)}Z`;
+  const claim = { owner: execution, ttl: expiryOf(now.getTime()) };
+  const condition = 'attribute_not_exists(pk) OR #owner = :owner';
+  const { isSet, item } = await setIf(client, name, pk, claim, { condition });
+  return isSet ? undefined : (item?.owner?.S ?? 'another execution');
 }

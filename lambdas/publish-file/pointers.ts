@@ -34,8 +34,8 @@ export function isBehindOthers({ kind }: Pick<Run, 'kind'>, [ofDate]: Standing[]
 }
 
 /**
- * Moves the pointers. Readers in other accounts need a tag on the file. It is set before a pointer moves, and removed
- * if none moves.
+ * Moves the pointers. Readers in other accounts need a tag on the file. It is set before a pointer moves, and reset to
+ * `NOT_PUBLISHED` if no pointer names the file in the end.
  * @returns for each pointer, whether it names this run
  */
 export async function movePointers(
@@ -69,8 +69,9 @@ export async function movePointers(
 }
 
 /**
- * Whether a table follows. A partial export gets none: its records do not match the table's other dates.
- * @param ofDate whether the pointer of the date names this run; else a later run writes the table
+ * `TABLE_DUE` if the state machine must write a table of this file next. A partial export gets no table: its records do
+ * not match the table's other dates.
+ * @param ofDate whether the pointer of the date names this run. Otherwise a later run writes the table.
  */
 export function publishedOutcome(
   { entity, kind }: Pick<Run, 'entity' | 'kind'>,

@@ -1,10 +1,10 @@
 import type * as z from 'zod/mini';
 import { RunError } from '../../core/errors.ts';
-import { type JudgedFile, judgeExport } from '../../core/export/history.ts';
+import { judgeExport } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
-import { isReleasable, NOT_RELEASABLE, stoppedText } from '../../core/gate/gate.ts';
+import { isReleasable, NOT_RELEASABLE, stoppedText, type Verdict } from '../../core/gate/gate.ts';
 import { type Answer, lateTry } from '../../core/step/export-run.ts';
 import { type Run, type RunState, runOf, type StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
@@ -75,7 +75,7 @@ function manifestOf(
   state: RunState,
   run: Run,
   file: StoredFile,
-  { facts, history, report, passed, warnings }: JudgedFile,
+  { facts, history, report, passed, warnings }: Verdict,
 ): Manifest {
   const manifest: z.input<typeof manifestSchema> = {
     schemaVersion: LAYOUT,

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { leftOutToday } from '../../core/columns/left-out.ts';
 import { RunError } from '../../core/errors.ts';
-import { type JudgedFile, judgeExport } from '../../core/export/history.ts';
+import { judgeExport } from '../../core/export/history.ts';
 import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, readManifest } from '../../core/export/manifest.ts';
 import { latestPointerKey, manifestKeyOf, readPointer, runPrefix } from '../../core/export/pointer.ts';
@@ -13,7 +13,7 @@ import {
   unreleasableReason,
   writeRelease,
 } from '../../core/export/release.ts';
-import { finalChecks, isReleasable, stoppedText } from '../../core/gate/gate.ts';
+import { finalChecks, isReleasable, stoppedText, type Verdict } from '../../core/gate/gate.ts';
 import type { Judged } from '../../core/gate/subject.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import { type RunState, storedFileSchema } from '../../core/step/states.ts';
@@ -48,7 +48,7 @@ export async function releaseFile(state: RunState, deps: Deps): Promise<Answer<'
   if (isOvertaken(manifest, pointers[0]?.run)) throw new RunError('InvalidInput', overtakenText(manifest));
   const { execution, startedAt: requestedAt } = state;
   const asked = { schemaVersion: LAYOUT, entity, run, execution, requestedAt, reason, by, newNormal };
-  // A repeated step, or another equal release, finds the first one.
+  // If the file already has an equal release, this step continues with that release.
   refuseOther(await writeRelease(bucket, `${runPrefix(entity, run)}_release.json`, asked), newNormal);
   const [ofDate, latest = false] = await movePointers(deps, pointers, { ...manifest, manifestKey }, true, newNormal);
   if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
@@ -76,7 +76,7 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
       : undefined;
   const { leftOut, unexplained } = leftOutToday(entries, { run, header: file.header }, newest?.run);
   if (unexplained === undefined) return { ...run, publish: true, excepted: leftOut };
-  const what = `no published file shows which column the entry "${unexplained}" of columns.except means: name the column itself, or release the run when a later one is published`;
+  const what = `no published file shows which column "${unexplained}" of columns.except is: write the name of the column there, or release the run when a later one is published`;
   throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }
 
@@ -84,7 +84,7 @@ async function asToday(manifest: Manifest, { bucket, deployment }: Deps): Promis
  * Passes the stored bytes through the gate again under today's settings, which may be stricter than when the file was
  * stored.
  */
-function refuseUnreleasable({ execution }: Manifest, { report, facts }: JudgedFile): void {
+function refuseUnreleasable({ execution }: Manifest, { report, facts }: Verdict): void {
   if (!report || isReleasable(report)) return;
   const what = `The run ${execution} cannot be released: under the current settings, its file ${stoppedText(finalChecks(report), facts)}.`;
   throw new RunError('InvalidInput', what);

@@ -3,7 +3,6 @@ import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
 import type { Measures } from '../../core/log/metrics.ts';
 import type { Invocation, Platform } from '../../core/step/step.ts';
-import type { ClaimSlot } from '../../lambdas/create-export/date-of-run.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {
@@ -38,9 +37,6 @@ export function recordingLog() {
 export const NOW = '2026-11-20T01:10:00.000Z';
 
 export const at = (time: string) => () => new Date(time);
-
-/** A claim that succeeds: no other execution has claimed the start. */
-export const unclaimed: ClaimSlot = async () => undefined;
 
 /** The dependencies of every step, without waits, randomness or output: jitter is in the middle, time is plenty. */
 export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { log: ReturnType<typeof recordingLog> } {

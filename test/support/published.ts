@@ -1,4 +1,4 @@
-import { datePointerKey, type Pointer } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, type Pointer } from '../../core/export/pointer.ts';
 import type { FakeBucket } from './fake-bucket.ts';
 import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 
@@ -23,6 +23,12 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
   });
   bucket.put(manifestKeyOf(execution), JSON.stringify(whole));
   bucket.put(datePointerKey('leads', date), JSON.stringify({ ...pointerTo(whole), ...pointer }));
+}
+
+/** Publishes a hundred rows on each of the three nights before 2026-11-20. */
+export function putHundreds(bucket: FakeBucket): void {
+  for (const date of ['2026-11-19', '2026-11-18', '2026-11-17']) putPublished(bucket, { date, rows: 100 });
+  bucket.put(latestPointerKey('leads'), bucket.text(datePointerKey('leads', '2026-11-19')) ?? '');
 }
 
 /** A different export id for each date, as from a CRM that creates an export for each request. */

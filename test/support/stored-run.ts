@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Manifest } from '../../core/export/manifest.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Invocation } from '../../core/step/step.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
@@ -8,6 +9,8 @@ import { testDeps } from './deps.ts';
 import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
 
 export const FILE_KEY = 'runs/entity=leads/run=night-1/leads.csv';
+export const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
+export const LATEST = 'published/entity=leads/latest.json';
 export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
@@ -27,3 +30,5 @@ export function storedRun(
 /** Publishes a stored run. The clock is at 01:10 and time is plenty. */
 export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });
+
+export const manifestIn = (bucket: FakeBucket, key = MANIFEST_KEY): Manifest => JSON.parse(bucket.text(key) ?? 'null');

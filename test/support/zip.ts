@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
 /** The end of a zip archive, and a whole archive without files (APPNOTE.TXT, 4.3.16). */
-export const END_OF_ZIP = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
+const END_OF_ZIP = Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex');
 
 /** A minimal zip archive: empty entries with these names, and the end of the directory. */
 export function zipOf(...names: string[]): Buffer {

@@ -4,7 +4,7 @@ import type { Pointer } from '../../../core/export/pointer.ts';
 import { CONTENT_NOT_READ } from '../../../core/gate/facts.ts';
 import { NO_HISTORY } from '../../../core/gate/subject.ts';
 import { run } from '../../support/builders.ts';
-import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { putPublished } from '../../support/published.ts';
 
@@ -20,32 +20,45 @@ const dates = (days: number, before = '2026-11-20') =>
     new Date(Date.parse(before) - (index + 1) * 86_400_000).toISOString().slice(0, 10),
   );
 
-function published(
-  days: string[],
-  overrides: (date: string) => { manifest?: ManifestChanges; pointer?: Partial<Pointer> } = () => ({}),
-) {
+interface Changes {
+  manifest?: ManifestChanges;
+  pointer?: Partial<Pointer>;
+}
+
+function published(days: string[], overrides: (date: string) => Changes = () => ({})) {
   const bucket = fakeBucket();
   for (const [index, date] of days.entries()) putPublished(bucket, { date, rows: 100 + index, ...overrides(date) });
   return bucket;
 }
-const datesOf = async (bucket: FakeBucket, wanted: Partial<Parameters<typeof readHistory>[1]> = {}) =>
-  (await readHistory(bucket, { ...OF, ...wanted })).comparedWith.map(({ run }) => run.date);
 
-test('compares with the newest seven other dates, newest first', async () => {
-  const days = dates(10, '2026-11-22');
-  const expected = days.filter((date) => date !== '2026-11-20').slice(0, 7);
+const of = (day: string, changes: Changes) => (date: string) => (date === `2026-11-${day}` ? changes : {});
+const otherPlan = { manifest: { plan: 'b'.repeat(64) } };
+const restarted = { pointer: { newNormal: true } };
 
-  expect(await datesOf(published(days))).toEqual(expected);
+test.each<[what: string, days: string[], changes: ((date: string) => Changes) | undefined, compared: string[]]>([
+  ['the newest seven other dates', dates(10, '2026-11-22'), undefined, ['21', '19', '18', '17', '16', '15', '14']],
+  ['no date with another plan', dates(3), of('18', otherPlan), ['19', '17']],
+  ['the dates since a newNormal, including its date', dates(6), of('18', restarted), ['19', '18']],
+  [
+    'the published run of its own date only, if that has newNormal',
+    [...dates(3), '2026-11-20'],
+    of('20', restarted),
+    ['20'],
+  ],
+  [
+    'the dates since a newNormal whose run is no longer kept',
+    dates(6),
+    of('18', { pointer: { newNormal: true, keptUntil: '2026-11-20' } }),
+    ['19'],
+  ],
+])('compares with %s, newest first', async (_, days, changes, compared) => {
+  const { comparedWith } = await readHistory(published(days, changes), OF);
+
+  expect(comparedWith.map(({ run }) => run.date)).toEqual(compared.map((day) => `2026-11-${day}`));
 });
 
 test('returns no history for an entity without a published export', async () => {
   expect(await readHistory(fakeBucket(), OF)).toEqual(NO_HISTORY);
-});
-
-test('leaves out dates with another plan', async () => {
-  const bucket = published(dates(3), (date) => (date === '2026-11-18' ? { manifest: { plan: 'b'.repeat(64) } } : {}));
-
-  expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-17']);
 });
 
 test('leaves out files of an earlier release, counts those of other dates, and ignores their newNormal', async () => {
@@ -58,26 +71,6 @@ test('leaves out files of an earlier release, counts those of other dates, and i
     ...{ unreadable: 2, ofDate: undefined },
     comparedWith: [{ run: { date: '2026-11-18' } }, { run: { date: '2026-11-16' } }],
   });
-});
-
-test('starts the history at the newest date with newNormal, including that date', async () => {
-  const bucket = published(dates(6), (date) => ({ pointer: { newNormal: date === '2026-11-18' } }));
-
-  expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-18']);
-});
-
-test('compares a second run of a date with newNormal with the published run of that date only', async () => {
-  const bucket = published([...dates(3), '2026-11-20'], (date) => ({ pointer: { newNormal: date === '2026-11-20' } }));
-
-  expect(await datesOf(bucket)).toEqual(['2026-11-20']);
-});
-
-test('ends the history at a date with newNormal even if the run of that date is no longer kept', async () => {
-  const bucket = published(dates(6), (date) => ({
-    pointer: date === '2026-11-18' ? { newNormal: true, keptUntil: '2026-11-20' } : {},
-  }));
-
-  expect(await datesOf(bucket)).toEqual(['2026-11-19']);
 });
 
 test('counts and leaves out a missing manifest, an invalid manifest and an invalid pointer', async () => {
@@ -101,9 +94,9 @@ test('does not count a missing run that was kept only until today', async () => 
 });
 
 test('reads at most thirty dates, even if more are published', async () => {
-  const bucket = published(dates(40), () => ({ manifest: { plan: 'b'.repeat(64) } }));
+  const bucket = published(dates(40), () => otherPlan);
 
-  expect(await datesOf(bucket)).toEqual([]);
+  expect(await readHistory(bucket, OF)).toEqual(NO_HISTORY);
   expect(bucket.calls.filter((call) => call.startsWith('read published/'))).toHaveLength(30);
 });
 

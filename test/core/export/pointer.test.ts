@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LAYOUT } from '../../../core/export/layout.ts';
 import {
   latestPointerKey,
   movePointer,
@@ -11,19 +10,11 @@ import {
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
+import { manifestOf, pointerTo } from '../../support/manifests.ts';
 
 const KEY = latestPointerKey('leads');
 const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
-  schemaVersion: LAYOUT,
-  entity: 'leads',
-  date: '2026-11-20',
-  startedAt: '2026-11-20T01:00:00.000Z',
-  execution: 'night-1',
-  manifestKey: 'runs/entity=leads/run=night-1/_manifest.json',
-  keptUntil: '2027-02-18',
-  kind: 'full',
-  released: false,
-  newNormal: false,
+  ...pointerTo(manifestOf({ date: '2026-11-20', execution: 'night-1' })),
   ...overrides,
 });
 const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket.text(KEY) ?? 'null'));

@@ -1,72 +1,60 @@
 import { expect, test } from 'vitest';
 import { listedOf } from '../../../core/columns/column-changes.ts';
 import type { EntityPlan } from '../../../core/config/entity-settings.ts';
-import { buildRequest, fingerprintOf } from '../../../core/export/request.ts';
+import { buildRequest, carriedLeftOut, fingerprintOf } from '../../../core/export/request.ts';
 import { deployment } from '../../support/builders.ts';
 
 const NAMES = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
-function thrownBy(action: () => unknown): unknown {
-  try {
-    return { nothingThrown: action() };
-  } catch (error) {
-    return error;
-  }
-}
-
 const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entities.leads, ...overrides });
 
-test('leaves out keys without a setting, so that the defaults of the CRM apply', () => {
-  expect(buildRequest({ entity: 'leads' }, plan(), NAMES, ['id'])).toEqual({ columns: ['id'] });
-});
+const sorts = [{ field: 'a', dir: 'desc', nulls: null }];
+const filters = [{ field: 'b', operator: 'between', value: [1, { to: 'ז' }] }];
+const FALSY = { sorts: [], filters: [], filtersOperator: 'and' as const };
+const OTHERS = { operatorField: 'combineBy', emailField: 'mailCopy' };
 
-test('sorts and filters of the configuration are sent unchanged', () => {
-  const sorts = [{ field: 'a', dir: 'desc', nulls: null }];
-  const filters = [{ field: 'b', operator: 'between', value: [1, { to: 'ז' }] }];
-
-  const request = buildRequest({ entity: 'leads' }, plan({ sorts, filters, filtersOperator: 'or' }), NAMES, ['id']);
-
-  expect(request).toEqual({ columns: ['id'], sorts, filters, filtersOperator: 'or' });
-});
-
-test('the input overrides the configuration, even with empty lists and false', () => {
-  const configured = plan({
-    sorts: [{ field: 'a' }],
-    filters: [{ field: 'b' }],
-    filtersOperator: 'or',
-    sendEmail: true,
+test.each<[what: string, input: object, configured: Partial<EntityPlan>, request: object, names?: typeof NAMES]>([
+  ['no key without a setting, so that the defaults of the CRM apply', {}, {}, {}],
+  [
+    'the configured sorts and filters, unchanged',
+    {},
+    { sorts, filters, filtersOperator: 'or' },
+    { sorts, filters, filtersOperator: 'or' },
+  ],
+  [
+    'the values of the input, even empty lists and false',
+    { ...FALSY, sendEmail: false },
+    { sorts, filters, filtersOperator: 'or', sendEmail: true },
+    FALSY,
+  ],
+  ['the e-mail flag of the input', { sendEmail: true }, {}, { sendEmail: true }],
+  ['the e-mail flag of the configuration', {}, { sendEmail: true }, { sendEmail: true }],
+  ['no e-mail flag that is false', {}, { sendEmail: false }, {}],
+  [
+    'operator and e-mail flag under the configured names',
+    { filtersOperator: 'or', sendEmail: true },
+    {},
+    { combineBy: 'or', mailCopy: true },
+    OTHERS,
+  ],
+])('a request has %s', (_, input, configured, request, names = NAMES) => {
+  expect(buildRequest({ entity: 'leads', ...input }, plan(configured), names, ['id'])).toEqual({
+    columns: ['id'],
+    ...request,
   });
-  const input = { entity: 'leads', sorts: [], filters: [], filtersOperator: 'and', sendEmail: false } as const;
-
-  const request = buildRequest({ ...input, sorts: [], filters: [] }, configured, NAMES, ['id']);
-
-  expect(request).toEqual({ columns: ['id'], sorts: [], filters: [], filtersOperator: 'and' });
-});
-
-test('sends the email flag only if it is true', () => {
-  expect(buildRequest({ entity: 'leads', sendEmail: true }, plan(), NAMES, ['id'])).toHaveProperty('sendEmail', true);
-  expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: true }), NAMES, ['id'])).toHaveProperty('sendEmail', true);
-  expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: false }), NAMES, ['id'])).not.toHaveProperty('sendEmail');
-});
-
-test('sends operator and email flag under the configured names', () => {
-  const names = { operatorField: 'combineBy', emailField: 'mailCopy' };
-  const input = { entity: 'leads', filtersOperator: 'or', sendEmail: true } as const;
-
-  expect(buildRequest(input, plan(), names, ['id'])).toEqual({ columns: ['id'], combineBy: 'or', mailCopy: true });
 });
 
 test('limits a request to 64,000 bytes, not characters', () => {
-  const filters = (letter: string, count: number) => [{ value: letter.repeat(count) }];
   const build = (letter: string, count: number) => () =>
-    buildRequest({ entity: 'leads', filters: filters(letter, count) }, plan(), NAMES, ['id']);
-
-  expect(thrownBy(build('x', 63_900))).toHaveProperty('nothingThrown');
-  expect(thrownBy(build('x', 64_000))).toMatchObject({ name: 'ConfigInvalid' });
-  expect(thrownBy(build('ש', 31_900))).toHaveProperty('nothingThrown');
-  expect(thrownBy(build('ש', 32_000))).toMatchObject({
+    buildRequest({ entity: 'leads', filters: [{ value: letter.repeat(count) }] }, plan(), NAMES, ['id']);
+  const tooLarge = expect.objectContaining({
     name: 'ConfigInvalid',
     message: expect.stringContaining('at most 64000 are allowed'),
   });
+
+  expect(build('x', 63_900)).not.toThrow();
+  expect(build('x', 64_000)).toThrow(tooLarge);
+  expect(build('ש', 31_900)).not.toThrow();
+  expect(build('ש', 32_000)).toThrow(tooLarge);
 });
 
 const listing = (count: number, label: string | null) =>
@@ -97,6 +85,15 @@ test.each([
 
   expect({ others: listed.others.length, labels: listed.labels?.length, types: listed.types?.length }).toEqual(carried);
   expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(64_000);
+});
+
+test.each([
+  ['with their labels', 'Id', 'Id'],
+  ['without labels that take more than 16,000 bytes', 'Identity number of the customer, as in the passport', null],
+])('a run carries left-out columns %s', (_, label, carried) => {
+  const leftOut = listing(200, label).map(({ name }) => ({ entry: name, name, label }));
+
+  expect(carriedLeftOut(leftOut)).toEqual(leftOut.map((column) => ({ ...column, label: carried })));
 });
 
 test('a fingerprint is the same for equal requests of an entity, and differs for others', () => {

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { createCrmClient } from '../../../core/crm/crm-client.ts';
+import type { CrmClient } from '../../../core/crm/crm-client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
-import { NOTHING_MOVED } from '../../../core/step/states.ts';
+import { NOTHING_MOVED, type RunState } from '../../../core/step/states.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
-import { CANARY, EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { crmAt } from '../../support/crm-at.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { cutOff, serverFor } from '../../support/http-server.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const DEADLINE = '2026-11-20T02:00:00.000Z';
 const status = (answer: unknown): [string, unknown] => ['get /leads/exports/{id}', answer];
@@ -17,6 +19,13 @@ const gone = status(new RunError('ExportNotFound', 'GET /leads/exports/{id} was 
 
 const check = (answer: [string, unknown], now?: string, state = runState()) =>
   checkStatus(state, { ...testDeps(now ? { now: at(now) } : {}), crm: fakeCrm(answer) });
+
+/** The step with its wrapper. */
+const handled = (crm: CrmClient, { now, ...overrides }: Partial<RunState> & { now?: string } = {}) => {
+  const deps = testDeps(now ? { now: at(now) } : {});
+  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm }));
+  return { answer: handler(runState(overrides), lambdaContext()), log: deps.log };
+};
 
 const pendingWith = (retryAfterSeconds: number | undefined, state = runState()) => {
   const crm = fakeCrm([...is('PROCESSING'), retryAfterSeconds]);
@@ -48,17 +57,16 @@ test('limits a Retry-After of a day to the largest wait, and only for this one w
   expect(second).toMatchObject({ outcome: 'PENDING', waits: 2, waitSeconds: 15 });
 });
 
-test('ends the run in ExportFailed with the export id if the status is FAILED', async () => {
-  const error = await failureOf(check(is('FAILED')), 'ExportFailed');
+test('ends if the status is FAILED, and at the deadline after one more check of a known or unknown export', async () => {
+  const early = runState({ run: run({ deadline: '2026-11-20T01:00:30.000Z' }) });
+  const ends = [
+    ['ExportFailed', 'a failure', check(is('FAILED'))],
+    ['ExportDeadlineExceeded', 'the deadline', check(is('PROCESSING'), DEADLINE)],
+    ['ExportDeadlineExceeded', 'a deadline in the first minute', check(gone, '2026-11-20T01:00:31Z', early)],
+  ] as const;
+  const texts = ends.map(async ([name, what, end]) => [what, (await failureOf(end, name)).message] as const);
 
-  expect(error.message).toBe(`The CRM reports that export ${EXPORT_ID} of leads failed.`);
-});
-
-test('checks the status once more at the deadline before it ends in ExportDeadlineExceeded', async () => {
-  const error = await failureOf(check(is('PROCESSING'), DEADLINE), 'ExportDeadlineExceeded');
-
-  expect(error.message).toContain('was still PROCESSING at the deadline of the run');
-  expect(error.message).toContain('after 4 status checks');
+  await expectTexts('check-status-ends', await Promise.all(texts));
 });
 
 test('shortens the last wait so that it ends at the deadline', async () => {
@@ -77,16 +85,12 @@ test('waits for an export that is unknown during its first minute, without count
 });
 
 test('logs a warning with the status when it waits after a refused status check', async () => {
-  const refused: [string, unknown] = [
-    'get /leads/exports/{id}',
-    new RunError('CrmUnavailable', 'It was answered 503.', { status: 503 }),
-  ];
-  const deps = testDeps();
-  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm: fakeCrm(refused) }));
+  const refused = status(new RunError('CrmUnavailable', 'It was answered 503.', { status: 503 }));
 
-  expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', trouble: { status: 503 } });
+  const { answer, log } = handled(fakeCrm(refused));
 
-  expect(deps.log.lines).toMatchObject([
+  expect(await answer).toMatchObject({ outcome: 'PENDING', trouble: { status: 503 } });
+  expect(log.lines).toMatchObject([
     { level: 'warn', message: 'waits', fields: { error: 'CrmUnavailable', status: 503, waitSeconds: 10 } },
     { level: 'info', message: 'answered' },
   ]);
@@ -94,15 +98,12 @@ test('logs a warning with the status when it waits after a refused status check'
 
 test('keeps the count of refused downloads when READY, and ends other trouble', async () => {
   const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
-  const moving = NOTHING_MOVED;
-  const handler = () =>
-    asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm: fakeCrm(is('PROCESSED')) }));
 
-  const refused = await handler()(runState({ moving, trouble }), lambdaContext());
-  const other = await handler()(runState({ trouble }), lambdaContext());
+  const refused = handled(fakeCrm(is('PROCESSED')), { moving: NOTHING_MOVED, trouble });
+  const other = handled(fakeCrm(is('PROCESSED')), { trouble });
 
-  expect(refused).toMatchObject({ outcome: 'READY', trouble });
-  expect(other).toMatchObject({ outcome: 'READY', trouble: null });
+  expect(await refused.answer).toMatchObject({ outcome: 'READY', trouble });
+  expect(await other.answer).toMatchObject({ outcome: 'READY', trouble: null });
 });
 
 test('ends in ExportNotFound if the export is unknown after its first minute', async () => {
@@ -113,14 +114,9 @@ test.each([
   ['is not over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:38:59.999Z', 'PENDING'],
   ['is over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:39:00.000Z', 'ExportNotFound'],
 ])('an unknown export falls under the half hour of refused downloads, which %s', async (_, since, now, end) => {
-  const state = runState({ moving: { ...NOTHING_MOVED, unknownSince: since } });
-  const handler = asStep(
-    'CheckStatus',
-    checkStatus,
-    ...composed({ ...testDeps({ now: at(now) }), crm: fakeCrm(gone) }),
-  );
+  const moving = { ...NOTHING_MOVED, unknownSince: since };
 
-  const { outcome, failure } = await handler(state, lambdaContext());
+  const { outcome, failure } = await handled(fakeCrm(gone), { moving, now }).answer;
 
   expect(failure?.error ?? outcome).toBe(end);
 });
@@ -130,12 +126,10 @@ test.each<[RunErrorName, string, string]>([
   ['RateLimited', 'begins', '2026-11-20T01:20:00.000Z'],
   ['TokenStoreUnavailable', 'does not begin', '2026-11-20T01:09:00.000Z'],
 ])('after %s in a status check, the half hour of refused downloads %s again', async (name, _, unknownSince) => {
-  const state = runState({ moving: { ...NOTHING_MOVED, unknownSince: '2026-11-20T01:09:00.000Z' } });
+  const moving = { ...NOTHING_MOVED, unknownSince: '2026-11-20T01:09:00.000Z' };
   const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));
-  const deps = testDeps({ now: at('2026-11-20T01:20:00.000Z') });
-  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm }));
 
-  expect(await handler(state, lambdaContext())).toMatchObject({
+  expect(await handled(crm, { moving, now: '2026-11-20T01:20:00.000Z' }).answer).toMatchObject({
     outcome: 'PENDING',
     waitSeconds: 44,
     moving: { unknownSince },
@@ -147,26 +141,13 @@ test.each([
   ['half an answer at the deadline', DEADLINE, cutOff(200, {}, '{"sta'), 'CrmContractError'],
 ])('waits until the deadline if the CRM answers %s instead of a status', async (_, now, reply, end) => {
   const { url } = await serverFor([`GET /leads/exports/${EXPORT_ID}`, reply]);
-  const deps = testDeps({ now: at(now) });
-  const getAccessToken = async () => ({ accessToken: CANARY, scope: '' });
-  const crm = createCrmClient({ baseUrl: url, getAccessToken, log: deps.log, now: deps.now });
-  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm }));
 
-  const { outcome, failure } = await handler(runState(), lambdaContext());
+  const { outcome, failure } = await handled(crmAt(url), { now }).answer;
 
   expect(failure?.error ?? outcome).toBe(end);
-  if (failure)
-    expect(failure.cause).toMatch(/was answered 200, but (not in JSON \(6 characters\)|the answer broke off)/);
-});
-
-test('ends in ExportDeadlineExceeded if the deadline falls in the first minute of an unknown export', async () => {
-  const state = runState({ run: run({ deadline: '2026-11-20T01:00:30.000Z' }) });
-
-  const error = await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
-
-  expect(error.message).toContain('was still unknown to the CRM at the deadline of the run');
+  if (failure) await expectTexts('check-status-broken-off', [['half an answer at the deadline', failure.cause]]);
 });
 
 test('throws if the state has no run', async () => {
-  await expect(check(is('PROCESSED'), undefined, runState({ run: null }))).rejects.toThrow('CreateExport was skipped');
+  await expect(check(is('PROCESSED'), undefined, runState({ run: null }))).rejects.toThrow('CreateExport');
 });

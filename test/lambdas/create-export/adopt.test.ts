@@ -1,15 +1,16 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { LAYOUT } from '../../../core/export/layout.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { keepRecord } from '../../../lambdas/create-export/export-record.ts';
 import { CANARY, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
-import { createDeps, emptyLedger, exportRecords } from '../../support/export-records.ts';
+import { createDeps, emptyLedger, tableOf } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
-import { manifestOf } from '../../support/manifests.ts';
+import { putPublished } from '../../support/published.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 type Answers = Parameters<typeof fakeCrm>;
 
@@ -21,7 +22,7 @@ const NEW = created(OTHER_EXPORT_ID);
 /** The dependencies of CreateExport a day after the failed run, with these answers of the CRM. */
 function retryDeps(ledger = emptyLedger(), ...answers: Answers) {
   const now = at('2026-11-21T07:00:00.000Z');
-  return { ...createDeps(fakeCrm(FIELDS, ...answers), { now }), records: exportRecords(ledger) };
+  return createDeps(fakeCrm(FIELDS, ...answers), { now }, ledger);
 }
 
 const startedAt = '2026-11-21T06:55:00.000Z';
@@ -31,7 +32,7 @@ const retry = (input: object = {}, execution = 'retry-1') =>
 /** The ledger after a run of the day before that created an export and failed later. */
 async function afterFailedRun(input: object = {}) {
   const ledger = emptyLedger();
-  const deps = { ...createDeps(fakeCrm(FIELDS, created(EXPORT_ID))), records: exportRecords(ledger) };
+  const deps = createDeps(fakeCrm(FIELDS, created(EXPORT_ID)), {}, ledger);
   await createExport(newState({ entity: 'leads', ...input }), deps);
   return ledger;
 }
@@ -73,8 +74,8 @@ test.each<[string, unknown, string]>([
 
   expect(linesOf(deps)).toEqual([...LOOKED, POSTED]);
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, createdAt: '2026-11-21T07:00:00.000Z', adopted: null });
-  expect(run?.remarks).toEqual([
-    expect.stringMatching(/^These are the records of 2026-11-21, filed under 2026-11-20: /),
+  await expectTexts('records-of-another-day', [
+    ['a retry of yesterday that requests an export', run?.remarks.join('\n') ?? ''],
   ]);
   expect(checks).toBe(0);
   expect(deps.log.lines).toEqual([{ level: 'info', message: `adopted no export: ${reason}`, fields: {} }]);
@@ -99,9 +100,8 @@ test.each([
   ['an unknown run', CANARY],
 ])('adopts nothing from %s, and puts its name in no state, log or ledger', async (_, adopt) => {
   const ledger = await afterFailedRun();
-  const records = exportRecords(ledger);
   const record = { exportId: EXPORT_ID, createdAt: startedAt, fingerprint: 'of contacts', date: '2026-11-20' };
-  await records.keep('contacts-night', record, new Date(startedAt));
+  await keepRecord(tableOf(ledger), 'contacts-night', record, new Date(startedAt));
   const deps = retryDeps(ledger, NEW);
 
   const answer = await createExport(retry({ adopt }), deps);
@@ -183,17 +183,9 @@ test('the ledger keeps only ids, digests and dates of exports, for thirty days',
 
 /** The published export of the date, created at this time. */
 function published(createdAt: string) {
-  const manifestKey = 'runs/entity=leads/run=other/_manifest.json';
-  const place = {
-    ...{ schemaVersion: LAYOUT, entity: 'leads', date: '2026-11-20', startedAt: createdAt, execution: 'other' },
-    ...{ kind: 'full', released: false, newNormal: false },
-  };
-  return fakeBucket({
-    objects: {
-      'published/entity=leads/date=2026-11-20.json': JSON.stringify({ ...place, manifestKey, keptUntil: '2027-02-18' }),
-      [manifestKey]: JSON.stringify(manifestOf({ createdAt })),
-    },
-  });
+  const bucket = fakeBucket();
+  putPublished(bucket, { date: '2026-11-20', rows: 1, manifest: { createdAt } });
+  return bucket;
 }
 
 test.each<[string, string, Answers[number], object]>([

@@ -3,12 +3,11 @@ import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { createClaimSlot } from '../../../lambdas/create-export/date-of-run.ts';
-import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';
-import { createDeps } from '../../support/export-records.ts';
+import { createDeps, emptyLedger } from '../../support/export-records.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 const CREATED: [string, unknown] = ['post /leads/exports', { id: EXPORT_ID }];
@@ -16,18 +15,18 @@ const NIGHT = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
 
 /** A deployment with a CRM that always answers and counts the requests. */
 function deployed(settings: Parameters<typeof deployment>[0] = {}) {
-  const ledger = new FakeLedger(async () => {});
+  const ledger = emptyLedger();
   let posts = 0;
   const run = async (execution: string, startedAt: string, input: object, state: Partial<RunState> = {}) => {
     const crm = fakeCrm(FIELDS, CREATED);
-    const claimSlot = createClaimSlot(ledger.client, 'ledger', at(startedAt));
-    const deps = { ...createDeps(crm, { deployment: deployment(settings), now: at(startedAt) }), claimSlot };
+    const deps = createDeps(crm, { deployment: deployment(settings), now: at(startedAt) }, ledger);
     const begun = newState({ entity: 'leads', ...input }, { execution, startedAt, ...state });
     const answer = await asStep('CreateExport', createExport, ...composed(deps))(begun, lambdaContext());
     posts += crm.calls.filter(({ line }) => line.startsWith('post')).length;
     return { answer, asked: crm.calls.length };
   };
-  return { ledger, run, posts: () => posts };
+  const claims = () => ledger.rows().filter(({ pk }) => String(pk).startsWith('slot#'));
+  return { ledger, claims, run, posts: () => posts };
 }
 
 const due = (time: string): [string, { scheduledFor: string }] => [time, { scheduledFor: time }];
@@ -56,11 +55,11 @@ test('a repeated call finds the claim of its own execution', async () => {
 });
 
 test('a manual run makes no claim and ignores the claim of a rule', async () => {
-  const { run, ledger, posts } = deployed();
+  const { run, claims, posts } = deployed();
 
   await run('by-hand-1', '2026-11-20T01:00:00Z', {});
   await run('by-hand-2', '2026-11-20T01:00:00Z', { date: '2026-11-20', scheduledFor: '2026-11-20T01:00:00Z' });
-  expect(ledger.items.size).toBe(0);
+  expect(claims()).toEqual([]);
   await run('event-1', ...due('2026-11-20T01:00:00Z'));
   await run('by-hand-3', '2026-11-20T01:00:00Z', {});
 
@@ -72,40 +71,40 @@ test.each([
   ['columns', { columns: ['id'] }],
   ['a comment', { Comment: 'By hand.' }],
 ])('an input with a start and %s makes no claim, and the rule still exports', async (_, more) => {
-  const { run, ledger, posts } = deployed();
+  const { run, claims, posts } = deployed();
   const scheduledFor = '2026-11-20T01:00:00Z';
 
   const { answer } = await run('by-hand', '2026-11-20T00:50:00Z', { scheduledFor, ...more });
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
-  expect(ledger.items.size).toBe(0);
+  expect(claims()).toEqual([]);
 
   expect((await run('event-1', scheduledFor, { scheduledFor })).answer.outcome).toBe('CREATED');
   expect(posts()).toBe(2);
 });
 
 test('refuses to claim a future start', async () => {
-  const { run, ledger } = deployed();
+  const { run, claims } = deployed();
 
   const { answer } = await run('by-hand', '2026-11-20T00:30:00Z', { scheduledFor: '2026-11-20T01:00:00Z' });
 
   expect(answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'InvalidInput' } });
-  expect(answer.failure?.cause).toContain('is a future start');
-  expect(ledger.items.size).toBe(0);
+  await expectTexts('future-start', [['a start in half an hour', answer.failure?.cause ?? '']]);
+  expect(claims()).toEqual([]);
 });
 
 test('the start that is not due claims and requests nothing, and the due one exports', async () => {
-  const { run, ledger, posts } = deployed(NIGHT);
+  const { run, claims, posts } = deployed(NIGHT);
 
   expect(await run('event-1', ...due('2026-11-19T23:00:00Z'))).toMatchObject({
     answer: { outcome: 'NOT_DUE' },
     asked: 0,
   });
-  expect(ledger.items.size).toBe(0);
+  expect(claims()).toEqual([]);
   const { answer } = await run('event-2', ...due('2026-11-20T00:00:00Z'));
 
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
   expect(posts()).toBe(1);
-  expect(ledger.rows()).toEqual([
+  expect(claims()).toEqual([
     { pk: 'slot#leads#2026-11-20T00:00Z', owner: 'event-2', ttl: Date.parse('2026-12-20T00:00:00Z') / 1000 },
   ]);
 });
@@ -114,12 +113,11 @@ test.each([
   ['lost the answer to its request', 'CreateUnanswered'],
   ['was unavailable', 'CrmUnavailable'],
 ] as const)('a run that waits because the CRM %s stays due, even if a deployment moves its start', async (_, error) => {
-  const ledger = new FakeLedger(async () => {});
+  const ledger = emptyLedger();
   const [time, start] = due('2026-06-19T23:00:00Z');
   const invoke = (localTime: string, state: RunState, ...answers: Parameters<typeof fakeCrm>) => {
     const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: localTime } });
-    const claimSlot = createClaimSlot(ledger.client, 'ledger', at(time));
-    const deps = { ...createDeps(fakeCrm(...answers), { deployment: settings, now: at(time) }), claimSlot };
+    const deps = createDeps(fakeCrm(...answers), { deployment: settings, now: at(time) }, ledger);
     return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
   };
   const begun = newState({ entity: 'leads', ...start }, { execution: 'event-1', startedAt: time });

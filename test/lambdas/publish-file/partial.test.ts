@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { deployment, run } from '../../support/builders.ts';
 import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
 import { exportIdOf, putPublished } from '../../support/published.ts';
-import { publish, storedRun } from '../../support/stored-run.ts';
+import { BY_DATE, LATEST, manifestIn, publish, storedRun } from '../../support/stored-run.ts';
 
-const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
-const LATEST = 'published/entity=leads/latest.json';
 const PREFIX = 'runs/entity=leads/run=by-hand/';
 const PARTIAL: Partial<Run> = {
   prefix: PREFIX,
@@ -17,7 +14,6 @@ const PARTIAL: Partial<Run> = {
   exportId: exportIdOf('2026-11-01'),
 } as const;
 
-const manifestOf = (bucket: FakeBucket) => JSON.parse(bucket.text(`${PREFIX}_manifest.json`) ?? 'null') as Manifest;
 const tables = { deployment: deployment({ entities: { leads: { tables: {} } } }) };
 
 /** A manual run with another plan, later on the same day. */
@@ -35,7 +31,7 @@ test('stores a partial export without publishing it if its date has a full one',
   expect(await publish(bucket, later)).toMatchObject({ outcome: 'UNPUBLISHED' });
 
   expect([BY_DATE, LATEST].map(bucket.text)).toEqual(before);
-  expect(manifestOf(bucket)).toMatchObject({ state: 'unpublished', guards: null });
+  expect(manifestIn(bucket, `${PREFIX}_manifest.json`)).toMatchObject({ state: 'unpublished', guards: null });
 });
 
 test('publishes a partial export for its date alone, without a table, if the date has no other', async () => {

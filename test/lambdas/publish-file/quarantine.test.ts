@@ -1,25 +1,20 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import { pointerSchema } from '../../../core/export/pointer.ts';
-import { deployment, run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
-import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
-import { putPublished } from '../../support/published.ts';
-import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+import { failing } from '../../support/fake-bucket.ts';
+import { putHundreds, putPublished } from '../../support/published.ts';
+import { expectTexts } from '../../support/screen.ts';
+import { BY_DATE, LATEST, MANIFEST_KEY, manifestIn, publish, storedRun } from '../../support/stored-run.ts';
 
-const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
-const LATEST = 'published/entity=leads/latest.json';
 const down = new RunError('StorageUnavailable', 'Down.');
-const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
 
 const csvOf = (rows: number) => ['id,name', ...Array.from({ length: rows }, (_, id) => `${id},x`), ''].join('\n');
 
 /** A run with the given number of rows, after nights with a hundred rows each. */
 function shrunk(rows: number, options: Parameters<typeof storedRun>[1] = {}) {
   const stored = storedRun(csvOf(rows), options);
-  for (const date of ['2026-11-19', '2026-11-18', '2026-11-17']) putPublished(stored.bucket, { date, rows: 100 });
-  stored.bucket.put(LATEST, stored.bucket.text('published/entity=leads/date=2026-11-19.json') ?? '');
+  putHundreds(stored.bucket);
   return stored;
 }
 
@@ -29,9 +24,7 @@ test('quarantines a shrunken file, moves no pointer, and says why', async () => 
 
   const { message } = await failureOf(publish(bucket, state), 'FileQuarantined');
 
-  expect(message).toBe(
-    'The file of leads of 2026-11-20 is stored but not published: it has 30 rows, 100 are usual (maxShrink 0.5).',
-  );
+  await expectTexts('file-quarantined', [['a file with too few rows', message]]);
   expect(manifestIn(bucket)).toMatchObject({
     state: 'quarantined',
     guards: {
@@ -46,34 +39,6 @@ test('quarantines a shrunken file, moves no pointer, and says why', async () => 
     warnings: [],
   });
   expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, latest]);
-});
-
-test('uses the bounds of the entity', async () => {
-  const { bucket, state } = shrunk(30);
-  const lenient = deployment({ entities: { leads: { guards: { maxShrink: 0.9 } } } });
-
-  expect(await publish(bucket, state, { deployment: lenient })).toMatchObject({ outcome: 'PUBLISHED' });
-});
-
-test('applies minRows to full exports only, not to partial ones', async () => {
-  const many = deployment({ entities: { leads: { guards: { minRows: 1000 } } } });
-  const whole = shrunk(98);
-  const part = shrunk(98);
-  const other = run({ kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) });
-
-  await failureOf(publish(whole.bucket, whole.state, { deployment: many }), 'FileQuarantined');
-  expect(await publish(part.bucket, { ...part.state, run: other }, { deployment: many })).toMatchObject({
-    outcome: 'PUBLISHED',
-  });
-});
-
-test('publishes with a warning if a part of the history cannot be read', async () => {
-  const { bucket, state } = shrunk(98);
-  bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
-  expect(manifestIn(bucket).warnings[0]).toContain(
-    'not compared with 1 published exports, because their pointers or manifests are missing',
-  );
 });
 
 test('keeps its verdict when the step is repeated, even if other nights are published between', async () => {

@@ -1,22 +1,20 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { deployment, newState, run } from '../../support/builders.ts';
+import { deployment, newState } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import type { FakeBucket } from '../../support/fake-bucket.ts';
-import { exportIdOf, putPublished } from '../../support/published.ts';
-import { FILE_KEY, MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+import { mortal } from '../../support/mortal.ts';
+import { putHundreds, putPublished } from '../../support/published.ts';
+import { expectTexts } from '../../support/screen.ts';
+import { BY_DATE, FILE_KEY, LATEST, MANIFEST_KEY, manifestIn, publish, storedRun } from '../../support/stored-run.ts';
 
-const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
-const LATEST = 'published/entity=leads/latest.json';
 const RELEASE_KEY = 'runs/entity=leads/run=night-1/_release.json';
-const EARLIER = ['2026-11-19', '2026-11-18', '2026-11-17'];
 
 const ASKED = { entity: 'leads', release: 'night-1', reason: 'The office in Haifa was closed.', by: 'dana@desk' };
 const releaseState = (input: object = {}, overrides: Partial<RunState> = {}) =>
@@ -25,8 +23,7 @@ const releaseState = (input: object = {}, overrides: Partial<RunState> = {}) =>
 /** Leads of three rows, quarantined because each earlier night had a hundred. */
 async function quarantined(options: Parameters<typeof storedRun>[1] = {}) {
   const { bucket, state } = storedRun('id,name\n1,a\n2,b\n3,c\n', options);
-  for (const date of EARLIER) putPublished(bucket, { date, rows: 100 });
-  bucket.put(LATEST, bucket.text('published/entity=leads/date=2026-11-19.json') ?? '');
+  putHundreds(bucket);
   await failureOf(publish(bucket, state), 'FileQuarantined');
   return { bucket, state };
 }
@@ -90,40 +87,16 @@ test('a release killed at any operation ends the same way when it is repeated', 
   await publish(whole.bucket, releaseState());
   const calls = whole.bucket.calls.length - before;
 
-  for (let killedAt = 0; killedAt < calls; killedAt += 1)
-    for (const after of [false, true]) {
-      let left = Number.POSITIVE_INFINITY;
-      const stopped = await quarantined({
-        before: () => {
-          left -= 1;
-          if (left < 0) throw new Error('killed');
-        },
-      });
-      const { bucket } = stopped;
-      left = killedAt;
-      await expect(publish(after ? heardOfNothing(bucket, () => left === 0) : bucket, releaseState())).rejects.toThrow(
-        'killed',
-      );
-      left = Number.POSITIVE_INFINITY;
+  for (let killedAt = 1; killedAt <= calls; killedAt += 1)
+    for (const behind of [false, true]) {
+      const { bucket } = await quarantined();
+      const dying = mortal({ bucket }, ['bucket'], killedAt, behind);
+      await expect(publish(dying.bucket, releaseState())).rejects.toThrow('killed');
 
       expect(await publish(bucket, releaseState())).toMatchObject({ outcome: 'PUBLISHED' });
       expect(everything(bucket)).toEqual(everything(whole.bucket));
     }
 });
-
-/** Dies after its last write took effect without an answer. */
-function heardOfNothing(bucket: FakeBucket, now: () => boolean): FakeBucket {
-  const done = async (work: Promise<boolean>) => {
-    const answer = await work;
-    if (now()) throw new Error('killed');
-    return answer;
-  };
-  return {
-    ...bucket,
-    putOnce: (key, body) => done(bucket.putOnce(key, body)),
-    replace: (key, body, etag) => done(bucket.replace(key, body, etag)),
-  };
-}
 
 test('equal releases all succeed, also at once, and the first one is recorded', async () => {
   const { bucket } = await quarantined();
@@ -136,21 +109,6 @@ test('equal releases all succeed, also at once, and the first one is recorded', 
   expect(answers.map(({ outcome }) => outcome)).toEqual(['PUBLISHED', 'PUBLISHED', 'PUBLISHED']);
   expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1', by: 'dana@desk' });
   expect(everything(bucket)).toEqual(after);
-});
-
-test('with newNormal, the next night is compared with the released file and passes', async () => {
-  const { bucket } = await quarantined();
-  await publish(bucket, releaseState({ newNormal: true }));
-  expect(json<Pointer>(bucket, BY_DATE)).toMatchObject({ released: true, newNormal: true });
-
-  const next = storedRun('id,name\n1,a\n2,b\n', { key: 'runs/entity=leads/run=night-2/leads.csv' });
-  for (const key of bucket.keys()) next.bucket.put(key, bucket.text(key) ?? '');
-  const prefix = 'runs/entity=leads/run=night-2/';
-  const night = run({ date: '2026-11-21', prefix, exportId: exportIdOf('2026-11-21') });
-  const state = { ...next.state, execution: 'night-2', startedAt: '2026-11-21T01:00:00.000Z', run: night };
-  expect(await publish(next.bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 0 });
-  const manifest = json<Manifest>(next.bucket, 'runs/entity=leads/run=night-2/_manifest.json');
-  expect(manifest.guards?.comparedWith).toEqual([{ date: '2026-11-20', execution: 'night-1', rows: 3 }]);
 });
 
 test('moves the pointer of the date but not the latest pointer if a later date is published', async () => {
@@ -180,7 +138,7 @@ test('refuses the release if a later run of the date is published meanwhile', as
 
   const { message } = await failureOf(publish(bucket, releaseState()), 'InvalidInput');
 
-  expect(message).toContain('leads of 2026-11-20 is published by a later run');
+  await expectTexts('release-of-older-run', [['a later run of the date is published', message]]);
   expect(json<Pointer>(bucket, BY_DATE).execution).toBe('of-2026-11-20');
   expect(bucket.text(RELEASE_KEY)).toBeUndefined();
 });
@@ -199,9 +157,9 @@ test.each<[string, (bucket: FakeBucket) => unknown]>([
 });
 
 const manifestWith = (overrides: object) => (bucket: FakeBucket) =>
-  bucket.put(MANIFEST_KEY, JSON.stringify({ ...json<object>(bucket, MANIFEST_KEY), ...overrides }));
+  bucket.put(MANIFEST_KEY, JSON.stringify({ ...manifestIn(bucket), ...overrides }));
 const ofOwnPlan = (bucket: FakeBucket) => {
-  const { run } = json<Manifest>(bucket, MANIFEST_KEY);
+  const { run } = manifestIn(bucket);
   return manifestWith({ run: { ...run, kind: 'partial', differs: ['filters'] } })(bucket);
 };
 const failedBy = (guard: string) => ({
@@ -218,7 +176,7 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
   ['is published', { release: 'of-2026-11-19' }, () => {}, 'no check has stopped its file, which is published'],
   ['was stored without publication', {}, manifestWith({ state: 'unpublished' }), 'and no check has stopped it'],
   ['holds a left-out column', {}, manifestWith(failedBy('excepted')), 'a column that the configuration leaves out'],
-  ['is partial, with newNormal', { newNormal: true }, ofOwnPlan, 'whose history continues'],
+  ['is partial, with newNormal', { newNormal: true }, ofOwnPlan, 'newNormal is only for runs with the configured plan'],
   ['is requested without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
   ['is requested with unknown keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
   ['has an invalid name', { release: '../x' }, () => {}, '"release" is wrong'],
@@ -248,7 +206,7 @@ test('refuses a second release with another newNormal', async () => {
   const second = releaseState({ newNormal: true }, { execution: 'release-2' });
   const { message } = await failureOf(publish(bucket, second), 'InvalidInput');
 
-  expect(message).toBe('The run night-1 was released without a new normal already, by release-1.');
+  await expectTexts('release-began-otherwise', [['a release that began without --new-normal', message]]);
 });
 
 test("releases a file that today's settings would stop for another reason", async () => {

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
 import { requestOf } from '../../../core/crm/call.ts';
 import type { CrmClient } from '../../../core/crm/crm-client.ts';
-import type { ExportRecords } from '../../../core/export/export-record.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
@@ -12,13 +11,14 @@ import { RECORDER, type StepName } from '../../../core/step/steps.ts';
 import type { UploadBucket } from '../../../core/storage/upload.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import type { ClaimSlot } from '../../../lambdas/create-export/date-of-run.ts';
+import type { Table } from '../../../lambdas/create-export/export-record.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { writeChanges } from '../../../lambdas/write-changes/write-changes.ts';
 import { writeTable } from '../../../lambdas/write-table/write-table.ts';
-import { composed, unclaimed } from '../../support/deps.ts';
-import { exportRecords } from '../../support/export-records.ts';
+import { composed } from '../../support/deps.ts';
+import { tableOf } from '../../support/export-records.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 
@@ -33,7 +33,6 @@ export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
     const name = step as StepName;
     const answer = left[name]?.shift();
     if (!answer) throw new Error(`the script has no further answer of ${step}`);
-    if (answer instanceof PlatformError) throw answer;
     const handler = asStep<StepName, Invocation>(
       name,
       async () => {
@@ -60,24 +59,22 @@ export interface World {
   crm: ((template: string) => unknown) | CrmClient;
   /** The transfer. Default: stores an empty file. */
   transfer?: DownloadFileDeps['transfer'];
-  /** The bucket operations of PublishFile. Other operations are unexpected. */
+  /** Operations of the bucket that differ from those of an empty one. */
   bucket?: Partial<UploadBucket>;
-  /** Records of earlier runs; default: no records. */
-  records?: ExportRecords;
+  /** Claims and exports of earlier runs; default: an empty table. */
+  table?: Table;
 }
 
 /** The deployed steps in a made-up world. Jitter draws the shortest waits. */
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
     if (step === RECORDER) return null;
-    const own = { claimSlot: unclaimed, softwareVersion: '0.0.0' };
-    const deps = { ...dependencies(deployment, clock), ...clients(world), ...own };
+    const deps = { ...dependencies(deployment, clock), ...clients(world), softwareVersion: '0.0.0' };
     return handlers[step as StepName](deps)(payload, CONTEXT);
   };
 }
 
-type Clients = ReturnType<typeof clients> &
-  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string };
+type Clients = ReturnType<typeof clients> & ReturnType<typeof dependencies> & { softwareVersion: string };
 
 const handlers = {
   CreateExport: (deps: Clients) => asStep('CreateExport', createExport, ...composed(deps)),
@@ -89,33 +86,13 @@ const handlers = {
 };
 
 function clients(world: World) {
-  const crm = clientOf(world.crm);
-  const unexpected = () => {
-    throw new Error('the bucket was not expected to be used so');
-  };
-  const refuse = async () => unexpected();
-  const unused: UploadBucket = {
-    ...{
-      stream: refuse,
-      read: refuse,
-      list: refuse,
-      putOnce: refuse,
-      uploadOnce: refuse,
-      replace: refuse,
-      tag: refuse,
-    },
-    head: async () => undefined,
-    putParquet: async () => false,
-  };
-  const bucket: UploadBucket = { ...unused, ...world.bucket };
-  const read = world.bucket?.read ?? (async () => undefined);
-  const records = world.records ?? exportRecords();
+  const bucket: UploadBucket = { ...fakeBucket(), ...world.bucket };
   return {
-    crm,
+    crm: clientOf(world.crm),
     bucket,
-    hashKey: refuse,
-    records,
-    read,
+    hashKey: async () => 'k'.repeat(64),
+    table: world.table ?? tableOf(),
+    read: bucket.read,
     store: NO_STORE,
     transfer: world.transfer ?? fakeTransfer(),
     abortUpload: async () => {},
