@@ -6,7 +6,7 @@ import type { Bucket } from '../storage/bucket.ts';
 
 const fileSchema = z.object({
   run: z.string().check(z.describe('Name of the Step Functions execution.')),
-  manifestKey: z.string().check(z.describe('Key of the manifest, which says all that was verified.')),
+  manifestKey: z.string().check(z.describe('Key of the manifest, which lists all checks of the file.')),
   key: z.string(),
   rows: z.nullable(z.int().check(z.minimum(0))).check(z.describe('As in the manifest.')),
   bytes: z.int().check(z.minimum(0)),
@@ -14,7 +14,7 @@ const fileSchema = z.object({
 });
 
 const entityOfNightSchema = z.object({
-  file: z.nullable(fileSchema).check(z.describe('What readers of the date have; null = nothing yet.')),
+  file: z.nullable(fileSchema).check(z.describe('The file that readers of the date have; null = no file yet.')),
   tableVersion: z
     .nullable(z.int().check(z.minimum(1)))
     .check(
@@ -45,10 +45,10 @@ export const nightSchema = z.object({
       z.minimum(1),
       z.describe('Number of the version of this object: a higher number is later. Numbers may be skipped.'),
     ),
-  complete: z.boolean().check(z.describe('Every entity has its file and, if the night waits for it, its table.')),
+  complete: z.boolean().check(z.describe('Whether all files exist, and all tables that the night waits for.')),
   entities: z
     .record(z.string(), entityOfNightSchema)
-    .check(z.describe('The entities that the night is made of, as the first run of the date found them configured.')),
+    .check(z.describe('The entities of the night, as they were configured at the first run of the date.')),
 });
 export type Night = z.infer<typeof nightSchema>;
 export type EntityOfNight = z.infer<typeof entityOfNightSchema>;

@@ -37,10 +37,10 @@ export function isWatchedAlone(deployment: Deployment, entity: Entity, from: Dat
   return enabled && (freshnessHours !== undefined || !isOfNights(deployment, entity, from));
 }
 
-/** When a night begins, and when it must be complete. */
+/** The times at which a night begins and must be complete. */
 export interface NightTimes {
   begins: Date;
-  /** The latest deadline of its runs. */
+  /** The latest deadline of the runs of the night. */
   deadline: Date;
 }
 

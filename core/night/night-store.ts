@@ -29,29 +29,59 @@ export interface NightDeps {
 /** The storage of a night. Each method throws RunError `StorageConflict`, `StorageDenied` or `StorageUnavailable`. */
 export type NightStore = ReturnType<typeof nightStore>;
 
-export function nightStore(date: string, deps: NightDeps) {
-  const { bucket, deployment } = deps;
+export function nightStore(date: string, { bucket, deployment }: NightDeps) {
+  const tablesOf = (entity: Entity) => deployment.entities[entity].tables;
+
+  /** The published file. The file of a partial run does not count for the night. */
+  const fileOf = async (entity: Entity, recorded: EntityOfNight['file']): Promise<EntityOfNight['file']> => {
+    const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
+    if (!pointer || pointer.kind === 'partial') return null;
+    const run = pointer.execution;
+    // Manifests are written once.
+    if (recorded?.run === run) return recorded;
+    const manifestKey = manifestKeyOf(entity, run);
+    const manifest = await readManifest(bucket, manifestKey);
+    if (!manifest) return null;
+    const { key, rows, bytes, crc32 } = manifest.file;
+    return { run, manifestKey, key, rows, bytes, crc32 };
+  };
+
+  /** The table of a run: under today's table version, or under the version when the night began. */
+  const tableOf = async (entity: Entity, version: number | null, run: string): Promise<EntityOfNight['table']> => {
+    if (version === null) return null;
+    for (const each of new Set([tablesOf(entity)?.version ?? version, version])) {
+      const key = tableKey(entity, date, each);
+      const table = await tableOfRun(bucket, key, { run });
+      if (table) return { key, etag: table.etag };
+    }
+    return null;
+  };
+
+  /** The feed that ends at a run; `null` for an entity without feeds. */
+  const feedOf = async (entity: Entity, run: string): Promise<EntityOfNight['feed']> => {
+    const key = feedKey(entity, { date, run });
+    const feed = deployment.entities[entity].changes && (await bucket.head(key));
+    return feed ? { key, etag: feed.etag } : null;
+  };
+
   return {
     date,
     /** The entities of the night by today's configuration. */
-    expected: (): Waited => {
-      const entities = [...startsOfNight(deployment, date).keys()];
-      return new Map(entities.map((entity) => [entity, deployment.entities[entity].tables?.version ?? null]));
-    },
+    expected: (): Waited =>
+      new Map([...startsOfNight(deployment, date).keys()].map((entity) => [entity, tablesOf(entity)?.version ?? null])),
     /** Whether today's configuration writes the tables of an entity. */
-    writesTables: (entity: Entity) => deployment.entities[entity].tables !== undefined,
+    writesTables: (entity: Entity) => tablesOf(entity) !== undefined,
     read: () => readNight(bucket, date),
-    /** @param known what the stored night says of the entity */
+    /** @param recorded the entity in the stored night */
     find: async (entity: Entity, tableVersion: number | null, recorded: EntityOfNight | undefined): Promise<Found> => {
-      const file = await fileOf(entity, date, recorded?.file ?? null, bucket);
+      const file = await fileOf(entity, recorded?.file ?? null);
       if (!file) return { file, table: null, feed: null };
-      const table = await tableOf(entity, date, tableVersion, file.run, deps);
-      return { file, table, feed: await feedOf(entity, { date, run: file.run }, deps) };
+      const table = await tableOf(entity, tableVersion, file.run);
+      return { file, table, feed: await feedOf(entity, file.run) };
     },
     /** `false` if another run has written the night since it was read. */
-    write: (night: Night, etag: string | undefined) => {
-      return unlessConflict(() => writeOver(bucket, nightKey(date), nightText(night), etag));
-    },
+    write: (night: Night, etag: string | undefined) =>
+      unlessConflict(() => writeOver(bucket, nightKey(date), nightText(night), etag)),
     /** Writes the revision of a complete night, once; `false` if another run is writing it at this moment. */
     announce: (night: Night) =>
       // An object at this key is the same revision, so an existing one counts as success.
@@ -67,54 +97,6 @@ async function unlessConflict(write: () => Promise<boolean>): Promise<boolean> {
     if (isWriteConflict(error)) return false;
     throw error;
   }
-}
-
-/** The published file of the date. The file of a partial run does not count for the night. */
-async function fileOf(
-  entity: Entity,
-  date: string,
-  recorded: EntityOfNight['file'],
-  bucket: NightDeps['bucket'],
-): Promise<EntityOfNight['file']> {
-  const { run: pointer } = await readPointer(bucket, datePointerKey(entity, date));
-  if (!pointer || pointer.kind === 'partial') return null;
-  const run = pointer.execution;
-  // Manifests are written once.
-  if (recorded?.run === run) return recorded;
-  const manifestKey = manifestKeyOf(entity, run);
-  const manifest = await readManifest(bucket, manifestKey);
-  if (!manifest) return null;
-  const { key, rows, bytes, crc32 } = manifest.file;
-  return { run, manifestKey, key, rows, bytes, crc32 };
-}
-
-/** The table of this run: under today's table version, or under the version when the night began. */
-async function tableOf(
-  entity: Entity,
-  date: string,
-  version: number | null,
-  run: string,
-  { bucket, deployment }: NightDeps,
-): Promise<EntityOfNight['table']> {
-  if (version === null) return null;
-  for (const each of new Set([deployment.entities[entity].tables?.version ?? version, version])) {
-    const key = tableKey(entity, date, each);
-    const table = await tableOfRun(bucket, key, { run });
-    if (table) return { key, etag: table.etag };
-  }
-  return null;
-}
-
-/** The feed that ends at this run; `null` for an entity without feeds. */
-async function feedOf(
-  entity: Entity,
-  to: { date: string; run: string },
-  { bucket, deployment }: NightDeps,
-): Promise<EntityOfNight['feed']> {
-  if (!deployment.entities[entity].changes) return null;
-  const key = feedKey(entity, to);
-  const feed = await bucket.head(key);
-  return feed ? { key, etag: feed.etag } : null;
 }
 
 /** The entities of a night, each with the table version that the night waits for; `null`: it waits for no table. */
@@ -161,7 +143,7 @@ export async function recordNight(store: NightStore, failure?: Failure): Promise
   throw new RunError('StorageUnavailable', what);
 }
 
-/** The stored night if it says the same, else its next revision. */
+/** The stored night if nothing has changed, else its next revision. */
 function nightOf(date: string, entities: Night['entities'], standing: Night | undefined): Night {
   const complete = lackingIn({ entities }).length === 0;
   if (standing?.complete === complete && isDeepStrictEqual(entities, standing.entities)) return standing;

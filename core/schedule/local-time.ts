@@ -1,10 +1,6 @@
 const DAY_MS = 86_400_000;
 /** A cache by time zone, because creating a format takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();
-/** A cache by time zone and instant: a synthesis computes about 600 offsets of a zone, each at least seven times. */
-const offsets = new Map<string, number>();
-/** The most offsets in the cache: about 2 MB. */
-const MOST_OFFSETS = 20_000;
 
 /** The date that clocks show at a time: YYYY-MM-DD in years of four digits. */
 export function dateIn(timeZone: string, time: Date): string {
@@ -14,8 +10,8 @@ export function dateIn(timeZone: string, time: Date): string {
 }
 
 /**
- * When clocks show a time on a date. If clocks are set back and show it twice, the first time counts. If clocks are
- * set forward and skip it, the time before the change counts on: 02:30 becomes 03:30.
+ * When clocks show a time on a date. If clocks are set back and show it twice, the first time counts. If clocks are set
+ * forward and skip it, the offset before the change applies: 02:30 becomes 03:30.
  * @param time `HH:MM`
  */
 export function instantOf(timeZone: string, date: string, time: string): Date {
@@ -34,14 +30,6 @@ export function dateAfter(time: string, days: number): string {
 
 /** The offset of local time from UTC in milliseconds. */
 export function offsetAt(timeZone: string, instant: number): number {
-  const key = `${timeZone} ${instant}`;
-  const offset = offsets.get(key) ?? offsetOf(timeZone, instant);
-  if (offsets.size >= MOST_OFFSETS) offsets.clear();
-  offsets.set(key, offset);
-  return offset;
-}
-
-function offsetOf(timeZone: string, instant: number): number {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
   formats.set(timeZone, format);
   // `GMT`, `GMT+02:00`, and before zones had whole minutes `GMT+02:20:54`.

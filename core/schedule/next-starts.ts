@@ -89,8 +89,8 @@ interface LocalTiming {
 }
 
 /**
- * The start of a date. If zone data has changed since the starts were listed, it is the start of the rule that is
- * nearest to the local time, so that no date is left out.
+ * The start of a date. Zone data may have changed since the starts were listed. So this function returns the listed
+ * start that is nearest to the local time, and no date is left out.
  */
 function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
   const due = instantOf(timeZone, date, at);
@@ -111,25 +111,16 @@ function distance(one: Date, other: Date): number {
   return Math.abs(one.getTime() - other.getTime());
 }
 
-/** More than a year of starts, so that every change of clocks is included. */
+/** More than a year of daily starts, so that every change of clocks is included. */
 const STARTS_COMPARED = 400;
 const UNIT_DAYS: Record<string, number> = { minute: 1 / 1440, hour: 1 / 24, day: 1 };
 
 /** The longest gap between two UTC dates with a start, in days; at least 1. The lifecycle rules count in such days. */
 export function longestGapDays(timing: Timing, from: Date): number {
-  const days = startDays(timing, from);
+  const starts = nextStarts(timing, from, STARTS_COMPARED) ?? [];
+  const days = starts.map(({ at }) => Math.floor(at.getTime() / DAY_MS));
   const gaps = days.map((day, index) => day - (days[index - 1] ?? day));
   return Math.max(1, ...gaps, Math.ceil(rateDays(timing.expression)));
-}
-
-/** The dates of the starts, as days since 1970. */
-function startDays(timing: Timing, from: Date): number[] {
-  const { expression, at } = timing;
-  const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
-  if (at !== null) return (nextStarts(timing, from, STARTS_COMPARED) ?? []).map((start) => dayOf(start.at));
-  const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
-  // One start on each day is enough: further starts on a day do not change the gaps between days.
-  return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_COMPARED).map(dayOf);
 }
 
 /** The interval of `rate(…)` in days, as a fraction if it is shorter; 0 for another expression. */

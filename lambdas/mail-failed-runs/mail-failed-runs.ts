@@ -47,9 +47,9 @@ export interface FailedRun {
  */
 export async function mailFailedRuns(detail: unknown, deps: MailFailedRunsDeps): Promise<FailedRun> {
   const run = failedRunOf(z.parse(detailSchema, detail));
-  const date = run.entity && (await newestDate(run.entity, deps.bucket));
-  const mail = mailOf(run, date, deps);
-  await deps.publish(mail.subject, messageOf(mail));
+  const readers = run.entity && run.batch === undefined ? [await readersText(run.entity, deps.bucket)] : [];
+  const { subject, text } = mailOf(run, readers, deps);
+  await deps.publish(subject, messageOf(subject, text));
   return run;
 }
 
@@ -106,28 +106,25 @@ function singleLine(text: string): string {
   return shortText(text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim()).toWellFormed();
 }
 
-/** @returns `null` if the entity was never published, `undefined` if the pointer cannot be read */
-async function newestDate(entity: Entity, bucket: Pick<Bucket, 'read'>): Promise<string | null | undefined> {
+/** The newest file that readers have. */
+async function readersText(entity: Entity, bucket: Pick<Bucket, 'read'>): Promise<string> {
   try {
-    return (await readPointer(bucket, latestPointerKey(entity))).run?.date ?? null;
+    const { run } = await readPointer(bucket, latestPointerKey(entity));
+    return run ? `The newest published file: ${entity} of ${run.date}.` : `Readers have no file of ${entity}.`;
   } catch (error) {
-    if (error instanceof RunError) return undefined;
+    if (error instanceof RunError) return `The published files of ${entity} could not be read.`;
     throw error;
   }
 }
 
-interface Mail {
-  /** ASCII without line breaks, fewer than 100 characters, as SNS requires. */
-  subject: string;
-  /** Plain text. */
-  text: string;
-}
-
+/**
+ * @returns the subject, ASCII without line breaks and shorter than 100 characters, as SNS requires, and the plain text
+ */
 function mailOf(
   run: FailedRun,
-  date: string | null | undefined,
-  { deployment, runbookUrl }: Pick<MailFailedRunsDeps, 'deployment' | 'runbookUrl'>,
-): Mail {
+  readers: string[],
+  { deployment, runbookUrl }: MailFailedRunsDeps,
+): { subject: string; text: string } {
   const { name, error, sentence, endedAt, entity, batch } = run;
   const whose = batch ?? entity ?? 'a run';
   const at = `${endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
@@ -138,8 +135,7 @@ function mailOf(
     `What to do: ${adviceFor(run)}`,
     '',
     `${batch ?? entity ?? 'No entity'}, ${at}, run ${name}`,
-    ...(sentence === undefined ? [] : [`  ${sentence}`]),
-    ...(entity && batch === undefined ? [`  ${readersText(entity, date)}`] : []),
+    ...[sentence ?? [], readers].flat().map((line) => `  ${line}`),
     `  ${CRM_EXPORT} ${command.replace(/"([\w.-]+)"/, '$1')} --deployment ${deployment}`,
     '',
     `Runbook: ${runbookUrl}#${error.toLowerCase()}`,
@@ -150,16 +146,11 @@ function mailOf(
   };
 }
 
-function readersText(entity: Entity, date: string | null | undefined): string {
-  if (date === undefined) return `The published files of ${entity} could not be read.`;
-  return date === null ? `Readers have no file of ${entity}.` : `The newest published file: ${entity} of ${date}.`;
-}
-
 /**
  * The message for each kind of subscription. Amazon Q Developer in chat applications, which subscribes by https, shows
  * only JSON in this form (https://docs.aws.amazon.com/chatbot/latest/adminguide/custom-notifs.html).
  */
-function messageOf({ subject, text }: Mail): string {
+function messageOf(subject: string, text: string): string {
   // A backtick in a sentence would end the block, and the chat would interpret the rest.
   const description = `\`\`\`\n${text.replaceAll('`', "'")}\n\`\`\``;
   const content = { textType: 'client-markdown', title: subject, description };

@@ -13,30 +13,31 @@ const DATES_CHECKED = 7;
  */
 const COUNTED_MS = 6 * 60 * 60_000;
 
-/** The record of a date; `null` if recording failed. */
-interface CheckedNight {
-  date: string;
-  recorded: { night: Night | undefined } | null;
-}
-
 /** Records nights for killed runs, and counts whether a night is incomplete shortly after its deadline. */
 export async function checkNights(now: Date, deps: RecordNightDeps): Promise<void> {
   const today = dateIn(deps.deployment.timeZone, now);
-  const checked: CheckedNight[] = [];
+  const checked = new Map<string, Night | undefined | null>();
   for (let ago = 0; ago < DATES_CHECKED; ago += 1) {
     const date = dateAfter(today, -ago);
-    checked.push({ date, recorded: await recordDate(date, deps) });
+    checked.set(date, await recordDate(date, deps));
   }
   await orLogged(deps.log, 'nights not checked', {}, () => countIncomplete(now, checked, deps));
 }
 
-/** Writes no value if a night cannot be read: missing values raise the alarm. */
-async function countIncomplete(now: Date, checked: CheckedNight[], { bucket, deployment, log }: RecordNightDeps) {
+/**
+ * Writes no value if a night cannot be read: missing values raise the alarm.
+ * @param checked the record of each date; `null` if recording failed
+ */
+async function countIncomplete(
+  now: Date,
+  checked: ReadonlyMap<string, Night | undefined | null>,
+  { bucket, deployment, log }: RecordNightDeps,
+) {
   const since = await watchedSince(bucket, now);
-  const open = checked.filter(({ recorded }) => !recorded?.night?.complete);
-  const due = open.filter(({ date }) => isDue(timesOfNight(deployment, date), since, now));
-  const incomplete = due.flatMap(({ date, recorded }) => (recorded ? [{ date, night: recorded.night }] : []));
-  for (const { date, night } of incomplete) {
+  const open = [...checked].filter(([, night]) => !night?.complete);
+  const due = open.filter(([date]) => isDue(timesOfNight(deployment, date), since, now));
+  const incomplete = due.filter(([, night]) => night !== null);
+  for (const [date, night] of incomplete) {
     const missing = night ? lackingIn(night) : [...startsOfNight(deployment, date).keys()];
     log.warn('night not complete by its deadline', { date, missing });
   }

@@ -20,16 +20,16 @@ export async function recordNight(state: RunState, deps: RecordNightDeps): Promi
   if (ended) await recordDate(ended.date, deps, ended.failure);
 }
 
-/** @returns the record of the date; `null` if it could not be recorded, which is logged */
+/** @returns the record of the date, if there is one; `null` if it could not be recorded, which is logged */
 export async function recordDate(
   date: string,
   { log, ...deps }: RecordNightDeps,
   failure?: Failure,
-): Promise<{ night: Night | undefined } | null> {
+): Promise<Night | undefined | null> {
   return orLogged(log, 'night not recorded', { date }, async () => {
     const night = await record(nightStore(date, deps), failure);
     if (night) log.info('night', { date, revision: night.revision, missing: night.complete ? [] : lackingIn(night) });
-    return { night };
+    return night;
   });
 }
 
@@ -49,12 +49,6 @@ export async function orLogged<T>(
   }
 }
 
-/** The date and failure of an ended run, for the record of the night. */
-interface EndedRun {
-  date: string;
-  failure: Failure | undefined;
-}
-
 /** Keys that the machine adds if the function of a step died. */
 interface Crashed {
   crash?: unknown;
@@ -65,10 +59,13 @@ interface Crashed {
 const OF_FEEDS = ['ChangesStopped', 'ChangesNotWritten'];
 
 /**
- * The date of a run and the error that ended it. `undefined` if it has no date: the input is invalid, or a release or
+ * The date of an ended run and the error that ended it, for the record of the night. `undefined` if it has no date: the input is invalid, or a release or
  * table run failed and changed nothing.
  */
-export function nightOfRun(state: RunState & Crashed, deployment: Deployment): EndedRun | undefined {
+export function nightOfRun(
+  state: RunState & Crashed,
+  deployment: Deployment,
+): { date: string; failure: Failure | undefined } | undefined {
   const { run, released, table, failure } = state;
   const input = nightInput(state.input);
   const asked = input && failure?.error !== 'InvalidInput' ? dateOf(input, state, deployment) : undefined;

@@ -1,24 +1,15 @@
 import { fencedBlock } from './fenced-block.ts';
 
-/** The documented event pattern for readers, for a bucket. */
-export function documentedEventPattern(bucket: string): string {
-  return fencedBlock('docs/reading.md', '<!-- event-pattern:begin -->', 'json').replace('BUCKET', bucket);
-}
+const documented = (page: string, name: string, placeholder: string) => (value: string) =>
+  fencedBlock(`docs/${page}`, `<!-- ${name}:begin -->`, 'json').replace(placeholder, value);
 
-/** The documented pattern for complete nights. */
-export function documentedNightPattern(bucket: string): string {
-  return fencedBlock('docs/reading.md', '<!-- night-pattern:begin -->', 'json').replace('BUCKET', bucket);
-}
-
-/** The documented pattern for feeds. */
-export function documentedFeedPattern(bucket: string): string {
-  return fencedBlock('docs/changes.md', '<!-- feed-pattern:begin -->', 'json').replace('BUCKET', bucket);
-}
+/** The documented patterns for a bucket: moved pointers, complete nights, feeds. */
+export const documentedEventPattern = documented('reading.md', 'event-pattern', 'BUCKET');
+export const documentedNightPattern = documented('reading.md', 'night-pattern', 'BUCKET');
+export const documentedFeedPattern = documented('changes.md', 'feed-pattern', 'BUCKET');
 
 /** The documented pattern for ends of executions of a machine. */
-export function documentedExecutionPattern(machine: string): string {
-  return fencedBlock('docs/notifications.md', '<!-- execution-pattern:begin -->', 'json').replace('MACHINE', machine);
-}
+export const documentedExecutionPattern = documented('notifications.md', 'execution-pattern', 'MACHINE');
 
 /** Matches as AWS documents it. Supports only the operators of these patterns. */
 export function matchesPattern(pattern: unknown, value: unknown): boolean {

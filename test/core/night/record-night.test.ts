@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
-import { manifestText } from '../../../core/export/manifest.ts';
-import { datePointerKey } from '../../../core/export/pointer.ts';
 import { completeKey, lackingIn, nightKey, nightSchema } from '../../../core/night/night-record.ts';
 import { nightStore, recordNight } from '../../../core/night/night-store.ts';
 import type { ObjectHead } from '../../../core/storage/bucket.ts';
 import { deployment } from '../../support/builders.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
-import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
+import type { ManifestChanges } from '../../support/manifests.ts';
+import { publishRun } from '../../support/recorded-night.ts';
 
 const DATE = '2026-11-20';
 const withTables = deployment({ entities: { leads: { tables: {} } } });
@@ -18,11 +17,8 @@ function nightOf(options: Parameters<typeof fakeBucket>[0] = {}) {
   const bucket = fakeBucket(options);
   const tables = new Map<string, ObjectHead>();
   const setTable = (key: string, run: string, etag: string) => tables.set(key, { etag, bytes: 1, metadata: { run } });
-  const publish = (entity: Entity, changes: ManifestChanges = {}) => {
-    const manifest = manifestOf({ entity, date: DATE, execution: `${entity}-1`, ...changes });
-    bucket.put(manifestKeyOf(manifest.execution, entity), manifestText(manifest));
-    bucket.put(datePointerKey(entity, DATE), JSON.stringify(pointerTo(manifest)));
-  };
+  const publish = (entity: Entity, changes: ManifestChanges = {}) =>
+    publishRun(bucket, { entity, date: DATE, execution: `${entity}-1`, ...changes });
   const record = (settings = deployment(), failure?: Parameters<typeof recordNight>[1]) =>
     recordNight(
       nightStore(DATE, { bucket: { ...bucket, head: async (key) => tables.get(key) }, deployment: settings }),
@@ -212,6 +208,15 @@ describe('with concurrent writers', () => {
 
     expect(await night.record()).toMatchObject({ revision: 1 });
     expect(night.bucket.text(completeKey({ date: DATE, revision: 1 }))).toBe(night.bucket.text(nightKey(DATE)));
+  });
+
+  test('is not announced before it is recorded, because another run may record this revision otherwise', async () => {
+    const down = new RunError('StorageUnavailable', 'Down.');
+    const night = nightOf({ before: failing('putOnce', 'nights/date', down) });
+    publishAll(night);
+
+    await expect(night.record()).rejects.toThrow(down);
+    expect(night.bucket.text(completeKey({ date: DATE, revision: 1 }))).toBeUndefined();
   });
 
   test('reports StorageConflict for an object that is not a night, and does not change it', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { timingOf } from '../../../core/config/timing.ts';
-import { nextStarts } from '../../../core/schedule/next-starts.ts';
+import { offsetsFrom, timingOf, utcStartsOf } from '../../../core/config/timing.ts';
+import { isSchedule, longestGapDays, nextStarts } from '../../../core/schedule/next-starts.ts';
 import { deployment } from '../../support/builders.ts';
 
 const NIGHT = '2026-11-20T12:00:00Z';
@@ -54,4 +54,69 @@ test.each([
   ['cron(0 1 30 2 ? *)', []],
 ])('nextStarts of %s', (expression, expected) => {
   expect(times(expression)).toEqual(expected);
+});
+
+const FROM = new Date('2026-11-20T12:00:00Z');
+const UTC = { timeZone: 'UTC', starts: null, at: null };
+
+test.each([
+  ['cron(30 1 * * ? *)', 1],
+  ['cron(0/15 * * * ? *)', 1],
+  ['cron(0/15 8-17 ? * MON-FRI *)', 3],
+  ['cron(0 1 ? * SUN *)', 7],
+  ['cron(0 1 1 * ? *)', 31],
+  ['cron(0 1 1,15 * ? *)', 17],
+  ['cron(0 1 29 2 ? *)', 1461],
+  ['rate(5 minutes)', 1],
+  ['rate(36 hours)', 2],
+  ['rate(1 day)', 1],
+  ['rate(10 days)', 10],
+])('%s has at most %i days between two dates with a start', (expression, days) => {
+  expect(longestGapDays({ ...UTC, expression }, FROM)).toBe(days);
+});
+
+test.each([
+  ['12:00', 1],
+  // 23:00 UTC in summer, 00:00 UTC in winter: in autumn, one UTC date has no start.
+  ['02:00', 2],
+])('a start at %s in Jerusalem has at most %i days between two UTC dates with a start', (at, days) => {
+  const starts = utcStartsOf(at, offsetsFrom(2026, 'Asia/Jerusalem'));
+
+  expect(longestGapDays({ timeZone: 'Asia/Jerusalem', expression: '', starts, at }, FROM)).toBe(days);
+});
+
+test.each([
+  'rate(1 minute)',
+  'rate(5 minutes)',
+  'rate(12 hours)',
+  'cron(30 22 * * ? *)',
+  'cron(0/15 1-5 ? * MON-FRI *)',
+  'cron(0 8 1 JAN,JUL ? 2026-2030)',
+  'cron(15 12 ? * 6#3 *)',
+  'cron(0 0 L * ? *)',
+  'cron(0 0 15W * ? *)',
+])('accepts %s', (expression) => {
+  expect(isSchedule(expression)).toBe(true);
+});
+
+test.each([
+  '0 1 * * *',
+  'cron(0 1 * * *)',
+  'cron(0 1 * * * *)',
+  'cron(0 1 ? * ? *)',
+  'cron(99 1 * * ? *)',
+  'cron(0 24 * * ? *)',
+  'cron(0 1 32 * ? *)',
+  'cron(0 1 ? * MOO *)',
+  'cron(5-1 1 * * ? *)',
+  'cron(0/0 1 * * ? *)',
+  'cron(? 1 * * ? *)',
+  'cron(0 1 * * ? 1969)',
+  'rate(1 minutes)',
+  'rate(5 minute)',
+  'rate(0 minutes)',
+  'rate(banana)',
+  '',
+])('refuses %s', (expression) => {
+  expect(isSchedule(expression)).toBe(false);
 });

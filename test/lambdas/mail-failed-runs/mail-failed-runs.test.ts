@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Entity } from '../../../core/config/entities.ts';
 import { adviceOf, ERRORS, RunError } from '../../../core/errors.ts';
+import { latestPointerKey } from '../../../core/export/pointer.ts';
 import { exportRunEnd } from '../../../core/step/export-run.ts';
 import {
   type MailFailedRunsDeps,
@@ -11,6 +11,9 @@ import { ALARMS } from '../../../lib/monitoring/monitoring.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { runState } from '../../support/builders.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
+import { manifestOf, pointerTo } from '../../support/manifests.ts';
+import { expectTexts } from '../../support/screen.ts';
 
 /** The product's metrics that alarms read, with the outcome dimension if there is one. */
 const ALARMED = Object.values(synthesise(fullDeployment()).Resources)
@@ -20,177 +23,100 @@ const ALARMED = Object.values(synthesise(fullDeployment()).Resources)
     return { metric, of };
   });
 const NOW = new Date('2026-11-20T03:00:00.000Z');
-const minutesAgo = (minutes: number) => NOW.getTime() - minutes * 60_000;
 
-/** The `detail` of an event, with the fields that were recorded on AWS. */
-function detail(values: Record<string, unknown> = {}) {
-  const name = 'leads-20261120T020000Z-1a2b3c';
-  const machine = 'arn:aws:states:us-east-1:111111111111:stateMachine:ExportRun';
-  return {
-    ...{ executionArn: `${machine.replace(':stateMachine:', ':execution:')}:${name}`, stateMachineArn: machine, name },
-    ...{
-      status: 'FAILED',
-      startDate: minutesAgo(30),
-      stopDate: minutesAgo(20),
-      input: '{"entity":"leads"}',
-      output: null,
-    },
-    ...{ stateMachineVersionArn: null, stateMachineAliasArn: null, redriveCount: 0, redriveDate: null },
-    ...{
-      redriveStatus: 'REDRIVABLE',
-      redriveStatusReason: null,
-      inputDetails: { included: true },
-      outputDetails: null,
-    },
-    ...{ error: 'ExportFailed', cause: `The CRM reported the export as failed. ${ERRORS.ExportFailed.advice}` },
-    ...values,
-  };
-}
+const NAME = 'leads-20261120T020000Z-1a2b3c';
+const CAUSE = `The CRM reported the export as failed. ${ERRORS.ExportFailed.advice}`;
 
-interface Options {
-  newest?: Partial<Record<Entity, string>>;
-  publish?: MailFailedRunsDeps['publish'];
-  read?: MailFailedRunsDeps['bucket']['read'];
+/** The `detail` of an event. AWS sends further fields, and null for those that do not apply. */
+const detail = (values: Record<string, unknown> = {}) => ({
+  ...{ name: NAME, status: 'FAILED', stopDate: NOW.getTime() - 20 * 60_000, input: '{"entity":"leads"}' },
+  ...{ output: null, redriveCount: 0, inputDetails: { included: true } },
+  ...{ error: 'ExportFailed', cause: CAUSE, ...values },
+});
+
+interface Options extends Partial<Pick<MailFailedRunsDeps, 'publish' | 'bucket'>> {
+  /** The date of the newest published file of leads. */
+  newest?: string | undefined;
 }
 
 /** Invokes the function once for each event, as the rule does. */
-async function mailsOf(details: unknown[], { newest = { leads: '2026-11-19' }, publish, read }: Options = {}) {
+async function mailsOf(details: unknown[], options: Options = { newest: '2026-11-19' }) {
   const mails: { subject: string; text: string; chat: string }[] = [];
-  const pointer = (date: string) =>
-    JSON.stringify({
-      schemaVersion: 2,
-      date,
-      startedAt: NOW.toISOString(),
-      execution: 'a',
-      kind: 'full',
-      newNormal: false,
-    });
+  const pointer = options.newest && { ...pointerTo(manifestOf()), date: options.newest };
   const deps: MailFailedRunsDeps = {
     deployment: 'prod',
     runbookUrl: 'docs/runbook.md',
-    publish:
-      publish ??
-      (async (subject, message) => {
-        const { default: text, https: chat } = JSON.parse(message);
-        mails.push({ subject, text, chat });
-      }),
-    bucket: {
-      read:
-        read ??
-        (async (key) => {
-          const date = newest[/entity=([^/]+)/.exec(key)?.[1] as Entity];
-          return date === undefined ? undefined : { text: pointer(date), etag: '' };
-        }),
+    publish: async (subject, message) => {
+      const { default: text, https: chat } = JSON.parse(message);
+      mails.push({ subject, text, chat });
     },
+    bucket: fakeBucket({ objects: pointer ? { [latestPointerKey('leads')]: JSON.stringify(pointer) } : {} }),
+    ...options,
   };
   for (const one of details) await mailFailedRuns(one, deps);
   return mails;
 }
 
-describe('a run that verify makes fail on purpose', () => {
-  const refused = { error: 'InvalidInput', cause: 'The input lacks "entity".' };
-  const byRule = detail({ ...refused, name: '5f1c-8a', input: '{"verify":"20261122T020000Z-1a2b3c"}' });
+/** The mail about one event. */
+async function mailOf(values: Record<string, unknown> = {}, options?: Options) {
+  const [mail, ...others] = await mailsOf([detail(values)], options);
+  if (!mail || others.length > 0) throw new Error('one event makes one mail');
+  return mail;
+}
 
-  test('is mailed as FailedOnPurpose, with the advice to do nothing', async () => {
-    const ofAPerson = detail({ ...refused, input: '{"entity":"leeds"}' });
-    const mails = await mailsOf([byRule, ofAPerson]);
+const BY_VERIFY = { error: 'InvalidInput', cause: 'No entity.', input: '{"verify":"20261122T020000Z-1a2b3c"}' };
+const QUARANTINED = adviceOf('FileQuarantined', { entity: 'leads', execution: NAME });
+const DENIED = { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) };
 
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'prod: a run ended in FailedOnPurpose',
-      'prod: a run ended in InvalidInput',
-    ]);
-    expect(mails[0]?.text).toMatch(/^What to do: Nothing: `verify` made it/m);
-  });
+const MAILS: [what: string, values: Record<string, unknown>, options?: Options][] = [
+  ['an export that failed', {}],
+  ['the same, if no file was ever published', {}, {}],
+  ['the same, if the bucket cannot be read', {}, { bucket: DENIED }],
+  ['a cause that has the advice', { error: 'FileQuarantined', cause: `The file is stored. ${QUARANTINED}` }],
+  ['a run that verify made', BY_VERIFY],
+  [
+    'customer updates',
+    { name: 'update-1-abc', input: '{"file":"updates/update-1/input.jsonl"}', error: 'UpdatesIncomplete', cause: null },
+  ],
+  [
+    'customer updates with an invalid name',
+    { input: '{"file":"updates/a b/input.jsonl"}', error: 'UpdatesIncomplete', cause: null },
+  ],
+  ['a run that timed out', { status: 'TIMED_OUT', error: null, cause: null, input: null }],
+  ['an unknown error', { error: 'eyJhbGciOi', cause: 'secret' }],
+];
 
-  test('is mailed under its own error if it ends in another one', async () => {
-    const mails = await mailsOf([{ ...byRule, error: 'ConfigInvalid', cause: 'No.' }]);
+test('each failed run is mailed with its advice once, its newest file and its command; an unknown error is not quoted', async () => {
+  const mails: [string, string][] = [];
+  for (const [what, values, options] of MAILS) {
+    const { subject, text } = await mailOf(values, options);
+    mails.push([what, `Subject: ${subject}\n\n${text}`]);
+  }
 
-    expect(mails.map(({ subject }) => subject)).toEqual(['prod: a run ended in ConfigInvalid']);
-  });
+  await expectTexts('mails', mails);
+  expect(mails.join()).not.toMatch(/eyJ|secret/);
 });
 
-describe('a run that failed', () => {
-  test('is mailed with entity, error, cause, newest published file and the command to show it', async () => {
-    const mails = await mailsOf([detail()]);
+test.each([
+  ['InvalidInput', { ...BY_VERIFY, input: '{"entity":"leeds"}' }],
+  ['ConfigInvalid', { ...BY_VERIFY, error: 'ConfigInvalid' }],
+])(
+  'a run that ends in %s in any other way than verify makes it fail is not mailed as FailedOnPurpose',
+  async (error, values) => {
+    expect((await mailOf(values)).subject).toBe(`prod: a run ended in ${error}`);
+  },
+);
 
-    expect(mails).toHaveLength(1);
-    expect(mails[0]?.subject).toBe('prod: leads ended in ExportFailed');
-    expect(mails[0]?.text).toBe(
-      [
-        'leads of the deployment prod ended in ExportFailed.',
-        '',
-        `What to do: ${ERRORS.ExportFailed.advice}`,
-        '',
-        'leads, 2026-11-20 02:40 UTC, run leads-20261120T020000Z-1a2b3c',
-        '  The CRM reported the export as failed.',
-        '  The newest published file: leads of 2026-11-19.',
-        '  npx --no -- crm-export show leads-20261120T020000Z-1a2b3c --deployment prod',
-        '',
-        'Runbook: docs/runbook.md#exportfailed',
-      ].join('\n'),
-    );
-  });
+test.each(['InvalidInput', 'EarlierRelease'] as const)(
+  'a run that ends in %s before its function knows the batch has its advice in the mail once',
+  async (error) => {
+    const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
+    const { text } = await mailOf({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' });
 
-  test('has its advice in the mail once, with commands that name the run and the deployment', async () => {
-    const about = { entity: 'leads', execution: 'leads-20261120T020000Z-1a2b3c' };
-    const cause = `The file is stored, not published. ${adviceOf('FileQuarantined', about)}`;
-    const mails = await mailsOf([detail({ error: 'FileQuarantined', cause })]);
-
-    const command = `npx --no -- crm-export diff leads --run ${about.execution} --deployment prod`;
-    expect(mails[0]?.text).toContain(
-      `What to do: Readers keep the last good file. Look at this one: ${command}. If it is right`,
-    );
-    expect(mails[0]?.text).toContain('\n  The file is stored, not published.\n');
-  });
-
-  test.each(['InvalidInput', 'EarlierRelease'] as const)(
-    'in %s, before its function knows the batch, has its advice in the mail once',
-    async (error) => {
-      const cause = `What happened. ${adviceOf(error, { execution: 'a' })}`;
-      const mails = await mailsOf([detail({ name: 'a', error, cause, input: '{"file":"updates/b-1/input.jsonl"}' })]);
-
-      expect(mails[0]?.text).toContain('\n  What happened.\n');
-      expect(mails[0]?.text).not.toContain('BATCH');
-    },
-  );
-
-  test('is mailed with "no file" if none was ever published, and says so if the bucket cannot be read', async () => {
-    const never = await mailsOf([detail()], { newest: {} });
-    const denied = await mailsOf([detail()], { read: () => Promise.reject(new RunError('StorageDenied', 'No.')) });
-
-    expect(never[0]?.text).toContain('  Readers have no file of leads.\n');
-    expect(denied[0]?.text).toContain('  The published files of leads could not be read.\n');
-  });
-
-  test('of customer updates is mailed with the name of its batch and the command update-status', async () => {
-    const input = '{"file":"updates/update-1/input.jsonl"}';
-    const mails = await mailsOf([detail({ name: 'update-1-abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
-
-    expect(mails[0]?.subject).toBe('prod: update-1 ended in UpdatesIncomplete');
-    expect(mails[0]?.text).toContain('  npx --no -- crm-export update-status update-1 --deployment prod\n');
-    expect(mails[0]?.text).not.toMatch(/published file|no file of/);
-  });
-
-  test('of customer updates is mailed without a batch if the name of the batch is invalid', async () => {
-    const input = '{"file":"updates/a b/input.jsonl"}';
-    const mails = await mailsOf([detail({ name: 'abc', input, error: 'UpdatesIncomplete', cause: 'x' })]);
-
-    expect(mails[0]?.subject).toBe('prod: a run ended in UpdatesIncomplete');
-  });
-
-  test('is mailed with advice if it timed out, and as AnotherError if its error is unknown', async () => {
-    const timedOut = detail({ name: 'a', status: 'TIMED_OUT', error: null, cause: null, input: null });
-    const strange = detail({ name: 'b', error: 'eyJhbGciOi', cause: 'secret' });
-    const mails = await mailsOf([timedOut, strange]);
-
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'prod: a run ended in TimedOut',
-      'prod: leads ended in AnotherError',
-    ]);
-    expect(mails[0]?.text).toContain('#timedout');
-    expect(mails[1]?.text).not.toMatch(/eyJ|secret/);
-  });
-});
+    expect(text).toContain('\n  What happened.\n');
+    expect(text).not.toContain('BATCH');
+  },
+);
 
 const ENDS = [...Object.keys(ERRORS), ...Object.keys(OTHER_ENDS)];
 
@@ -230,37 +156,29 @@ describe('untrusted text in the event of a failed run', () => {
     ['an input', { input: '{"entity":"leaked","filters":{"phone":"leaked"}}' }],
     ['an entity that is not a text', { input: '{"entity":{"leaked":1}}' }],
   ])('%s does not appear in the mail', async (_, values) => {
-    const mails = await mailsOf([detail(values)]);
-
-    expect(mails).toHaveLength(1);
-    expect(JSON.stringify(mails)).not.toContain('leaked');
+    expect(JSON.stringify(await mailOf(values))).not.toContain('leaked');
   });
 
   test('line breaks and control characters of a name or cause are removed, and the name stays one argument', async () => {
-    const mails = await mailsOf([detail({ name: "it's-(mine)", cause: 'a\r\n\u001b[2Jb\u202ec' })]);
+    const { text } = await mailOf({ name: "it's-(mine)", cause: 'a\r\n\u001b[2Jb\u202ec' });
 
-    expect(mails[0]?.text).toContain('\n  a [2Jb c\n');
-    expect(mails[0]?.text).toContain(`show "it's-(mine)" --deployment prod`);
+    expect(text).toContain('\n  a [2Jb c\n');
+    expect(text).toContain(`show "it's-(mine)" --deployment prod`);
   });
 
   test('backticks in a cause do not end the code block of the chat message', async () => {
-    const mails = await mailsOf([detail({ cause: 'Unrecognized key: "``` <!channel> `"' })]);
+    const { chat, text } = await mailOf({ cause: 'Unrecognized key: "``` <!channel> `"' });
 
-    const { description } = JSON.parse(mails[0]?.chat ?? '').content;
-    expect(description.match(/`+/g)).toEqual(['```', '```']);
-    expect(mails[0]?.text).toContain('Unrecognized key: "``` <!channel> `"');
+    expect(JSON.parse(chat).content.description.match(/`+/g)).toEqual(['```', '```']);
+    expect(text).toContain('Unrecognized key: "``` <!channel> `"');
   });
 
   test('the mail is well-formed text if the cause is cut in the middle of a character', async () => {
-    const mails = await mailsOf([detail({ cause: `${'x'.repeat(999)}😀` })]);
-
-    expect(mails[0]?.text.isWellFormed()).toBe(true);
+    expect((await mailOf({ cause: `${'x'.repeat(999)}😀` })).text.isWellFormed()).toBe(true);
   });
 
   test('the subject is ASCII and shorter than SNS allows, for any name', async () => {
-    const mails = await mailsOf([detail({ name: 'ש'.repeat(80), input: null })]);
-
-    expect(mails[0]?.subject).toMatch(/^[\x20-\x7e]{1,99}$/);
+    expect((await mailOf({ name: 'ש'.repeat(80), input: null })).subject).toMatch(/^[\x20-\x7e]{1,99}$/);
   });
 });
 
@@ -278,12 +196,11 @@ test.each([undefined, {}, null, { name: 1 }])(
 );
 
 test('sends chats the same text as a custom notification of Amazon Q Developer', async () => {
-  const mails = await mailsOf([detail()]);
-  const [mail] = mails;
+  const { chat, subject, text } = await mailOf();
 
-  expect(JSON.parse(mail?.chat ?? '')).toEqual({
+  expect(JSON.parse(chat)).toEqual({
     version: '1.0',
     source: 'custom',
-    content: { textType: 'client-markdown', title: mail?.subject, description: `\`\`\`\n${mail?.text}\n\`\`\`` },
+    content: { textType: 'client-markdown', title: subject, description: `\`\`\`\n${text}\n\`\`\`` },
   });
 });

@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { offsetsNow } from '../../../core/config/timing.ts';
 import { RunError } from '../../../core/errors.ts';
-import { manifestText } from '../../../core/export/manifest.ts';
-import { datePointerKey } from '../../../core/export/pointer.ts';
 import { startsOfNight, timesOfNight } from '../../../core/night/night-schedule.ts';
 import { SINCE_KEY } from '../../../core/night/watched-since.ts';
 import { dateAfter } from '../../../core/schedule/local-time.ts';
@@ -14,7 +12,7 @@ import { type Count, type EvaluatedAlarm, mailsOf } from '../../support/alarm-ev
 import { deployment } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
-import { manifestKeyOf, manifestOf, pointerTo } from '../../support/manifests.ts';
+import { publishRun } from '../../support/recorded-night.ts';
 
 const [alarm] = allOf(synthesise(), 'AWS::CloudWatch::Alarm').flatMap(([, { Properties }]) =>
   String(Properties.AlarmName).endsWith('-NightIncomplete') ? [Properties as EvaluatedAlarm] : [],
@@ -75,7 +73,7 @@ async function nightsFrom({
       return delay === null ? [] : [{ entity, date, at: at.getTime() + delay }];
     }),
   );
-  const deps = { ...testDeps({ deployment: configured }), bucket, objects: { head: async () => undefined } };
+  const deps = { ...testDeps({ deployment: configured }), bucket };
   const counts: Count[] = [];
   // Half a day of checks before the first night, as for every deployment.
   const begin = Date.parse(madeAt ?? `${dateAfter(from, -1)}T12:00:00Z`);
@@ -86,9 +84,7 @@ async function nightsFrom({
     if (trouble === 'fails') continue;
     const at = due + (typeof trouble === 'number' ? trouble * MINUTE_MS : 0);
     for (const { entity, date } of publications.filter((one) => one.at <= at)) {
-      const manifest = manifestOf({ entity, date, execution: `${entity}-${date}` });
-      bucket.put(manifestKeyOf(manifest.execution, entity), manifestText(manifest));
-      bucket.put(datePointerKey(entity, date), JSON.stringify(pointerTo(manifest)));
+      publishRun(bucket, { entity, date, execution: `${entity}-${date}` });
     }
     down = trouble === 'cannot read';
     const known = deps.log.measured.length;
@@ -249,7 +245,7 @@ describe('a new deployment', () => {
 
   test('records once since when it checks', async () => {
     const bucket = fakeBucket();
-    const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
+    const deps = { ...testDeps(), bucket };
 
     for (const hour of ['12', '13']) await checkNights(new Date(`2026-11-18T${hour}:30:00Z`), deps);
 
@@ -259,7 +255,7 @@ describe('a new deployment', () => {
 
   test('counts nothing while the record of its start cannot be read', async () => {
     const bucket = fakeBucket({ objects: { [SINCE_KEY]: 'yesterday' } });
-    const deps = { ...testDeps(), bucket, objects: { head: async () => undefined } };
+    const deps = { ...testDeps(), bucket };
 
     await checkNights(new Date('2026-11-18T12:30:00Z'), deps);
 
