@@ -8,7 +8,7 @@ export const LEASE_LIMITS = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
 };
 
-/** Timeouts for calls that others wait for: a call that takes longer fails, and is retried once. */
+/** Timeouts for calls that other work waits for. A call that takes longer fails, and the client retries it once. */
 export function limitsOf(seconds: number) {
   const timeout = seconds * 1000;
   const requestHandler = { connectionTimeout: timeout, requestTimeout: timeout, socketTimeout: timeout };

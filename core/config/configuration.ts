@@ -107,7 +107,7 @@ function problems(error: z.ZodError): string[] {
   return [...new Set(lines)];
 }
 
-/** The mistakes of a value that fits no form of its setting: those in the form that it resembles most. */
+/** The mistakes in a value. If a setting has several forms, the value is compared with the most similar form. */
 function causesOf(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union' || issue.message !== 'Invalid input') return [issue];
   const forms = issue.errors.map((causes) =>

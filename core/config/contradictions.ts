@@ -42,7 +42,7 @@ export function contradictions(settings: Filled): Problem[] {
         ...(isDeepStrictEqual(own.polling, polling)
           ? []
           : broken(POLLING, { local, ...own.polling }, [...place, 'polling'])),
-        ...twice.map((key) => ({ path: [...place, 'extra', key], message: 'has a setting of its own: give it there' })),
+        ...twice.map((key) => ({ path: [...place, 'extra', key], message: 'must be its own setting, not in `extra`' })),
         ...broken(ENTITY, own, place),
         ...wrongNames(own, place),
       ];
@@ -159,7 +159,7 @@ const ENTITY: EntityRow[] = [
   [
     'columns.header',
     (plan) => plan.columns.header === 'none' && Object.keys(plan.columns.labels).length > 0,
-    'must not be "none" with `labels`: there is no header that they could name',
+    'must not be "none" with `labels`: without a header, there are no labels',
   ],
   ['at', ({ at, schedule }) => at !== undefined && schedule !== undefined, 'excludes `schedule`: give one of them'],
   opaque('columns.except', (plan) => plan.columns.except.length > 0, UNKNOWN_COLUMNS),

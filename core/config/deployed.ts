@@ -98,7 +98,7 @@ function differences(path: string, deployed: unknown, file: unknown): Difference
   return keys.flatMap((key) => differences(path === '' ? key : `${path}.${key}`, ours?.[key], theirs?.[key]));
 }
 
-/** The named parts of a value: empty for a missing value, `undefined` for a value without named parts. */
+/** The properties of a value: empty for a missing value, `undefined` for a value that is not an object. */
 function partsOf(value: unknown = {}): Record<string, unknown> | undefined {
   return isRecord(value) ? value : undefined;
 }

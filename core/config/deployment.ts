@@ -1,8 +1,8 @@
 import type * as z from 'zod';
+import { HOST_PATTERN } from '../../transfer/source/guard.ts';
 import { contradictions } from './contradictions.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import { type EntityPlan, planFrom } from './entity-settings.ts';
-import { fileHostsOf } from './file-settings.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
 import { type Settings, settingsSchema } from './settings.ts';
 
@@ -33,6 +33,16 @@ export type OAuthSettings = Pick<Deployment['crm'], 'authUrl' | 'scopes' | 'clie
 
 function withUpdateScope({ crm: { scopes }, customerUpdates }: Settings): string[] {
   return !customerUpdates || scopes.includes(UPDATE_SCOPE) ? scopes : [...scopes, UPDATE_SCOPE];
+}
+
+/**
+ * The hosts of files. The default is the host of the interface; it is empty if that host is an IP address or a name in
+ * the deployment's own network.
+ */
+function fileHostsOf({ baseUrl, fileHosts }: Settings['crm']): string[] {
+  if (fileHosts.length > 0) return fileHosts;
+  const hostname = URL.parse(baseUrl)?.hostname ?? '';
+  return HOST_PATTERN.test(hostname) ? [hostname] : [];
 }
 
 function plansOf({ entities, polling }: Settings): Record<Entity, EntityPlan> {

@@ -1,6 +1,6 @@
 /**
  * The kinds of records that the CRM exports, spelt as in its paths (`docs/interface/reference.md`), in the order of
- * the nightly schedule and of every table. To add one, see `docs/new-entity.md`.
+ * the nightly schedule and of every list. To add one, see `docs/new-entity.md`.
  */
 export const ENTITIES = [
   'leads',

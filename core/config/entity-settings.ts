@@ -26,7 +26,7 @@ const guardsSchema = z.strictObject({
     .number()
     .min(1)
     .default(10)
-    .describe('How many times the usual rows a file may have; fewer than 20 usual rows count as 20.'),
+    .describe('Largest multiple of the usual rows that a file may have; fewer than 20 usual rows count as 20.'),
   maxIrregularShare: share
     .default(0.01)
     .describe('Largest share of records that may have more or fewer fields than the first.'),
@@ -65,7 +65,7 @@ const changeSettingsSchema = z.strictObject({
   maxRemoved: share
     .default(0.2)
     .describe(
-      'Largest share of the keys that may disappear from one table to the next. If more do, of at least 20 keys, no feed is written (`ChangesStopped`).',
+      'Largest share of keys that may disappear from one table to the next. If more of at least 20 keys disappear, no feed is written (`ChangesStopped`).',
     ),
 });
 
@@ -80,7 +80,7 @@ export const LEAST_CREATE_PAUSE_SECONDS = 300;
 const polling = {
   firstWaitSeconds: whole(1, 3600).describe('First wait between two status checks.'),
   largestWaitSeconds: whole(1, 3600).describe(
-    'Longest wait: each wait is half as long again as the one before, up to this.',
+    'Longest wait. Each wait is 1.5 times the previous wait, up to this limit.',
   ),
   deadlineSeconds: whole(5, 86_400).describe(
     'A run gives up this long after its start. At most 500 times the largest wait.',
@@ -126,7 +126,7 @@ const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:3
 const localTime = time
   .optional()
   .describe(
-    'Start in local time instead of the one from `nightly`. A time that a clock change skips is an hour later; of a time that occurs twice, the first counts.',
+    'Start in local time, instead of the start from `nightly`. If clocks skip this time, the run starts an hour later; if clocks show it twice, the first time counts.',
   );
 
 export const nightlySchema = z
@@ -172,7 +172,7 @@ const chosenColumns = z.strictObject({
     .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
     .optional()
     .describe(
-      'Texts in the header of a file that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text does not change the plan.',
+      'Header texts that the CRM does not list, and the field that each one names: `{"Mobile": "cellNumber"}`; `null` for a column that belongs to no field. A new text does not change the plan.',
     ),
   header: z
     .enum(['names', 'none'])
@@ -182,7 +182,7 @@ const chosenColumns = z.strictObject({
     ),
   sheet: sheetName
     .optional()
-    .describe('The sheet of a workbook to read. With `except`, other sheets still may not hold text.'),
+    .describe('The sheet of a workbook to read. With `except`, other sheets must not contain text.'),
   otherSheets: z
     .array(sheetName)
     .min(1)

@@ -36,7 +36,7 @@ export const filesSchema = z.strictObject({
     .int()
     .min(1)
     .max(LARGEST_FILE_BYTES, {
-      error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove it for 20 GiB`,
+      error: `must be at most ${LARGEST_FILE_BYTES} (50 GiB), the largest file that a run can check: write ${LARGEST_FILE_BYTES} or less, or remove this setting for the default of 20 GiB`,
     })
     .default(20 * GIB)
     .describe('Largest size of a file in bytes, packed or not. At most 50 GiB.'),
@@ -68,18 +68,3 @@ export const filesSchema = z.strictObject({
     })
     .prefault({}),
 });
-
-interface Origin {
-  baseUrl: string;
-  fileHosts: string[];
-}
-
-/**
- * The hosts of files. The default is the host of the interface; it is empty if that host is an IP address or a name in
- * the deployment's own network.
- */
-export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
-  if (fileHosts.length > 0) return fileHosts;
-  const hostname = URL.parse(baseUrl)?.hostname ?? '';
-  return HOST_PATTERN.test(hostname) ? [hostname] : [];
-}

@@ -21,7 +21,7 @@ export const requestKeys = {
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
     .check(
       reportProblems(repeatedNames),
-      z.describe('`"all"`: every column that the CRM lists, or a list of names, in order.'),
+      z.describe('`"all"` (every column that the CRM lists), or a list of names, in order.'),
     ),
   sorts: z
     .array(described)
@@ -39,6 +39,6 @@ export const requestKeys = {
         'Filter definitions, passed to the CRM unchanged, except relative dates such as `{"$date": "day-1d"}` (docs/configuration.md, Relative dates). At most 50.',
       ),
     ),
-  filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),
+  filtersOperator: z.enum(['and', 'or']).check(z.describe('Operator that combines several filters.')),
   sendEmail: z.boolean().check(z.describe('Whether the CRM also sends the export by e-mail.')),
 };

@@ -44,7 +44,7 @@ const crmSchema = z.strictObject({
     description: 'Address that all paths of the interface start from. Ends in `/api/v1`. https.',
     format: 'uri',
   }),
-  authUrl: authUrl.meta({ description: 'Address before `/authorize` and `/oauth/token`. https.', format: 'uri' }),
+  authUrl: authUrl.meta({ description: 'Base address of `/authorize` and `/oauth/token`. https.', format: 'uri' }),
   scopes: z
     .array(z.string().regex(/^\S+$/, 'must be one scope without spaces: list each scope separately'))
     .min(1)
@@ -144,7 +144,7 @@ const updatesSchema = z.strictObject({
     .enum(['answer', 'status'])
     .default('answer')
     .describe(
-      'What confirms an update: a 200 with a JSON object without an error and, for `answer`, without another id or another value of a sent field. `status` is for a CRM that returns the old record.',
+      'What confirms an update. `status`, for a CRM that returns the old record: a 200 with a JSON object without an error. `answer`: the same, and neither another id nor another value of a sent field.',
     ),
 });
 

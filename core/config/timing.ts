@@ -3,7 +3,7 @@ import { START_UTC, type Timing } from '../schedule/next-starts.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 
-/** When the rule of an entity starts it: by its own schedule, or at its place in the nightly order. */
+/** When the rule of an entity starts its run: by its own schedule, or at its place in the nightly order. */
 export function timingOf(deployment: Deployment, entity: Entity): Timing {
   const { timeZone, zoneOffsets, nightly } = deployment;
   const { schedule, at: own } = deployment.entities[entity];

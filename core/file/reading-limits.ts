@@ -1,6 +1,5 @@
-import { readdir, rm, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 /** The most content that one invocation can read. */
 export interface ReadingLimits {
@@ -65,23 +64,9 @@ function sizeText(bytes: number): string {
 
 /** Bytes of the disk that stay free. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
-/** Names of the temporary folders of functions. */
-const OWN = /^(?:feed|table|unpacked)-/;
 
 /** Free bytes on the function's disk, without the reserve. */
 export async function freeDisk(): Promise<number> {
   const { bavail, bsize } = await statfs(tmpdir());
   return Math.max(0, bavail * bsize - RESERVE_BYTES);
-}
-
-/**
- * Removes files that killed invocations left on the function's disk. On AWS an invocation is alone in its container.
- * Functions of a local cloud share the folder, so this function does nothing there.
- */
-export async function emptyTemporaryFolder(): Promise<void> {
-  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;
-  if (name === undefined || local !== undefined) return;
-  for (const folder of (await readdir(tmpdir())).filter((entry) => OWN.test(entry))) {
-    await rm(join(tmpdir(), folder), { recursive: true, force: true });
-  }
 }

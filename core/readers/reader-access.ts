@@ -45,10 +45,10 @@ export function sharedAs(what: Reader['of'][number], { readers }: Pick<Deploymen
   return ENTITIES.filter((entity) => shared.includes(entity));
 }
 
-/** What a reader may read, as patterns of keys for a policy. */
+/** The objects that a reader may read, as patterns of keys for a policy. */
 interface Readable {
   pointers: string[];
-  /** What the reader may list: pointers, and tables with their feeds if the reader reads tables. */
+  /** The keys that the reader may list: pointers, and tables with their feeds if the reader reads tables. */
   listed: string[];
   /** The policy allows only objects whose tag has one of these values. */
   tagged: string[];

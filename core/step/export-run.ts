@@ -104,7 +104,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   };
 }
 
-/** Whether only the table is missing: this run, or another one, has already counted as published. */
+/** Whether only the table is missing. The metrics have counted the file: for this run, or the run that stored it. */
 function lacksTable({ manifestKey, failure }: RunState): boolean {
   return manifestKey !== null || failure?.error === 'TableNotWritten';
 }

@@ -6,8 +6,8 @@ import { ownValue } from '../json.ts';
 import { isSafeName, quotedNames, suggestion } from '../suggestion.ts';
 
 /**
- * Reads the input of an execution. It is apart from the schemas of the inputs, because the bundle of each function has
- * only the schema of its own input.
+ * Reads the input of an execution. This file does not import the schemas of the inputs, so that the bundle of each
+ * function has only the schema of its own input.
  */
 
 const ignored = z.optional(z.string().check(z.maxLength(1000)));

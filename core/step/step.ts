@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { readDeployment } from '../aws/env.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { RunError } from '../errors.ts';
-import { emptyTemporaryFolder } from '../file/reading-limits.ts';
 import { createLog, type FunctionLog } from '../log/log.ts';
 import type { RunFields } from '../log/log-fields.ts';
 import type { Measures } from '../log/metrics.ts';
+import type { MachineState } from './machine-state.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type FunctionName, OLDEST_MACHINE } from './steps.ts';
 
 /** A step gets clock, environment, SDK and fetch from its arguments. It throws `RunError`; any other error is a bug. */
@@ -21,7 +24,7 @@ export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
 export type Connect<D> = () => (invocation: Invocation) => D;
 
 /** Makes Lambda handlers of the steps of a machine. A `RunError` becomes an outcome; a bug is logged and rethrown. */
-export function handlersOf<T extends AnyState, N extends AnyStepName>(machine: Machine<T>) {
+export function handlersOf<T extends MachineState, N extends AnyStepName>(machine: Machine<T>) {
   return <S extends N, D extends Invocation>(
     name: S,
     step: Step<T, D, AnswerOf<T, S> & Partial<T>>,
@@ -52,7 +55,13 @@ export function handlersOf<T extends AnyState, N extends AnyStepName>(machine: M
 }
 
 /** Logs one line and, if the run ends, its metrics. */
-function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, invocation: Invocation, began: Date) {
+function report<T extends MachineState>(
+  machine: Machine<T>,
+  before: T,
+  answer: T,
+  invocation: Invocation,
+  began: Date,
+) {
   const now = invocation.now();
   // The answer may have more ids of the run; after a failure only the input names it.
   const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
@@ -90,23 +99,12 @@ function refuseEarlier(): never {
 }
 
 /** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
-export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
+export type AnswerOf<T extends MachineState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
   Omit<Exact<T>, 'outcome' | 'failure'>
 >;
 
 /** A type without unknown keys, so that a misspelt key does not compile. */
 type Exact<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
-
-/** The part of the state that all machines have. */
-interface AnyState {
-  machineVersion: number;
-  input: unknown;
-  execution: string;
-  waits: number;
-  outcome: string | null;
-  waitSeconds: number;
-  failure: { error: string; cause: string } | null;
-}
 
 /** The metrics of the end of a run. */
 export interface RunEnd {
@@ -114,9 +112,9 @@ export interface RunEnd {
   measures: Measures;
 }
 
-export type Ended = Pick<AnyState, 'outcome' | 'failure'>;
+export type Ended = Pick<MachineState, 'outcome' | 'failure'>;
 
-export interface Machine<T extends AnyState> {
+export interface Machine<T extends MachineState> {
   schema: z.core.$ZodType<T>;
   pacing: (state: T, invocation: Invocation) => Pacing;
   /** Names the run in every log line. */
@@ -134,7 +132,7 @@ export interface Machine<T extends AnyState> {
  * outcome of the step until the deadline, then FAILED.
  * @throws any error that is not a RunError: a bug
  */
-async function nextState<T extends AnyState>(
+async function nextState<T extends MachineState>(
   machine: Machine<T>,
   name: AnyStepName,
   state: T,
@@ -154,10 +152,10 @@ async function nextState<T extends AnyState>(
   }
 }
 
-export type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
+export type Wait = Pick<MachineState, 'waits' | 'waitSeconds'>;
 
 /** The next wait as a part of the state, or `undefined` when the deadline has passed. */
-export function waitOf<T extends AnyState>(
+export function waitOf<T extends MachineState>(
   machine: Machine<T>,
   state: T,
   invocation: Invocation,
@@ -212,7 +210,7 @@ export function nextWait(
 
 /** The environment of a function; tests replace it. */
 export interface Platform {
-  /** In an invocation, its lines name the run. */
+  /** The log. In an invocation, all its lines name the run. */
   log: FunctionLog;
   now: () => Date;
   random: Random;
@@ -254,6 +252,21 @@ function begin(platform: Platform, context: Context): Invocation {
     requests: { crm: 0, file: 0, store: 0 },
     requestId: context.awsRequestId,
   };
+}
+
+/** Names of the temporary folders of functions. */
+const OWN = /^(?:feed|table|unpacked)-/;
+
+/**
+ * Removes files that killed invocations left on the function's disk. On AWS an invocation is alone in its container.
+ * Functions of a local cloud share the folder, so this function does nothing there.
+ */
+export async function emptyTemporaryFolder(): Promise<void> {
+  const { AWS_LAMBDA_FUNCTION_NAME: name, AWS_ENDPOINT_URL: local } = process.env;
+  if (name === undefined || local !== undefined) return;
+  for (const folder of (await readdir(tmpdir())).filter((entry) => OWN.test(entry))) {
+    await rm(join(tmpdir(), folder), { recursive: true, force: true });
+  }
 }
 
 /** Makes a value at its first use. If `make` throws, the next use tries again. */

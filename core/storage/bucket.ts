@@ -10,30 +10,6 @@ import {
 import { RunError } from '../errors.ts';
 import { isObjectGone, refusedCondition, storageError } from './storage-errors.ts';
 
-/**
- * The operations of a bucket. Only `replace` overwrites, and only the version that was read. Every method throws
- * RunError `StorageDenied` or `StorageUnavailable`.
- */
-export interface Bucket {
-  /** Writes an object once; `false` when the key exists. @param tag value of its tag */
-  putOnce(key: string, body: string, tag?: string): Promise<boolean>;
-  /** Overwrites the version that was read, and its tag; `false` if it was replaced or removed since. */
-  replace(key: string, body: string, etag: string, tag?: string): Promise<boolean>;
-  /** An object without its bytes; `undefined` if it does not exist. */
-  head(key: string): Promise<ObjectHead | undefined>;
-  /** Sets the tag of an object and removes all other tags. */
-  tag(key: string, value: string): Promise<void>;
-  /** A small object, and when it was written; `undefined` if it does not exist. */
-  read(key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined>;
-  /**
-   * The bytes of an object or a part of it; `undefined` if it does not exist.
-   * @throws RunError `StorageConflict` also if the object has another `etag`
-   */
-  stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
-  /** Lists objects in the order of keys. */
-  list(prefix: string, most?: number): Promise<ListedObject[]>;
-}
-
 /** The tag that policies for readers in other accounts ask for. */
 export const PUBLISHED_TAG = 'published';
 
@@ -69,8 +45,14 @@ interface ListedObject {
   at: Date | undefined;
 }
 
+/**
+ * The operations of a bucket. Only `replace` overwrites, and only the version that was read. Every method throws
+ * RunError `StorageDenied` or `StorageUnavailable`.
+ */
+export type Bucket = ReturnType<typeof createBucket>;
+
 /** @param requests `store` counts every request, except retries of the client */
-export function createBucket(client: S3Client, name: string, requests = { store: 0 }): Bucket {
+export function createBucket(client: S3Client, name: string, requests = { store: 0 }) {
   const json = { Bucket: name, ContentType: 'application/json' };
 
   const get = async (key: string, condition: { Range?: string; IfMatch?: string } = {}) => {
@@ -106,9 +88,12 @@ export function createBucket(client: S3Client, name: string, requests = { store:
   };
 
   return {
-    putOnce: (key, body, tag) => put(key, body, { IfNoneMatch: '*' }, tag),
-    replace: (key, body, etag, tag) => put(key, body, { IfMatch: etag }, tag),
-    head: async (key) => {
+    /** Writes an object once; `false` when the key exists. @param tag value of its tag */
+    putOnce: (key: string, body: string, tag?: string) => put(key, body, { IfNoneMatch: '*' }, tag),
+    /** Overwrites the version that was read, and its tag; `false` if it was replaced or removed since. */
+    replace: (key: string, body: string, etag: string, tag?: string) => put(key, body, { IfMatch: etag }, tag),
+    /** An object without its bytes; `undefined` if it does not exist. */
+    head: async (key: string): Promise<ObjectHead | undefined> => {
       requests.store += 1;
       try {
         const { ETag, ContentLength, Metadata } = await client.send(new HeadObjectCommand({ Bucket: name, Key: key }));
@@ -120,22 +105,29 @@ export function createBucket(client: S3Client, name: string, requests = { store:
         throw storageError(error, 'read', key);
       }
     },
-    tag: async (Key, Value) => {
+    /** Sets the tag of an object and removes all other tags. */
+    tag: async (Key: string, Value: string): Promise<void> => {
       requests.store += 1;
       const Tagging = { TagSet: [{ Key: PUBLISHED_TAG, Value }] };
       await client.send(new PutObjectTaggingCommand({ Bucket: name, Key, Tagging })).catch((error: unknown) => {
         throw storageError(error, 'write', Key);
       });
     },
-    read: async (key) => {
+    /** A small object, and when it was written; `undefined` if it does not exist. */
+    read: async (key: string): Promise<{ text: string; etag: string; at?: Date | undefined } | undefined> => {
       const object = await get(key);
       return object && { text: await text(object.chunks), etag: object.etag, at: object.at };
     },
-    stream: (key, { from = 0, to, etag } = {}) => {
+    /**
+     * The bytes of an object or a part of it; `undefined` if it does not exist.
+     * @throws RunError `StorageConflict` also if the object has another `etag`
+     */
+    stream: (key: string, { from = 0, to, etag }: ObjectPart = {}): Promise<ObjectStream | undefined> => {
       const Range = from > 0 || to !== undefined ? `bytes=${from}-${to === undefined ? '' : to - 1}` : undefined;
       return get(key, { ...(Range && { Range }), ...(etag && { IfMatch: etag }) });
     },
-    list: (prefix, most) => list(client, name, prefix, requests, most),
+    /** Lists objects in the order of keys. */
+    list: (prefix: string, most?: number) => list(client, name, prefix, requests, most),
   };
 }
 

@@ -53,7 +53,7 @@ export function createUploadBucket(
       return true;
     } catch (error) {
       const of = { Bucket: name, Key, UploadId: sending.uploadId };
-      // If this fails, the lifecycle rules remove the parts.
+      // If the abort fails, the lifecycle rules remove the parts.
       if (sending.uploadId) await client.send(new AbortMultipartUploadCommand(of)).catch(() => undefined);
       // S3 answers for a removed object as for an unknown key (docs/adr/0006).
       if (refusedCondition(error) || (etag !== undefined && isObjectGone(error))) return false;

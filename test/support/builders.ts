@@ -1,6 +1,7 @@
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import { type Run, type RunState, runStateSchema, type StoredFile } from '../../core/step/states.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
+import { DEAD_ADDRESS } from './http-server.ts';
 
 /** Builders of valid values. A test passes only the properties that it is about. */
 
@@ -32,7 +33,7 @@ export function deployment(input: DeploymentInput = {}): Deployment {
 function validDeployment({ crm = {}, ...overrides }: DeploymentInput): Deployment {
   return deploymentSchema.parse({
     local: true,
-    crm: { baseUrl: 'http://127.0.0.1:9/api/v1', authUrl: 'http://127.0.0.1:9/auth', ...crm },
+    crm: { baseUrl: `${DEAD_ADDRESS}/api/v1`, authUrl: `${DEAD_ADDRESS}/auth`, ...crm },
     polling: { firstWaitSeconds: 10, largestWaitSeconds: 100, deadlineSeconds: 3600 },
     ...overrides,
   });

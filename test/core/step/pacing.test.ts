@@ -60,24 +60,6 @@ test('every wait is a whole number of seconds, within the time left, and not sho
   );
 });
 
-test('more waits or a larger Retry-After never shorten a wait', () => {
-  const cases = fc.tuple(
-    fc.nat(60),
-    fc.nat(60),
-    fc.nat(5000),
-    fc.nat(5000),
-    fc.double({ min: 0, max: 0.99, noNaN: true }),
-  );
-
-  fc.assert(
-    fc.property(cases, ([waits, moreWaits, asked, moreAsked, random]) => {
-      const wait = nextWait(waits, pacing(), clock(random), asked) ?? 0;
-
-      expect(nextWait(waits + moreWaits, pacing(), clock(random), asked + moreAsked)).toBeGreaterThanOrEqual(wait);
-    }),
-  );
-});
-
 test('a run that has begun keeps its own pacing, even if the configuration changes', () => {
   const state = runState({ run: run({ firstWaitSeconds: 7, largestWaitSeconds: 70 }) });
 

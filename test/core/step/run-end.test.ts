@@ -63,16 +63,21 @@ test.each<[string, Partial<RunState>, object | undefined]>([
   expect(endOf(state)).toEqual(end);
 });
 
-test('counts the failure that verify causes as VERIFY', async () => {
-  const countedWith = async (error: RunError) => {
-    const deps = testDeps();
-    const fails = asStep('CreateExport', () => Promise.reject(error), ...composed(deps));
-    await fails(newState({ verify: '20261122T020000Z-1a2b3c' }), lambdaContext());
-    return deps.log.measured[0];
-  };
+/** A step of a run with this input that fails, and its log. */
+async function failing(error: Error, input?: unknown) {
+  const { log, ...deps } = testDeps();
+  const fails = asStep('CreateExport', () => Promise.reject(error), ...composed({ ...deps, log }));
+  await fails(newState(input), lambdaContext()).catch(() => undefined);
+  return log;
+}
 
-  expect(await countedWith(new RunError('InvalidInput', 'No.'))).toMatchObject({ outcome: 'VERIFY' });
-  expect(await countedWith(new RunError('ConfigInvalid', 'No.'))).toMatchObject({ outcome: 'ConfigInvalid' });
+test.each([
+  ['InvalidInput', 'VERIFY'],
+  ['ConfigInvalid', 'ConfigInvalid'],
+] as const)('counts a run of verify that fails with %s as %s', async (error, outcome) => {
+  const log = await failing(new RunError(error, 'No.'), { verify: '20261122T020000Z-1a2b3c' });
+
+  expect(log.measured).toMatchObject([{ outcome }]);
 });
 
 test('counts a failed export of verify like any other', () => {
@@ -129,34 +134,18 @@ test.each([
   ['known before the run has begun', { entity: 'contacts' }, 'contacts'],
   ['unknown if the input names none', { entity: 'leeds' }, undefined],
 ])('the entity of a run that fails at its start is %s', async (_, input, entity) => {
-  const deps = testDeps();
-  const handler = asStep(
-    'CreateExport',
-    async () => {
-      throw new RunError('ConfigInvalid', 'No.');
-    },
-    ...composed(deps),
-  );
+  const log = await failing(new RunError('ConfigInvalid', 'No.'), input);
 
-  await handler(newState(input), lambdaContext());
-
-  expect(deps.log.measured).toMatchObject([{ run: { entity }, outcome: 'ConfigInvalid', values: { RunsEnded: 1 } }]);
-  expect(deps.log.lines[0]?.fields.entity).toBe(entity);
+  expect(log.measured).toMatchObject([{ run: { entity }, outcome: 'ConfigInvalid', values: { RunsEnded: 1 } }]);
+  expect(log.lines[0]?.fields.entity).toBe(entity);
 });
 
 test('measures nothing if a step waits or crashes', async () => {
   const deps = testDeps();
   const waiting = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(deps));
-  const crashing = asStep(
-    'CheckStatus',
-    async () => {
-      throw new TypeError('x');
-    },
-    ...composed(deps),
-  );
 
   await waiting(runState(), lambdaContext());
-  await crashing(runState(), lambdaContext()).catch(() => undefined);
 
+  expect((await failing(new TypeError('x'))).measured).toEqual([]);
   expect(deps.log.measured).toEqual([]);
 });

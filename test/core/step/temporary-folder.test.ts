@@ -2,12 +2,12 @@ import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { emptyTemporaryFolder } from '../../../core/file/reading-limits.ts';
+import { emptyTemporaryFolder } from '../../../core/step/step.ts';
 
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'free-disk-'));
+  folder = mkdtempSync(join(tmpdir(), 'temporary-folder-'));
   vi.stubEnv('TMPDIR', folder);
   vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'crm-export-dev-PublishFile');
   vi.stubEnv('AWS_ENDPOINT_URL', undefined);
