@@ -2,8 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { WHOLE_CORE_MB } from '../core/whole-core.ts';
-import { bundle } from '../lib/workflow/step-bundles.ts';
+import { BUNDLE_OPTIONS } from '../lib/workflow/step-bundles.ts';
 import { type Clients, clientsFor, missingPackages } from './files/clients.ts';
 import { canLimit, interleaved, type Limit, limitCpu, limitMemory, type Results } from './files/measure.ts';
 import { startServers } from './files/servers.ts';
@@ -90,7 +91,7 @@ await benchmark(async ({ quick, dir, screen, experiment }) => {
   const servers = await startServers(dir);
   const bundleOf = (name: string) => {
     const outfile = join(dir, `${name}.mjs`);
-    bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
+    buildSync({ ...BUNDLE_OPTIONS, entryPoints: [join(import.meta.dirname, 'files', `${name}-child.ts`)], outfile });
     return outfile;
   };
   const [mib, rounds] = quick ? [256, 1] : [1024, 5];

@@ -41,10 +41,9 @@ export async function exportApp(bundled: Promise<void>): Promise<ExportStack> {
 /** One line with the nightly exports. It shows that settings for one entity do not switch off the others. */
 export function exportsText({ name, deployment: { entities } }: Pick<Configuration, 'name' | 'deployment'>): string {
   const textOf = (entity: (typeof ENTITIES)[number]) => {
-    const only = entities[entity].columns.only;
-    const excepted = entities[entity].columns.except;
+    const { only, except } = entities[entity].columns;
     const parts = only ? [`${only.length} columns`] : [];
-    if (excepted.length > 0) parts.push(`without ${excepted.join(', ')}`);
+    if (except.length > 0) parts.push(`without ${except.join(', ')}`);
     return parts.length > 0 ? `${entity} (${parts.join(', ')})` : entity;
   };
   const on = ENTITIES.filter((entity) => entities[entity].enabled);
@@ -53,14 +52,7 @@ export function exportsText({ name, deployment: { entities } }: Pick<Configurati
   return `The deployment ${name} ${exported}.${off.length > 0 ? ` Switched off: ${off.join(', ')}.` : ''}`;
 }
 
-/** The property with the policy, by resource type. */
-const POLICY_OF: Readonly<Record<string, string>> = {
-  'AWS::IAM::Policy': 'PolicyDocument',
-  'AWS::KMS::Key': 'KeyPolicy',
-  'AWS::S3::BucketPolicy': 'PolicyDocument',
-  'AWS::SNS::TopicPolicy': 'PolicyDocument',
-  'AWS::SQS::QueuePolicy': 'PolicyDocument',
-};
+const POLICIES = /^AWS::(IAM::Policy|KMS::Key|S3::BucketPolicy|SNS::TopicPolicy|SQS::QueuePolicy)$/;
 
 /**
  * Gives the first statement of each policy a new Sid, so that the deployment rewrites every policy. CloudFormation
@@ -75,8 +67,9 @@ export function rewritePolicies(stack: Stack, asked: unknown, now: Date): void {
   }
   const sid = `Rewritten${now.toISOString().slice(0, 19).replace(/\D/g, '')}`;
   for (const construct of stack.node.findAll()) {
-    const property = construct instanceof CfnResource && POLICY_OF[construct.cfnResourceType];
-    if (property) construct.addPropertyOverride(`${property}.Statement.0.Sid`, sid);
+    if (!(construct instanceof CfnResource) || !POLICIES.test(construct.cfnResourceType)) continue;
+    const property = construct instanceof CfnKey ? 'KeyPolicy' : 'PolicyDocument';
+    construct.addPropertyOverride(`${property}.Statement.0.Sid`, sid);
   }
 }
 
@@ -87,14 +80,10 @@ const OF_KEY = 32 * 1024;
 
 /** The longest value of a reference: the ARN of a role whose name has 64 characters. */
 const ARN = 'a'.repeat(95);
-/** The longest ARN of a bucket, whose name has 63 characters. Each statement for readers has several of them. */
+/** The longest ARN of a bucket: its name has 63 characters. Each statement for readers has several ARNs of buckets. */
 const BUCKET_ARN = 'a'.repeat('arn:aws:s3:::'.length + 63);
-const PSEUDO: Record<string, string> = {
-  'AWS::Partition': 'aws-us-gov',
-  'AWS::Region': 'ap-southeast-1',
-  'AWS::AccountId': '111122223333',
-  'AWS::URLSuffix': 'amazonaws.com.cn',
-};
+/** The longest value of a pseudo parameter: the partition, Region, account or URL suffix. */
+const PSEUDO = 'amazonaws.com.cn';
 
 /**
  * Refuses a policy that is too large, which AWS would refuse in the middle of a deployment.
@@ -120,7 +109,10 @@ export function refuseLargePolicies(stack: Stack): void {
 
 /** The JSON of a resolved value with a text in place of every reference. @param buckets logical ids */
 function withoutReferences(value: unknown, buckets: ReadonlySet<string>): string {
-  const textOf = (id: string) => PSEUDO[id] ?? (buckets.has(id) ? BUCKET_ARN : ARN);
+  const textOf = (id: string) => {
+    if (id.startsWith('AWS::')) return PSEUDO;
+    return buckets.has(id) ? BUCKET_ARN : ARN;
+  };
   return JSON.stringify(value)
     .replaceAll(/\{"(?:Ref|Fn::GetAtt)":\[?"([^"]+)"[^}]*\}/g, (_, id) => `"${textOf(id)}"`)
     .replaceAll(/\{"Fn::Join":\["",\[(.*?)\]\]\}/g, (_, parts) => parts.replaceAll('","', ''));

@@ -1,17 +1,16 @@
 import { CfnOutput, CfnWaitConditionHandle, Stack, type StackProps } from 'aws-cdk-lib';
-import type { Construct } from 'constructs';
+import { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOf, digestOf, metadataOf } from '../core/config/deployed.ts';
 import type { Deployment } from '../core/config/deployment.ts';
 import { offsetsNow } from '../core/config/timing.ts';
+import { tableEntities } from '../core/table/stored-table.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
-import { FailureMails } from './monitoring/failure-mails.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
 import { EncryptionKey } from './resources/encryption-key.ts';
 import { ExportBucket } from './resources/export-bucket.ts';
 import { TableCatalog } from './resources/table-catalog.ts';
-import { tableHashKey } from './resources/table-hash-key.ts';
 import { TokenStore } from './resources/token-store.ts';
 import { CustomerUpdates } from './workflow/customer-updates.ts';
 import { exportSteps } from './workflow/export-steps.ts';
@@ -41,8 +40,7 @@ export class ExportStack extends Stack {
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, 'CustomerUpdates', shared) : undefined;
     const { deadLetterQueue } = new NightlySchedules(this, 'Nightly', { deployment, machine, key, ...steps });
     const watched = { machines: { export: machine, updates: updates?.machine }, deadLetterQueue };
-    const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
-    new FailureMails(this, 'FailureMails', { configuration, key, exports, ...watched, monitoring });
+    const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, exports, ...watched });
     const dashboard = deployment.dashboard
       ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
       : undefined;
@@ -68,9 +66,21 @@ export class ExportStack extends Stack {
         `key ${key.key.keyId}, without which they cannot be read`,
       ].join(', '),
     };
-    // The operator's command finds and checks a deployment by them.
+    // The operator's command finds and checks a deployment by these outputs.
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(this, name, { value });
   }
+}
+
+/**
+ * The key of hashed columns, if there are any: a secret that CloudFormation creates once, because with another key the
+ * hashes would differ from those in older tables.
+ * @returns the id of the secret
+ */
+function tableHashKey(stack: Stack, deployment: Deployment, key: EncryptionKey): string | undefined {
+  if (!tableEntities(deployment).some((entity) => deployment.entities[entity].tables?.hash)) return undefined;
+  const what = 'the key of the hashed columns of tables. A person who has it can find out what was hashed.';
+  const generateSecretString = { passwordLength: 64, excludePunctuation: true };
+  return key.secret(new Construct(stack, 'Tables'), 'HashKey', what, { generateSecretString });
 }
 
 /**

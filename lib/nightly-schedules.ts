@@ -28,7 +28,7 @@ const CHECK = Schedule.expression('cron(30 * * * ? *)');
 
 /**
  * Rules in UTC, the only zone of rules: one for each entity and one that checks the last nights. By default the first
- * entity starts at 01:00 (`START_UTC`), and each further one `nightly.spreadMinutes` after the one before.
+ * entity starts at 01:00 (`START_UTC`), and each further one `nightly.spreadMinutes` after the previous one.
  */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
@@ -44,8 +44,9 @@ export class NightlySchedules extends Construct {
     });
     // EventBridge may use the role only for rules of this account, not as a deputy of other accounts.
     const conditions = { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } };
-    const assumedBy = new ServicePrincipal('events.amazonaws.com', { conditions });
-    this.role = new Role(this, 'StartRole', { assumedBy });
+    this.role = new Role(this, 'StartRole', {
+      assumedBy: new ServicePrincipal('events.amazonaws.com', { conditions }),
+    });
     for (const entity of ENTITIES) this.rule(entity, deployment, machine);
     // Killed runs do not record their night, so this check does (docs/adr/0042).
     new Rule(this, 'Check', {
@@ -53,11 +54,10 @@ export class NightlySchedules extends Construct {
       schedule: CHECK,
       targets: [new LambdaFunction(RecordNight.alias, { deadLetterQueue: this.deadLetterQueue })],
     });
-    const { timeZone } = deployment;
     if (spansMidnight(deployment, new Date()))
       this.warn(
         'night-spans-midnight',
-        `The night spans midnight in ${timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`,
+        `The night spans midnight in ${deployment.timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`,
       );
   }
 
@@ -84,7 +84,7 @@ export class NightlySchedules extends Construct {
     if (deployment.retentionDays <= gap)
       this.warn(
         `history-${entity}`,
-        `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(deployment.retentionDays)} (retentionDays), and from one start to the next it may be ${days(gap)}. Keep them for longer.`,
+        `Checks of ${entity} have no earlier files to compare with: exports are kept for ${days(deployment.retentionDays)} (retentionDays), and two starts may be ${days(gap)} apart. Raise retentionDays.`,
       );
     // EventBridge accepts a schedule for 30 February, or for a year in the past.
     if (nextStarts(timing, new Date(), 1)?.length === 0)

@@ -39,10 +39,8 @@ export async function startChromium() {
     env: { ...found.env, HOME: profile },
   });
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
+  const said: string[] = [];
+  child.stderr.setEncoding('utf8').on('data', (text: string) => said.push(text));
   const close = async () => {
     // Kills the whole group: Chromium has many processes.
     if (child.pid && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
@@ -50,9 +48,9 @@ export async function startChromium() {
     await rm(profile, { recursive: true, force: true, maxRetries: 5 });
   };
   try {
-    const port = () => /DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1];
-    await waitUntil(() => port() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
-    if (!port()) throw new Error(`Chromium did not start: ${said}`);
+    const port = () => /DevTools listening on ws:\/\/127\.0\.0\.1:(\d+)\//.exec(said.join(''))?.[1];
+    await waitUntil(() => port() !== undefined || child.exitCode !== null, { withinMs: 60_000 });
+    if (!port()) throw new Error(`Chromium did not start: ${said.join('')}`);
     const pages = (await (await fetch(`http://127.0.0.1:${port()}/json/list`)).json()) as Record<string, string>[];
     const page = await connectTo(pages.find(({ type }) => type === 'page')?.webSocketDebuggerUrl ?? '');
     for (const domain of ['Page', 'Runtime', 'Log']) await page.send(`${domain}.enable`);
@@ -110,7 +108,7 @@ async function connectTo(url: string) {
       found = answer?.result?.value;
       return found !== undefined && found !== null;
     };
-    if (await waitUntil(answers, { withinMs: 20_000 })) return found;
+    if (await waitUntil(answers, { withinMs: 50_000 })) return found;
     throw new Error(`The page has no ${expression}.`);
   };
   return { send, open, value, complaints, requests };

@@ -34,15 +34,9 @@ export class NightDashboard extends Construct {
       widgets: [
         [new cloudwatch.TextWidget({ markdown: titleText(deployment.alarms.runbookUrl), width: 24, height: 2 })],
         // An entity that does not belong to the night has its own alarm, which is shown separately.
-        [
-          new cloudwatch.AlarmStatusWidget({ title: 'The night', alarms: monitoring.nights, width: 12, height: 5 }),
-          new cloudwatch.AlarmStatusWidget({
-            title: 'Everything else',
-            alarms: monitoring.others,
-            width: 12,
-            height: 5,
-          }),
-        ],
+        Object.entries({ 'The night': monitoring.nights, 'Everything else': monitoring.others }).map(
+          ([title, alarms]) => new cloudwatch.AlarmStatusWidget({ title, alarms, width: 12, height: 5 }),
+        ),
         ...ENTITIES.map((entity) => entityRow(entity, ours, namespaceOf(name))),
         machinesRow(watched),
         lastRow(watched, ours, tableEntities(deployment).length > 0),

@@ -1,6 +1,8 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { Rule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -12,8 +14,11 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/config/timing.ts';
 import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
 import { isWatchedAlone } from '../../core/night/night-schedule.ts';
+import { MAILER } from '../../core/step/steps.ts';
 import { tableEntities } from '../../core/table/stored-table.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
+import type { ExportBucket } from '../resources/export-bucket.ts';
+import { StepFunction } from '../workflow/step-function.ts';
 
 /** The resources that the alarms watch. */
 export interface Watched {
@@ -24,11 +29,12 @@ export interface Watched {
 interface MonitoringProps extends Watched {
   configuration: Configuration;
   key: EncryptionKey;
+  exports: ExportBucket;
 }
 
 const SOON = Duration.minutes(5);
 
-/** The alarms and their topic. Metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
+/** The alarms, the mails about failed runs, and their topic. Metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
   /** Alarms for the night, and for entities that are watched separately. */
@@ -37,7 +43,7 @@ export class Monitoring extends Construct {
   private readonly settings: Deployment['alarms'];
   private readonly ours: OurMetric;
 
-  constructor(scope: Construct, id: string, { configuration, key, ...watched }: MonitoringProps) {
+  constructor(scope: Construct, id: string, { configuration, key, exports, ...watched }: MonitoringProps) {
     super(scope, id);
     this.settings = configuration.deployment.alarms;
     this.ours = metricsOf(configuration.name);
@@ -48,6 +54,7 @@ export class Monitoring extends Construct {
     if (updates) this.add('ExecutionsAborted', abortedOf(updates), { of: 'CustomerUpdates' });
     this.watchNights(configuration.deployment);
     this.watchAll(watched.deadLetterQueue, tableEntities(configuration.deployment).length > 0);
+    this.mailFailedRuns({ configuration, key, exports, ...watched });
   }
 
   private topicWith(key: EncryptionKey): Topic {
@@ -83,14 +90,8 @@ export class Monitoring extends Construct {
     this.nights.push(
       this.alarm('NightIncomplete', metric, { treatMissingData: cloudwatch.TreatMissingData.BREACHING }),
     );
-    const now = new Date();
-    const alone = ENTITIES.filter((entity) => isWatchedAlone(deployment, entity, now));
-    for (const entity of alone) this.watchAlone(deployment, entity);
-    if (alone.length === 0 && this.settings.freshnessHours !== undefined)
-      Annotations.of(this).addWarningV2(
-        'crm-export:freshness',
-        'alarms.freshnessHours has no effect: nights wait for every entity, and the alarm NightIncomplete reports them. Leave it out, or give an entity hours of its own (entities.ENTITY.freshnessHours).',
-      );
+    for (const entity of ENTITIES.filter((each) => isWatchedAlone(deployment, each, new Date())))
+      this.watchAlone(deployment, entity);
   }
 
   /**
@@ -147,10 +148,38 @@ export class Monitoring extends Construct {
     this.add('FunctionThrottled', ofAccount('AWS/Lambda', 'Throttles'), { mailsEnd: true });
   }
 
-  /** Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm. */
-  watchMails(functionName: string): void {
-    const metric = awsMetric('AWS/Lambda', 'Errors', { FunctionName: functionName }, { period: SOON });
-    this.add('MailsNotSent', metric, { mailsEnd: true });
+  /**
+   * Mails each run that failed or timed out: a rule invokes the function MailFailedRuns for it (docs/adr/0018). If that
+   * fails, the alarm MailsNotSent fires, and the event goes to the queue of undelivered starts.
+   */
+  private mailFailedRuns({ configuration, key, exports, machines, deadLetterQueue }: MonitoringProps): void {
+    const { topicArn } = this.topic;
+    const mailer = new StepFunction(Stack.of(this), MAILER, {
+      configuration,
+      key,
+      memorySize: 256,
+      timeout: Duration.minutes(1),
+      deadLetterQueue,
+      environment: { TOPIC_ARN: topicArn, BUCKET_NAME: exports.bucket.bucketName },
+    });
+    mailer.role.addToPolicy(new PolicyStatement({ actions: ['sns:Publish'], resources: [topicArn] }));
+    for (const service of ['sns', 'sqs'] as const)
+      key.allow(mailer.role, service, ['kms:Decrypt', 'kms:GenerateDataKey']);
+    exports.allow(MAILER, mailer.role);
+    // Lambda retries a failed invocation after one and two minutes, so the mail may still come after this alarm.
+    const errors = awsMetric('AWS/Lambda', 'Errors', { FunctionName: mailer.functionName }, { period: SOON });
+    this.add('MailsNotSent', errors, { mailsEnd: true });
+    const watched = [machines.export, machines.updates ?? []].flat();
+    // A run that a person stopped is not mailed: that person knows, and the alarm ExecutionsAborted informs the others.
+    new Rule(new Construct(Stack.of(this), 'FailureMails'), 'Failed', {
+      description: 'Mails executions that failed or timed out',
+      eventPattern: {
+        source: ['aws.states'],
+        detailType: ['Step Functions Execution Status Change'],
+        detail: { stateMachineArn: watched.map((machine) => machine.stateMachineArn), status: ['FAILED', 'TIMED_OUT'] },
+      },
+      targets: [new LambdaFunction(mailer.alias, { deadLetterQueue })],
+    });
   }
 
   private add(id: AlarmId, metric: cloudwatch.Metric, options: AlarmOptions = {}): void {
@@ -185,13 +214,13 @@ export class Monitoring extends Construct {
 }
 
 interface AlarmOptions extends Partial<cloudwatch.AlarmProps> {
-  /** Distinguishes alarms of one id: an entity, a machine. */
+  /** An entity or a state machine. It distinguishes alarms with the same id. */
   of?: string;
-  /** Whether the end of the alarm is mailed. Not if it ends only because no more events were counted. */
+  /** Whether the end of the alarm is mailed: not if the alarm ends only because no more events are counted. */
   mailsEnd?: boolean;
 }
 
-/** Runs that fail or time out are mailed (`failure-mails.ts`). */
+/** Runs that fail or time out are mailed. */
 function abortedOf({ stateMachineArn: StateMachineArn }: IStateMachine): cloudwatch.Metric {
   return awsMetric('AWS/States', 'ExecutionsAborted', { StateMachineArn }, { period: SOON });
 }

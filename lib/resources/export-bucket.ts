@@ -10,11 +10,6 @@ import type { FunctionName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 import { allowReaders } from './reader-rights.ts';
 
-interface ExportBucketProps {
-  deployment: Deployment;
-  key: EncryptionKey;
-}
-
 const TABLED = ['s3:GetObject', 's3:PutObject', 's3:PutObjectTagging', 's3:AbortMultipartUpload'];
 
 /** A function, or the machine of customer updates, which reads the index of a batch itself. */
@@ -34,7 +29,7 @@ interface Rights {
   lists?: string;
 }
 
-/** Who may do what with the objects of the bucket. */
+/** The permissions of each role for the objects of the bucket. */
 function rightsIn(deployment: Deployment): Partial<Record<Name, Rights>> {
   const feeds = feedEntities(deployment).length > 0 ? ['changes/*'] : [];
   const manifests = 'runs/*/_manifest.json';
@@ -93,7 +88,7 @@ export class ExportBucket extends Construct {
   private readonly key: EncryptionKey;
   private readonly deployment: Deployment;
 
-  constructor(scope: Construct, id: string, { deployment, key }: ExportBucketProps) {
+  constructor(scope: Construct, id: string, { deployment, key }: { deployment: Deployment; key: EncryptionKey }) {
     super(scope, id);
     this.key = key;
     this.deployment = deployment;
@@ -120,7 +115,7 @@ export class ExportBucket extends Construct {
     const eventBridgeConfiguration = { eventBridgeEnabled: true };
     (this.bucket.node.defaultChild as CfnBucket).notificationConfiguration = { eventBridgeConfiguration };
     this.refuseOtherKeys();
-    allowReaders({ bucket: this.bucket, key: key.key }, deployment);
+    allowReaders(this.bucket, deployment);
     // The retained buckets keep their policies against plain HTTP.
     for (const { policy } of [this.accessLogs, this.bucket])
       policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);

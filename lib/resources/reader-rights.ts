@@ -1,6 +1,5 @@
 import { Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
-import type { Key } from 'aws-cdk-lib/aws-kms';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/settings.ts';
@@ -8,34 +7,25 @@ import { canonicalText } from '../../core/json.ts';
 import { kindOf, readableBy, readerName } from '../../core/readers/reader-access.ts';
 import { PUBLISHED_TAG } from '../../core/storage/bucket.ts';
 
-/** The resources whose policies get the statements for readers. */
-interface Shared {
-  bucket: Bucket;
-  key: Key;
-}
-
 type Conditions = Record<string, Record<string, string | string[]>>;
-type Sharing = Pick<Deployment, 'readers' | 'entities'>;
 
 /** Gives every configured reader access to exactly what its settings name (docs/adr/0040). */
-export function allowReaders(shared: Shared, deployment: Sharing): void {
-  const { readers } = deployment;
+export function allowReaders(bucket: Bucket, deployment: Deployment): void {
+  const accessOf = ({ principal, ...reads }: Reader) => canonicalText({ kind: kindOf(principal), ...reads });
   // The size of policies is limited (lib/export-app.ts), so readers with the same access share statements.
-  const same = Map.groupBy(readers, ({ principal, ...reads }) => canonicalText({ kind: kindOf(principal), ...reads }));
-  for (const [index, group] of [...same.values()].entries())
-    allowGroup(shared, `Readers${index + 1}`, group, deployment);
+  for (const [index, group] of [...Map.groupBy(deployment.readers, accessOf).values()].entries())
+    allowGroup(bucket, `Readers${index + 1}`, group, deployment);
 }
 
-function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deployment: Sharing): void {
+function allowGroup(bucket: Bucket, sid: string, group: Reader[], deployment: Deployment): void {
   const [reader] = group;
   if (!reader) return;
   const { region, urlSuffix, account } = Stack.of(bucket);
   const { principals, who } = whoAre(group, account);
   const statement = (part: string, actions: string[], resources: string[], more: Conditions = {}) => {
-    const StringEquals = { ...who.StringEquals, ...more.StringEquals };
-    const { StringEquals: _, ...others } = { ...who, ...more };
-    const conditions = { ...others, ...(Object.keys(StringEquals).length > 0 && { StringEquals }) };
-    return new iam.PolicyStatement({ sid: sid + part, principals, actions, resources, conditions });
+    const made = new iam.PolicyStatement({ sid: sid + part, principals, actions, resources, conditions: who });
+    made.addConditions(more);
+    return made;
   };
   const { pointers, listed, tagged, values } = readableBy(reader, deployment);
   const objects = (keys: string[]) => keys.map((pattern) => bucket.arnForObjects(pattern));
@@ -52,7 +42,7 @@ function allowGroup({ bucket, key }: Shared, sid: string, group: Reader[], deplo
   bucket.addToResourcePolicy(statement('Tag', ['s3:GetObject'], objects(tagged), published));
   // The key policy cannot name the bucket, because the bucket names the key. In a key policy, `*` means this key.
   const viaS3 = { StringEquals: { 'kms:ViaService': `s3.${region}.${urlSuffix}` } };
-  key.addToResourcePolicy(statement('Decrypts', ['kms:Decrypt'], ['*'], viaS3));
+  bucket.encryptionKey?.addToResourcePolicy(statement('Decrypts', ['kms:Decrypt'], ['*'], viaS3));
 }
 
 /** Roles are conditions, because AWS refuses a missing role as a principal. @param group of one kind */

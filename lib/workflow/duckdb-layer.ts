@@ -1,16 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Architecture, Code, LayerVersion, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -18,48 +7,40 @@ import type { Construct } from 'constructs';
 
 /** A package with its own lockfile: in the project, npm installs only the binding for this machine. */
 const PACKAGES = join(import.meta.dirname, 'duckdb');
-const CACHE = join(import.meta.dirname, '..', '..', '.cache');
-const INSTALL = ['ci', '--cpu=arm64', '--os=linux', '--libc=glibc', '--ignore-scripts', '--no-audit', '--no-fund'];
+const INSTALL = [
+  'ci',
+  '--cpu=arm64',
+  '--os=linux',
+  '--libc=glibc',
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--prefer-offline',
+];
 
 /**
  * The native part of DuckDB for functions, which are arm64 even if another machine deploys them. Bundles find it with
  * `require`, because Lambda puts layers in NODE_PATH. Functions in a local cloud use the binding of this machine.
  */
 export function duckDbLayer(scope: Construct): LayerVersion {
-  const bundling = bundledHere((outputDir) => cpSync(installed(), outputDir, { recursive: true }));
   return new LayerVersion(scope, 'DuckDb', {
     description: 'DuckDB for Node.js',
-    // The layer is installed again only if the lockfile changes.
-    code: Code.fromAsset(PACKAGES, { bundling, assetHashType: AssetHashType.SOURCE }),
+    code: Code.fromAsset(PACKAGES, { bundling: bundledHere(install), assetHashType: AssetHashType.SOURCE }),
     compatibleArchitectures: [Architecture.ARM_64],
     compatibleRuntimes: [Runtime.NODEJS_24_X],
     license: 'MIT',
   });
 }
 
-/** The folder of the layer, installed once for each lockfile. */
-function installed(): string {
-  const lockfile = readFileSync(join(PACKAGES, 'package-lock.json'));
-  const folder = join(CACHE, `duckdb-${createHash('sha256').update(lockfile).digest('hex').slice(0, 16)}`);
-  if (existsSync(folder)) return folder;
-  mkdirSync(CACHE, { recursive: true });
-  const unfinished = mkdtempSync(join(CACHE, 'duckdb-unfinished-'));
-  const nodejs = join(unfinished, 'nodejs');
-  try {
-    cpSync(PACKAGES, nodejs, { recursive: true });
-    execFileSync('npm', INSTALL, { cwd: nodejs, stdio: ['ignore', 'ignore', 'inherit'] });
-    const binding = join(nodejs, 'node_modules', '@duckdb', 'node-bindings-linux-arm64', 'duckdb.node');
-    // npm skips an optional package that it cannot install.
-    if (!existsSync(binding)) throw new Error(`npm installed no ${binding}.`);
-    renameSync(unfinished, folder);
-    return folder;
-  } catch (error) {
-    // Another synthesis may have finished first, with an equal folder.
-    if (existsSync(folder)) return folder;
-    throw error;
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
-  }
+/** Installs the layer. CDK keeps the layer in `cdk.out`, and installs it again only if the lockfile changes. */
+function install(outputDir: string): void {
+  const nodejs = join(outputDir, 'nodejs');
+  cpSync(PACKAGES, nodejs, { recursive: true });
+  execFileSync('npm', INSTALL, { cwd: nodejs, stdio: ['ignore', 'ignore', 'inherit'] });
+  const binding = join(nodejs, 'node_modules', '@duckdb', 'node-bindings-linux-arm64', 'duckdb.node');
+  // npm skips an optional package that it cannot install.
+  if (existsSync(binding)) return;
+  throw new Error(`npm installed no ${binding}. Check that the npm registry offers this package, then try again.`);
 }
 
 /**

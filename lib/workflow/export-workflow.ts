@@ -15,8 +15,8 @@ interface Row<S extends StepName> {
   does: string;
   wait: [id: string, comment: string];
   next: Record<Answered<S>, string>;
-  /** Path in the state for a crash, for steps that have their own error. */
-  crash?: string;
+  /** The end of a run after a crash of a step with an error of its own, and the path of the crash in the state. */
+  crash?: { path: string; id: string; comment: string; error: RunErrorName };
 }
 
 /**
@@ -47,23 +47,43 @@ const ROWS: { [S in StepName]: Row<S> } = {
   PublishFile: {
     does: 'Verifies the file, then publishes it',
     wait: ['WaitBeforePublish', 'The file is not completely verified yet'],
-    // An execution keeps the definition that it began with, so the outcome TABLE_DUE may come from a function of a
-    // later deployment, which has tables.
+    // TABLE_DUE is accepted even without tables: a run keeps the definition that it began with, and may call the
+    // function of a later deployment, which has tables.
     next: { PUBLISHED: RECORDER, TABLE_DUE: 'WriteTable', UNPUBLISHED: RECORDER, CONTINUE: 'WaitBeforePublish' },
   },
   WriteTable: {
     does: 'Makes a table of the published file',
     wait: ['WaitBeforeTable', 'The table could not be written yet'],
     next: { WRITTEN: RECORDER, SUPERSEDED: RECORDER, CHANGES_DUE: 'WriteChanges', CONTINUE: 'WaitBeforeTable' },
-    crash: '$.tableCrash',
+    crash: {
+      path: '$.tableCrash',
+      id: 'TableCrashed',
+      comment: 'The function of the step crashed; the file is published',
+      error: 'TableNotWritten',
+    },
   },
   WriteChanges: {
     does: 'Writes what changed since the last table',
     wait: ['WaitBeforeChanges', 'The feed of changes could not be written yet'],
     next: { CHANGES_WRITTEN: RECORDER, UP_TO_DATE: RECORDER, CONTINUE: 'WaitBeforeChanges' },
-    crash: '$.changesCrash',
+    crash: {
+      path: '$.changesCrash',
+      id: 'ChangesCrashed',
+      comment: 'The function of the step crashed; file and table are published',
+      error: 'ChangesNotWritten',
+    },
   },
 };
+
+/** The successful ends of a run after RecordNight, each for the outcomes of a step. */
+const SUCCESSES: [of: StepName, id: string, comment: string, ...outcomes: string[]][] = [
+  ['PublishFile', 'ExportPublished', 'Manifest and pointers name the file', 'PUBLISHED', 'TABLE_DUE'],
+  ['PublishFile', 'ExportStored', 'The manifest names the file; readers do not get it', 'UNPUBLISHED'],
+  ['WriteTable', 'TableWritten', 'The file is published, and its table is written', 'WRITTEN', 'CHANGES_DUE'],
+  ['WriteTable', 'TableSuperseded', 'Another run is published for the date: it writes the table', 'SUPERSEDED'],
+  ['WriteChanges', 'ChangesWritten', 'File, table and feed are written', 'CHANGES_WRITTEN'],
+  ['WriteChanges', 'ChangesUpToDate', 'The feeds already include everything that is published', 'UP_TO_DATE'],
+];
 
 interface ExportWorkflowProps {
   steps: ExportSteps;
@@ -118,7 +138,7 @@ export class ExportWorkflow extends Construct {
     for (const [name, task] of tasks) {
       const { next, crash } = ROWS[name];
       const outcomes = Object.entries(next).map(([outcome, id]) => [outcome, stateOf(id)]);
-      connectStep(this, name, task, Object.fromEntries(outcomes), ends, crash);
+      connectStep(this, name, task, Object.fromEntries(outcomes), ends, crash?.path);
     }
     const purpose = new sfn.Choice(this, 'AfterBeginRun', {
       comment: 'A new export, the release of a stored file, or a table of a published one?',
@@ -132,10 +152,10 @@ export class ExportWorkflow extends Construct {
    * The last step of every run, and the end states after it. The step does not change the state of the run, whose
    * outcome selects the end state. A failure to record the night does not fail the run (docs/adr/0042).
    */
-  private recordNight({ RecordNight, WriteTable, WriteChanges }: ExportSteps): LambdaInvoke {
+  private recordNight(steps: ExportSteps): LambdaInvoke {
     const record = new LambdaInvoke(this, RECORDER, {
       comment: 'Records what is published for the date, however the run ended',
-      lambdaFunction: RecordNight.alias,
+      lambdaFunction: steps.RecordNight.alias,
       resultPath: sfn.JsonPath.DISCARD,
       retryOnServiceExceptions: false,
     });
@@ -144,42 +164,23 @@ export class ExportWorkflow extends Construct {
     record.addCatch(end, { resultPath: sfn.JsonPath.DISCARD });
     record.next(end);
     const fails = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
-    const succeed = (id: string, comment: string) => new sfn.Succeed(this, id, { comment });
-    const on = (next: sfn.IChainable, ...outcomes: string[]) => {
-      for (const outcome of outcomes) end.when(sfn.Condition.stringEquals('$.outcome', outcome), next);
-    };
     // Crashes are checked first, because a run that crashes at once has no outcome.
     end.when(sfn.Condition.isPresent('$.crash'), fails.crashed);
-    if (WriteChanges) {
-      const comment = 'Its function died, or has a bug; file and table are published';
-      this.onCrash(end, 'WriteChanges', 'ChangesCrashed', comment, 'ChangesNotWritten');
-      on(succeed('ChangesWritten', 'File, table and feed are written'), 'CHANGES_WRITTEN');
-      on(succeed('ChangesUpToDate', 'The feeds already include everything that is published'), 'UP_TO_DATE');
+    for (const [name, { crash }] of Object.entries(ROWS) as [StepName, Row<StepName>][]) {
+      if (!crash || !steps[name]) continue;
+      // The name of the error shows that the file is published.
+      const cause = `${name} stopped with {} before it could answer. ${ERRORS[crash.error].advice}`;
+      const causePath = sfn.JsonPath.format(cause, sfn.JsonPath.stringAt(`${crash.path}.Error`));
+      const { id, comment, error } = crash;
+      end.when(sfn.Condition.isPresent(crash.path), new sfn.Fail(this, id, { comment, error, causePath }));
     }
-    if (WriteTable) {
-      const comment = 'Its function died, or has a bug; the file is published';
-      this.onCrash(end, 'WriteTable', 'TableCrashed', comment, 'TableNotWritten');
-      on(succeed('TableWritten', 'The file is published, and its table is written'), 'WRITTEN', 'CHANGES_DUE');
-      on(succeed('TableSuperseded', 'Another run is published for the date: it writes the table'), 'SUPERSEDED');
+    for (const [of, id, comment, ...outcomes] of SUCCESSES) {
+      if (!steps[of]) continue;
+      const success = new sfn.Succeed(this, id, { comment });
+      for (const outcome of outcomes) end.when(sfn.Condition.stringEquals('$.outcome', outcome), success);
     }
-    on(fails.failed, 'FAILED');
-    on(succeed('ExportPublished', 'Manifest and pointers name the file'), 'PUBLISHED', 'TABLE_DUE');
-    on(succeed('ExportStored', 'The manifest names the file; readers do not get it'), 'UNPUBLISHED');
+    end.when(sfn.Condition.stringEquals('$.outcome', 'FAILED'), fails.failed);
     end.otherwise(fails.otherwise);
     return record;
-  }
-
-  /** The step ran out of memory or time. The name of the error shows that the file is published. */
-  private onCrash(
-    end: sfn.Choice,
-    step: 'WriteTable' | 'WriteChanges',
-    id: string,
-    comment: string,
-    error: RunErrorName,
-  ) {
-    const path = ROWS[step].crash ?? '';
-    const cause = `${step} stopped with {} before it could answer. ${ERRORS[error].advice}`;
-    const causePath = sfn.JsonPath.format(cause, sfn.JsonPath.stringAt(`${path}.Error`));
-    end.when(sfn.Condition.isPresent(path), new sfn.Fail(this, id, { comment, error, causePath }));
   }
 }

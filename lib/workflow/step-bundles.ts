@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path';
-import { type BuildOptions, build, buildSync, type OutputFile } from 'esbuild';
+import { type BuildOptions, build, type OutputFile } from 'esbuild';
 import { ALL_FUNCTIONS, type FunctionName, folderOf } from '../../core/step/steps.ts';
 
 /** Bundles the steps with esbuild. It does not import CDK, so that bundling starts before CDK is loaded. */
@@ -8,7 +8,7 @@ const PROJECT = join(import.meta.dirname, '..', '..');
 const LAMBDAS = join(PROJECT, 'lambdas');
 /** Replaces the SDK's chain of credential providers, in the bundles only. */
 const CREDENTIALS = join(PROJECT, 'core', 'aws', 'environment-credentials.ts');
-const OPTIONS = {
+export const BUNDLE_OPTIONS = {
   bundle: true,
   format: 'esm',
   platform: 'node',
@@ -33,7 +33,7 @@ const OPTIONS = {
 
 /** All steps are bundled together, so that shared code is read and parsed once. */
 const STEP_BUNDLES = {
-  ...OPTIONS,
+  ...BUNDLE_OPTIONS,
   entryPoints: ALL_FUNCTIONS.map((step) => ({
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
@@ -45,43 +45,28 @@ const STEP_BUNDLES = {
   write: false,
 } as const;
 
-interface BundledFile {
-  name: string;
-  contents: Uint8Array;
-}
+/** A file of a bundle, in the folder of its step. */
+type BundledFile = Pick<OutputFile, 'path' | 'contents'>;
 
-let bundled: Map<string, BundledFile[]> | undefined;
+let bundled: BundledFile[] = [];
 
 export function folderOfStep(step: FunctionName): string {
   return join(LAMBDAS, folderOf(step));
 }
 
-/** The bundle of a step and its source map. Built here unless `bundleAhead` has built it. */
+/** The bundle of a step and its source map. @throws if the steps are not bundled */
 export function bundleOfStep(step: FunctionName): BundledFile[] {
-  bundled ??= byFolder(buildSync(STEP_BUNDLES).outputFiles);
-  const files = bundled.get(folderOf(step));
-  if (!files) throw new Error(`esbuild made no bundle of ${step}`);
+  const files = bundled.filter(({ path }) => basename(dirname(path)) === folderOf(step));
+  if (files.length === 0) throw new Error(`there is no bundle of ${step}: await bundleAhead() first`);
   return files;
 }
 
-/** esbuild works in its own process while this one loads CDK. */
+/** Bundles all steps. esbuild works in its own process while this one loads CDK. */
 export async function bundleAhead(): Promise<void> {
-  bundled = byFolder((await build(STEP_BUNDLES)).outputFiles);
+  bundled = (await build(STEP_BUNDLES)).outputFiles;
 }
 
-/** Uses existing bundles, by folder of the step. */
-export function takeBundles(made: Map<string, BundledFile[]>): void {
+/** Uses existing bundles. */
+export function takeBundles(made: BundledFile[]): void {
   bundled = made;
-}
-
-/** Bundles an entry with the options of the functions, with its source map in the same folder. */
-export function bundle(entry: string, outfile: string): void {
-  buildSync({ ...OPTIONS, entryPoints: [entry], outfile });
-}
-
-function byFolder(files: OutputFile[]): Map<string, BundledFile[]> {
-  return Map.groupBy(
-    files.map(({ path, contents }) => ({ path, name: basename(path), contents })),
-    ({ path }) => basename(dirname(path)),
-  );
 }

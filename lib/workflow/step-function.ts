@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { AssetHashType, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { offsetsNow } from '../../core/config/timing.ts';
-import { type FunctionName, MAILER, RECORDER, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import type { FunctionName, RECORDER, StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledHere } from './duckdb-layer.ts';
 import { bundleOfStep, folderOfStep } from './step-bundles.ts';
@@ -46,7 +46,6 @@ export class StepFunction extends Construct {
     logGroup.grantWrite(this.role);
     this.function = new lambda.Function(this, 'Function', {
       functionName,
-      description: descriptionOf(id),
       code: bundledCode(id, deployment),
       handler: 'index.handler',
       runtime: lambda.Runtime.NODEJS_24_X,
@@ -61,13 +60,6 @@ export class StepFunction extends Construct {
     this.functionName = functionName;
     this.alias = new lambda.Alias(this, 'Live', { aliasName: 'live', version: this.function.currentVersion });
   }
-}
-
-function descriptionOf(id: FunctionName): string {
-  if (id === MAILER) return 'Mails each run that failed or timed out';
-  if (id === RECORDER)
-    return 'Records what is published of a night: last state of the machine ExportRun, and every hour';
-  return `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`;
 }
 
 /**
@@ -85,7 +77,7 @@ function bundledCode(step: FunctionName, deployment: Deployment): lambda.AssetCo
   // Each deployment has other code.
   const environment = { DEPLOYMENT: JSON.stringify(deployment) };
   const bundling = bundledHere((outputDir) => {
-    for (const { name, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, name), contents);
+    for (const { path, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, basename(path)), contents);
     // Rules and functions use the same zone data, from this synthesis.
     const bundled: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(bundled, undefined, 2)}\n`);

@@ -126,7 +126,7 @@ export function failStates(scope: Construct, ids: Record<keyof Ends, string>): E
       causePath: '$.failure.cause',
     }),
     crashed: new sfn.Fail(scope, ids.crashed, {
-      comment: 'A function died, or has a bug',
+      comment: 'The function of a step crashed',
       error: 'StepCrashed',
       causePath: sfn.JsonPath.format(crash, sfn.JsonPath.stringAt('$.crash.Error')),
     }),
@@ -156,8 +156,8 @@ export function beginState(scope: Construct, id: string, of: string, further: Re
 }
 
 /**
- * A machine, named after the stack and its construct, with tracing and a log group: events without state data, but with
- * error and cause. Another prefix of the group would make a policy too long
+ * A state machine, named after the stack and its construct, with tracing and a log group. The log has errors and
+ * causes, but no state data. With another prefix of the log group, a resource policy would become too long
  * (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
  */
 export function machineIn(

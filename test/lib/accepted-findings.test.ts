@@ -1,25 +1,14 @@
-import { mkdtempSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
-import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, fullDeployment, NETWORK } from '../../scripts/deployments.ts';
-import { newApp, synthesise } from '../../scripts/synthesise.ts';
-import { folderForAll } from './support/files.ts';
+import type { ExportStack } from '../../lib/export-stack.ts';
+import { fullDeployment, NETWORK } from '../../scripts/deployments.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
+import { stackOf } from './support/stack.ts';
 import { allOf, rightsOf } from './support/template.ts';
-
-const outdir = folderForAll();
-
-function stackOf(deployment = exampleDeployment()) {
-  // CDK's own check of the template takes seconds and is not under test here.
-  const context = { 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:validateAgainstDefaultRules': false };
-  const app = newApp(mkdtempSync(join(outdir, 'app-')), context);
-  const configuration = { name: 'example', file: 'config/example.json', deployment };
-  return { app, stack: new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }) };
-}
 
 /** The findings of the check: "rule path", sorted. */
 function findings(stack: ExportStack): string[] {
@@ -89,7 +78,8 @@ test('docs/security.md names every action that is allowed on a wildcard, and who
 });
 
 test('a finding that is not accepted fails the synthesis, even if the same rule is accepted elsewhere', () => {
-  const { app, stack } = stackOf();
+  // CDK's own check of the template takes seconds and is not under test here.
+  const { app, stack } = stackOf(undefined, { '@aws-cdk/core:validateAgainstDefaultRules': false });
   acceptFindings(stack);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   new Queue(stack, 'Careless', { enforceSSL: true });

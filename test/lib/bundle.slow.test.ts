@@ -16,10 +16,12 @@ import {
   type UpdateStepName,
 } from '../../core/step/steps.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
+import { bundleAhead } from '../../lib/workflow/step-bundles.ts';
 import { exampleDeployment, fullDeployment } from '../../scripts/deployments.ts';
 import { synthesiseInto } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
 import { folderForAll, tree } from './support/files.ts';
+import { oneOf } from './support/template.ts';
 
 /** Every byte is read and compiled before a step starts, at every cold start. */
 const LARGEST_BUNDLE = 480_000;
@@ -37,16 +39,16 @@ describe('the bundled code', () => {
   const outdir = folderForAll();
   let template: Template;
 
-  beforeAll(() => {
+  beforeAll(async () => {
+    await bundleAhead();
     template = synthesiseInto(outdir, fullDeployment({ local: true }));
   });
 
   const sourcesOf = (step: FunctionName) =>
     JSON.parse(readFileSync(join(bundleOf(step), 'index.mjs.map'), 'utf8')).sources;
   const bundleOf = (step: FunctionName) => {
-    const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-    const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));
-    return join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`);
+    const [, { Properties }] = oneOf(template, 'AWS::Lambda::Function', `${step}Function`);
+    return join(outdir, `asset.${Properties.Code.S3Key.replace('.zip', '')}`);
   };
 
   test.each(FUNCTIONS)('of %s is in a folder with its source map and the configuration only', (step) => {

@@ -1,14 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Aspects, Tag } from 'aws-cdk-lib';
 import { ArnPrincipal } from 'aws-cdk-lib/aws-iam';
 import { expect, test } from 'vitest';
-import { ExportStack } from '../../lib/export-stack.ts';
+import type { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
-import { newApp, synthesise } from '../../scripts/synthesise.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 import type { Resource, Template } from '../../scripts/template.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { stackOf } from './support/stack.ts';
 import { allOf, oneOf, statementsOf } from './support/template.ts';
 
 /** The statements of docs/company-rules.md, each at synthesis; test/long/company-rules.test.ts deploys all of it. */
@@ -19,16 +17,9 @@ const { context } = JSON.parse(fencedBlock('docs/company-rules.md', '## Boundary
 
 /** The stack with all options under a context. @param change a change that the company's app makes to the stack */
 function templateUnder(given: Record<string, unknown>, change: (stack: ExportStack) => void = () => {}): Template {
-  const outdir = mkdtempSync(join(tmpdir(), 'company-'));
-  try {
-    const app = newApp(outdir, { 'aws:cdk:bundling-stacks': [], ...given });
-    const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
-    const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-    change(stack);
-    return app.synth().getStackArtifact(stack.artifactId).template;
-  } finally {
-    rmSync(outdir, { recursive: true, force: true });
-  }
+  const { stack, template } = stackOf(fullDeployment(), given);
+  change(stack);
+  return template();
 }
 
 /** Properties that differ from those of the default template, by resource type. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
+import { allOf } from './support/template.ts';
 
 const json = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 const BINDING = 'node_modules/@duckdb/node-bindings-linux-arm64';
@@ -20,13 +21,10 @@ test('the layer has the same version and hash of DuckDB as the project', () => {
 });
 
 test('only WriteTable and WriteChanges have the layer, and in a local cloud no function has one', () => {
-  const layersOf = (local: boolean) => {
-    const { Resources } = synthesise(fullDeployment({ local }));
-    const functions = Object.values(Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-    return functions
-      .filter(({ Properties }) => Properties.Layers !== undefined)
-      .map(({ Properties }) => Properties.FunctionName.split('-').at(-1));
-  };
+  const layersOf = (local: boolean) =>
+    allOf(synthesise(fullDeployment({ local })), 'AWS::Lambda::Function')
+      .filter(([, { Properties }]) => Properties.Layers !== undefined)
+      .map(([, { Properties }]) => Properties.FunctionName.split('-').at(-1));
 
   expect(layersOf(false)).toEqual(['WriteTable', 'WriteChanges']);
   expect(layersOf(true)).toEqual([]);

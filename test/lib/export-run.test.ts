@@ -6,7 +6,7 @@ import { exampleDeployment, feedDeployment } from '../../scripts/deployments.ts'
 import { synthesise } from '../../scripts/synthesise.ts';
 import { definitionOf } from '../../scripts/template.ts';
 import { type Execution, execute, type Options } from './support/interpreter.ts';
-import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
+import { type Script, scriptedSteps } from './support/steps.ts';
 
 const definition = definitionOf(synthesise(feedDeployment()));
 const start = '2026-01-01T22:30:00.000Z';
@@ -43,57 +43,44 @@ const until = (step: keyof typeof STEPS, answer: Partial<RunState> | Error): Scr
 /** The states of a run without the choices. */
 const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
 
-describe('an execution that releases a stored file', () => {
-  const input = { entity: 'leads', release: 'night-1', reason: 'It is right.' };
+const TO_FILE = 'BeginRun CreateExport WaitBeforeCheck CheckStatus DownloadFile PublishFile';
+const OF_RELEASE = { entity: 'leads', release: 'night-1', reason: 'It is right.' };
+const OF_TABLE = { entity: 'leads', table: { run: 'night-1' } };
+const CONTINUED = { outcome: 'CONTINUE', waitSeconds: 30 };
 
-  test('goes straight to PublishFile, without a call of the CRM', async () => {
-    const run = await walk({ PublishFile: [PUBLISHED] }, { input });
+test.each<[what: string, way: string, script: Script, input?: object]>([
+  ['a run that ends published', `${TO_FILE} RecordNight ExportPublished`, HAPPY],
+  ['a run with a table', `${TO_FILE} WriteTable RecordNight TableWritten`, until('WriteTable', { outcome: 'WRITTEN' })],
+  [
+    'a run whose table another run writes',
+    `${TO_FILE} WriteTable RecordNight TableSuperseded`,
+    until('WriteTable', { outcome: 'SUPERSEDED' }),
+  ],
+  [
+    'the release of a stored file',
+    'BeginRun PublishFile RecordNight ExportPublished',
+    { PublishFile: [PUBLISHED] },
+    OF_RELEASE,
+  ],
+  [
+    'the table of a published file',
+    'BeginRun WriteTable WaitBeforeTable WriteTable RecordNight TableWritten',
+    { WriteTable: [CONTINUED, { outcome: 'WRITTEN' }] },
+    OF_TABLE,
+  ],
+])('%s passes only the states %s', async (_what, states, script, input = { entity: 'leads' }) => {
+  const run = await walk(script, { input });
 
-    expect(way(run)).toBe('BeginRun PublishFile RecordNight ExportPublished');
-  });
-});
-
-describe('an execution that writes the table of a published file', () => {
-  const input = { entity: 'leads', table: { run: 'night-1' } };
-
-  test('goes straight to WriteTable, without a call of the CRM or a publication', async () => {
-    const run = await walk(
-      { WriteTable: [{ outcome: 'CONTINUE', waitSeconds: 30 }, { outcome: 'WRITTEN' }] },
-      { input },
-    );
-
-    expect(way(run)).toBe('BeginRun WriteTable WaitBeforeTable WriteTable RecordNight TableWritten');
-  });
-});
-
-describe('a run whose file becomes a table', () => {
-  test.each([
-    ['WRITTEN', 'TableWritten'],
-    ['SUPERSEDED', 'TableSuperseded'],
-  ])('succeeds if WriteTable answers %s', async (outcome, end) => {
-    const run = await walk({ ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [{ outcome }] });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toMatch(new RegExp(`PublishFile WriteTable RecordNight ${end}$`));
-    expect(run.output).toMatchObject({ manifestKey: PUBLISHED.manifestKey });
-  });
+  expect(run.status).toBe('SUCCEEDED');
+  expect(way(run)).toBe(states);
+  if (script.PublishFile) expect(run.output).toMatchObject({ manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
 });
 
 describe('a successful run', () => {
-  test('passes every step once and ends published', async () => {
+  test('takes as long as its waits, and writes 45 history entries, as AWS would', async () => {
     const run = await walk(HAPPY);
 
-    expect(run.status).toBe('SUCCEEDED');
-    expect(way(run)).toBe(
-      'BeginRun CreateExport WaitBeforeCheck CheckStatus DownloadFile PublishFile RecordNight ExportPublished',
-    );
     expect(run.seconds).toBe(15);
-    expect(run.output).toMatchObject({ outcome: 'PUBLISHED', manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
-  });
-
-  test('writes 45 history entries, as AWS would', async () => {
-    const run = await walk(HAPPY);
-
     // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; five tasks with 5 each; six choices with 2 each.
     expect(run.events).toBe(2 + 3 * 2 + 5 * 5 + 6 * 2);
   });
@@ -188,60 +175,25 @@ describe('an unknown outcome, as from another release,', () => {
   });
 });
 
-describe('a step that crashes', () => {
-  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-    'ends the run with a cause that names the exception, not its message: %s',
-    async (step) => {
-      const bug = new SyntaxError('Unexpected token in "Dana Cohen,050-1234567"');
+test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
+  'a step that crashes ends the run with a cause that names the exception, not its message: %s',
+  async (step) => {
+    const bug = new SyntaxError('Unexpected token in "Dana Cohen,050-1234567"');
 
-      const run = await walk(until(step, bug));
-      const [error, who] =
-        ({ WriteTable: ['TableNotWritten', step], WriteChanges: ['ChangesNotWritten', step] } as const)[
-          step as string
-        ] ?? (['StepCrashed', 'A step'] as const);
+    const run = await walk(until(step, bug));
+    const [error, who] =
+      ({ WriteTable: ['TableNotWritten', step], WriteChanges: ['ChangesNotWritten', step] } as const)[step as string] ??
+      (['StepCrashed', 'A step'] as const);
 
-      expect(run).toMatchObject({ status: 'FAILED', error });
-      expect(run.cause).toBe(`${who} stopped with SyntaxError before it could answer. ${ERRORS[error].advice}`);
-      expect(JSON.stringify(run)).not.toContain('Dana');
-    },
-  );
+    expect(run).toMatchObject({ status: 'FAILED', error });
+    expect(run.cause).toBe(`${who} stopped with SyntaxError before it could answer. ${ERRORS[error].advice}`);
+    expect(JSON.stringify(run)).not.toContain('Dana');
+  },
+);
 
-  test('is invoked again if the platform refused the call, and the run continues', async () => {
-    const refused = new PlatformError('Lambda.TooManyRequestsException');
-
-    const run = await walk({ ...HAPPY, CreateExport: [refused, refused, CREATED] }, { drawn: 1 });
-
-    expect(run.status).toBe('SUCCEEDED');
-    expect(run.seconds).toBe(15 + 30 + 15);
-  });
-
-  test('ends the run after the last attempt', async () => {
-    const died = new PlatformError('Runtime.OutOfMemory');
-
-    const run = await walk({ ...HAPPY, DownloadFile: [died, died, died] }, { drawn: 1 });
-
-    expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed', seconds: 15 + 5 + 10 });
-    expect(run.cause).toContain('Runtime.OutOfMemory');
-  });
-
-  test('is not invoked again if CreateExport may have made an export', async () => {
-    const run = await walk({ ...HAPPY, CreateExport: [new PlatformError('Sandbox.Timedout')] });
-
-    expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
-    expect(way(run)).toBe('BeginRun CreateExport RecordNight StepCrashed');
-  });
-});
-
-test('a wait that is not a whole number ends the run uncaught, as on AWS', async () => {
-  const run = await walk({ ...HAPPY, CreateExport: [{ outcome: 'CREATED', waitSeconds: 1.5 }] });
-
-  expect(run).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
-});
-
-test('a run with more than 25,000 history entries is ended, as on AWS', async () => {
-  const looping: Script = { ...HAPPY, CheckStatus: Array<object>(3000).fill({ outcome: 'PENDING', waitSeconds: 1 }) };
-
-  const run = await walk(looping);
-
-  expect(run).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
+test.each<[what: string, script: Script]>([
+  ['a wait that is not a whole number', { CreateExport: [{ outcome: 'CREATED', waitSeconds: 1.5 }] }],
+  ['more than 25,000 history entries', { CheckStatus: Array<object>(3000).fill({ ...PENDING, waitSeconds: 1 }) }],
+])('a run with %s is ended uncaught, as on AWS', async (_what, script) => {
+  expect(await walk({ ...HAPPY, ...script })).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
 });

@@ -26,7 +26,8 @@ const { crm } = exampleDeployment();
 const other = templateWith({
   crm: { ...crm, createTimeoutSeconds: 600 },
   files: { memoryMB: { download: 1024, publish: 3008 } },
-  entities: { leads: { schedule: 'rate(1 minute)' }, meetings: { enabled: false } },
+  tableMemoryMB: 2048,
+  entities: { leads: { schedule: 'rate(1 minute)', columns: ['id'], tables: {} }, meetings: { enabled: false } },
 });
 
 describe('the functions', () => {
@@ -58,13 +59,16 @@ describe('the functions', () => {
   });
 
   test('that stream have the configured memory, and leave room outside the heap', () => {
-    const of = (step: string) =>
-      all('AWS::Lambda::Function', other).find(([, { Properties }]) => Properties.FunctionName.endsWith(step))?.[1]
-        .Properties;
+    const streaming = ['DownloadFile', 'PublishFile', 'WriteTable'].map((step) => {
+      const [, { Properties }] = oneOf(other, 'AWS::Lambda::Function', step);
+      return [Properties.MemorySize, Properties.Environment.Variables.NODE_OPTIONS];
+    });
 
-    expect([of('DownloadFile')?.MemorySize, of('PublishFile')?.MemorySize]).toEqual([1024, 3008]);
-    expect(of('DownloadFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=832 ');
-    expect(of('PublishFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=2816 ');
+    expect(streaming).toEqual([
+      [1024, '--max-old-space-size=832 --max-semi-space-size=1'],
+      [3008, '--max-old-space-size=2816 --max-semi-space-size=1'],
+      [2048, '--max-old-space-size=1856 --max-semi-space-size=1'],
+    ]);
   });
 });
 
@@ -169,11 +173,15 @@ describe('the stack', () => {
     expect(configurationWith(changes)).not.toBe(configurationWith({}));
   });
 
-  test('has one standard state machine, named after the deployment', () => {
-    const { Properties } = only('AWS::StepFunctions::StateMachine')[1];
+  test('has standard state machines, named after the deployment', () => {
+    const machines = allOf(synthesise(fullDeployment()), 'AWS::StepFunctions::StateMachine');
 
-    expect(Properties.StateMachineName).toBe('crm-export-example-ExportRun');
-    expect(Properties.StateMachineType ?? 'STANDARD').toBe('STANDARD');
+    expect(
+      machines.map(([, { Properties }]) => [Properties.StateMachineName, Properties.StateMachineType ?? 'STANDARD']),
+    ).toEqual([
+      ['crm-export-example-ExportRun', 'STANDARD'],
+      ['crm-export-example-CustomerUpdates', 'STANDARD'],
+    ]);
   });
 
   test('logs every event of the machine without execution data, and traces it', () => {

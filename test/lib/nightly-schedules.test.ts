@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { updatingDeployment } from '../../scripts/deployments.ts';
-import { warningsOf } from './support/warnings.ts';
+import { warningsOf } from './support/stack.ts';
 
 const OFF = { 'agent-numbers': { enabled: false }, workflows: { enabled: false } };
 const WEEKLY = { schedule: 'cron(0 1 ? * SUN *)' };

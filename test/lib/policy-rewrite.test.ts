@@ -1,11 +1,10 @@
 import { App, Stack } from 'aws-cdk-lib';
 import { expect, test } from 'vitest';
-import cdkJson from '../../cdk.json' with { type: 'json' };
 import { rewritePolicies } from '../../lib/export-app.ts';
-import { ExportStack } from '../../lib/export-stack.ts';
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { synthesise } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
+import { stackOf } from './support/stack.ts';
 
 const POLICIES = /^AWS::(S3::Bucket|SQS::Queue|SNS::Topic|IAM::)Policy$/;
 
@@ -17,18 +16,11 @@ function policiesIn({ Resources }: Template) {
   });
 }
 
-/** The stack with all options and rewritten policies. */
-function rewritten(): Template {
-  const app = new App({ treeMetadata: false, context: { ...cdkJson.context, 'aws:cdk:bundling-stacks': [] } });
-  const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
-  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
-  rewritePolicies(stack, 'policies', new Date('2026-11-23T19:25:07.123Z'));
-  return app.synth().getStackArtifact(stack.artifactId).template;
-}
-
 test('-c rewrite=policies changes only one Sid in each policy of bucket, key, queues, topic and roles', () => {
   const plain = synthesise(fullDeployment());
-  const template = rewritten();
+  const rewritten = stackOf(fullDeployment());
+  rewritePolicies(rewritten.stack, 'policies', new Date('2026-11-23T19:25:07.123Z'));
+  const template: Template = rewritten.template();
 
   const policies = policiesIn(template);
   expect(policies.length).toBeGreaterThan(15);

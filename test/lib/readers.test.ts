@@ -1,20 +1,15 @@
-import { mkdtempSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Reader } from '../../core/config/settings.ts';
 import { refuseLargePolicies } from '../../lib/export-app.ts';
-import { ExportStack } from '../../lib/export-stack.ts';
 import { feedDeployment, tableDeployment } from '../../scripts/deployments.ts';
-import { newApp, synthesise } from '../../scripts/synthesise.ts';
+import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
-import { folderForAll } from './support/files.ts';
+import { stackOf } from './support/stack.ts';
 import { oneOf, statementsOf } from './support/template.ts';
 
 /** The effect of the setting `readers` on the template. */
-
-const outdir = folderForAll();
 
 const ALL: Reader = { principal: '444455556666', entities: 'all', of: ['tables', 'files'] };
 const ROLE: Reader = { ...ALL, principal: 'arn:aws:iam::777788889999:role/analyst' };
@@ -83,11 +78,7 @@ describe('policies that are too large for AWS', () => {
     Array.from({ length: count }, (_, index): Reader => {
       return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
     });
-  const refusedFor = (deployment: Deployment) => {
-    const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
-    const configuration = { name: 'example', file: 'config/example.json', deployment };
-    refuseLargePolicies(new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
-  };
+  const refusedFor = (deployment: Deployment) => refuseLargePolicies(stackOf(deployment).stack);
 
   test('are refused at synthesis, with their size', () => {
     expect(() => refusedFor(sharing(...roles(30)))).not.toThrow();

@@ -8,7 +8,6 @@ import { dateProblem } from '../../core/export/logical-date.ts';
 import { tableKey } from '../../core/table/stored-table.ts';
 import { TableCatalog } from '../../lib/resources/table-catalog.ts';
 import { exampleDeployment } from '../../scripts/deployments.ts';
-import { synthesise } from '../../scripts/synthesise.ts';
 import { resolved } from '../../scripts/template.ts';
 import { openDuckDb, putTable } from '../core/table/support.ts';
 import { tempDir } from '../support/project.ts';
@@ -132,25 +131,6 @@ describe('the catalog', () => {
   });
 });
 
-describe('the stack', () => {
-  const stackOf = (entities: Record<string, unknown>) => synthesise(exampleDeployment({ entities }));
-
-  test('has a catalog only if an entity has tables', () => {
-    const typesOf = (template: ReturnType<typeof synthesise>) =>
-      Object.values(template.Resources).flatMap(({ Type }) => (Type.startsWith('AWS::Glue::') ? [Type] : []));
-
-    expect(typesOf(stackOf({ leads: {} }))).toEqual([]);
-    expect(typesOf(stackOf({ leads: { tables: SETTINGS } }))).toEqual(['AWS::Glue::Database', 'AWS::Glue::Table']);
-  });
-
-  test('gives no right on the catalog', () => {
-    const template = JSON.stringify(stackOf({ leads: { tables: SETTINGS } }));
-
-    expect(template).toContain('"s3:GetObject"');
-    expect(template).not.toMatch(/"(glue|athena|lakeformation):/);
-  });
-});
-
 describe('partitions', () => {
   const tableOf = (version: number) => catalogOf({ leads: { tables: { columns: { id: 'text' }, version } } }).tables[0];
 
@@ -172,12 +152,4 @@ describe('partitions', () => {
     expect([dateProblem(first, first, 'UTC'), last]).toEqual([undefined, 'NOW+1DAYS']);
     expect(dateProblem('1999-12-31', first, 'UTC')).toContain(`from ${first}`);
   });
-});
-
-test('a table of changes exists only if the entity has a feed', () => {
-  const leads = { columns: NAMES, tables: SETTINGS };
-
-  expect(catalogOf({ leads }).tables.map(({ Name }) => Name)).toEqual(['leads']);
-  const withFeed = catalogOf({ leads: { ...leads, changes: { key: 'id' } } }).tables;
-  expect(withFeed.map(({ Name }) => Name)).toEqual(['leads', 'leads_changes']);
 });

@@ -7,6 +7,7 @@ import { ExportStack } from '../../lib/export-stack.ts';
 import { newApp } from '../../scripts/synthesise.ts';
 import type { Template } from '../../scripts/template.ts';
 import { unpackFixture } from '../long/support/fixture-release.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
 
 /**
  * Compares the templates of this release and of the fixture's release. A deployment replaces a resource whose logical
@@ -24,7 +25,7 @@ function templates(): [earlier: Template, now: Template] {
     const app = newApp(dir, { 'aws:cdk:bundling-stacks': [] });
     const deployment = deploymentSchema.parse({
       local: true,
-      crm: { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/auth' },
+      crm: { baseUrl: `${DEAD_ADDRESS}/api/v1`, authUrl: `${DEAD_ADDRESS}/auth` },
       customerUpdates: true,
       updates: { concurrency: 1, maxRate: 1000 },
     });

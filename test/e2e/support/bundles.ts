@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { ALL_FUNCTIONS, folderOf } from '../../../core/step/steps.ts';
 import { bundleAhead, bundleOfStep, takeBundles } from '../../../lib/workflow/step-bundles.ts';
 
@@ -24,8 +24,8 @@ export async function keepBundles(): Promise<string> {
   const unfinished = join(CACHE, `${randomUUID()}.unfinished`);
   for (const step of ALL_FUNCTIONS) {
     await mkdir(join(unfinished, folderOf(step)), { recursive: true });
-    for (const { name, contents } of bundleOfStep(step))
-      await writeFile(join(unfinished, folderOf(step), name), contents);
+    for (const { path, contents } of bundleOfStep(step))
+      await writeFile(join(unfinished, folderOf(step), basename(path)), contents);
   }
   // Another test run may have been faster: its bundles are the same.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
@@ -38,8 +38,9 @@ export function useKeptBundles(folder: string): void {
   const filesIn = (step: string) =>
     readdirSync(join(folder, step))
       .filter((name) => !name.endsWith('.map'))
-      .map((name) => ({ name, contents: readFileSync(join(folder, step, name)) }));
-  takeBundles(new Map(ALL_FUNCTIONS.map(folderOf).map((step) => [step, filesIn(step)])));
+      .map((name) => join(folder, step, name));
+  const paths = ALL_FUNCTIONS.map(folderOf).flatMap(filesIn);
+  takeBundles(paths.map((path) => ({ path, contents: readFileSync(path) })));
 }
 
 function keyOfSources(): string {

@@ -4,12 +4,11 @@ import { textTable } from '../../../cli/support/text.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
-import { resolved, type Template } from '../../../scripts/template.ts';
+import { resolved } from '../../../scripts/template.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { oneOf } from '../support/template.ts';
 
 const SCREEN = join(import.meta.dirname, '../../screens/dashboard.txt');
-const json = synthesise(fullDeployment());
 
 interface Widget {
   type: string;
@@ -19,12 +18,8 @@ interface Widget {
   properties: { title?: string; markdown?: string; alarms?: string[]; metrics?: (string | object)[][] };
 }
 
-function bodyOf(template: Template): { widgets: Widget[] } {
-  const [, { Properties }] = oneOf(template, 'AWS::CloudWatch::Dashboard');
-  return JSON.parse(resolved(Properties.DashboardBody));
-}
-
-const body = bodyOf(json);
+const [, { Properties: dashboard }] = oneOf(synthesise(fullDeployment()), 'AWS::CloudWatch::Dashboard');
+const body: { widgets: Widget[] } = JSON.parse(resolved(dashboard.DashboardBody));
 
 /** Where a widget is, and what it shows: the alarms, or the metrics with their dimensions and searches. */
 function rowOf({ type, x, y, width, properties }: Widget): string[] {
@@ -54,19 +49,8 @@ describe('the dashboard', () => {
     expect(body).toMatchObject({ start: '-P14D', periodOverride: 'inherit' });
   });
 
-  test('is named after the deployment, and its name is an output', () => {
-    const [, { Properties }] = oneOf(json, 'AWS::CloudWatch::Dashboard');
-
-    expect(Properties.DashboardName).toBe('crm-export-example');
-    expect(json.Outputs.DashboardName?.Value).toBe('crm-export-example');
-  });
-
-  test('exists only if the configuration asks for it, and changes no other resource', () => {
-    const without = synthesise(fullDeployment({ dashboard: undefined }));
-    const types = ({ Resources }: Template) => Object.values(Resources).map(({ Type }) => Type);
-
-    expect(types(without)).toEqual(types(json).filter((type) => type !== 'AWS::CloudWatch::Dashboard'));
-    expect(without.Outputs.DashboardName).toBeUndefined();
+  test('is named after the deployment', () => {
+    expect(dashboard.DashboardName).toBe('crm-export-example');
   });
 
   test('reads existing metrics with their dimensions, and shows every metric of the deployment', () => {

@@ -2,14 +2,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { textTable } from '../../../cli/support/text.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
+import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import { ALARMS } from '../../../lib/monitoring/monitoring.ts';
 import { fullDeployment, updatingDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
 import { resolved } from '../../../scripts/template.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
+import { warningsOf } from '../support/stack.ts';
 import { allOf, oneOf } from '../support/template.ts';
-import { warningsOf } from '../support/warnings.ts';
 
 const SCREEN = join(import.meta.dirname, '../../screens/alarms.txt');
 const full = fullDeployment();
@@ -67,11 +68,15 @@ describe('the alarms', () => {
     expect(without.filter((name) => /CustomerUpdates|ApplyChunk|Table/.test(name))).toEqual([]);
   });
 
-  test.each(named)('%s reads an existing metric with its dimensions, without metric math', (name) => {
-    const { Metrics, Namespace, MetricName, Dimensions = [] } = alarms.get(name);
+  test.each(named)('%s reads an existing metric with its dimensions, without unit or metric math', (name) => {
+    const { Metrics, Namespace, MetricName, Unit, Dimensions = [] } = alarms.get(name);
     const dimensions = (Dimensions as Dimension[]).map(({ Name }) => Name);
+    const { outcome = 'PUBLISHED' } = Object.fromEntries(
+      (Dimensions as Dimension[]).map((one) => [one.Name, one.Value]),
+    );
 
-    expect(Metrics, 'no metric math').toBeUndefined();
+    expect([Metrics, Unit]).toEqual([undefined, undefined]);
+    expect(['PUBLISHED', ...Object.keys(ERRORS)]).toContain(outcome);
     if (Namespace === 'crm-export-example') {
       expect(Object.keys(METRICS)).toContain(MetricName);
       expect(METRICS[MetricName as MetricName].dimensions).toContainEqual(dimensions);
@@ -155,7 +160,7 @@ describe('the alarm NoPublishedExport of an entity with rate(…) or with its ow
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
     expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual(['freshness-leads']);
-    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual(['freshness']);
+    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ import { PlatformError } from '../support/steps.ts';
 /** The definitions of both machines. docs/design/export-run.md has the next state for each outcome. */
 
 const SCREENS = join(import.meta.dirname, '../../screens');
-/** The definition with tables, which only add states. */
+/** The definition with tables and feeds, which has every state. */
 const run = definitionOf(synthesise(feedDeployment()));
 const batch = definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
 const map = stateOf(batch, 'ApplyChunks');

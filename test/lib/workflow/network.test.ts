@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { fullDeployment, NETWORK } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
-import { resolved } from '../../../scripts/template.ts';
-import { allOf, statementsOf } from '../support/template.ts';
+import { rightsIn } from '../support/rights.ts';
+import { allOf } from '../support/template.ts';
 
 const without = synthesise(fullDeployment());
 const within = synthesise(fullDeployment({ network: NETWORK }));
@@ -14,74 +14,46 @@ const INTERFACES = [
   'ec2:DescribeNetworkInterfaces',
   'ec2:DescribeSubnets',
   'ec2:UnassignPrivateIpAddresses',
-];
+].join(' ');
+const TRACES = 'xray:PutTelemetryRecords xray:PutTraceSegments';
 const CALLING = ['ApplyChunk', 'CheckStatus', 'CreateExport', 'DownloadFile'];
 
-/** The functions in the subnets, by step name. */
-const inSubnets = allOf(within, 'AWS::Lambda::Function').filter(([, { Properties }]) => Properties.VpcConfig);
-
 test('exactly the functions that read the grant are in the subnets', () => {
-  const readers = allOf(within, 'AWS::IAM::Policy').filter(([, policy]) =>
-    statementsOf(policy).some(({ Action }) => [Action].flat().includes('secretsmanager:PutSecretValue')),
-  );
+  const readers = rightsIn(within).filter(([, , , actions]) => actions?.includes('secretsmanager:PutSecretValue'));
+  const inSubnets = allOf(within, 'AWS::Lambda::Function').filter(([, { Properties }]) => Properties.VpcConfig);
 
+  expect(readers.map(([role]) => role)).toEqual(CALLING.map((step) => `${step}Role`));
   expect(inSubnets.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual(CALLING);
-  expect(readers.map(([id]) => id.replace(/RoleDefaultPolicy[0-9A-F]{8}$/, '')).sort()).toEqual(CALLING);
-  for (const [, { Properties }] of inSubnets) {
+  for (const [, { Properties, DependsOn }] of inSubnets) {
     const { subnetIds, securityGroupIds } = NETWORK;
     expect(Properties.VpcConfig).toEqual({ SubnetIds: subnetIds, SecurityGroupIds: securityGroupIds });
+    expect(DependsOn, 'the rights to create its interfaces').toContainEqual(expect.stringContaining('DefaultPolicy'));
   }
 });
 
+test('these functions get the rights to create network interfaces, and their code is denied them', () => {
+  const before = new Set(rightsIn(without).map(String));
+  const added = rightsIn(within).filter((row) => !before.has(String(row)));
+
+  const function_ = 'arn:aws:lambda:AWS::Region:AWS::AccountId:function:crm-export-example';
+  expect(added).toEqual(
+    CALLING.flatMap((step) => [
+      [`${step}Role`, 'Allow', '*', `${INTERFACES} ${TRACES}`, '', 'its own'],
+      [`${step}Role`, 'Deny', '*', INTERFACES, `ArnEquals lambda:SourceFunctionArn ${function_}-${step}`, 'its own'],
+    ]),
+  );
+});
+
 test('no other resource differs, and without the setting the template has no network', () => {
-  // Both templates without the parts that a network may change, and without digests of code and configuration.
+  // Both templates without policies, without parts that a network may change, and without digests.
   const rest = ({ Resources }: typeof within) => {
-    const text = JSON.stringify(Resources, (key, value) => (['VpcConfig', 'S3Key'].includes(key) ? undefined : value));
-    const plain = text.replaceAll(/(CurrentVersion|Configuration)[0-9A-Fa-f]{8,40}"/g, '$1"');
-    return Object.fromEntries(
-      Object.entries<(typeof Resources)[string]>(JSON.parse(plain)).map(([id, resource]) => {
-        if (resource.Type !== 'AWS::IAM::Policy') return [id, resource];
-        const ours = (action: string) => !action.startsWith('ec2:');
-        const statements = statementsOf(resource)
-          .map((statement) => ({ ...statement, Action: [statement.Action].flat().filter(ours) }))
-          .filter(({ Action }) => Action.length > 0);
-        return [id, { ...resource, Properties: { ...resource.Properties, PolicyDocument: statements } }];
-      }),
-    );
+    const others = Object.entries(Resources).filter(([, { Type }]) => Type !== 'AWS::IAM::Policy');
+    const text = JSON.stringify(others, (key, value) => (['VpcConfig', 'S3Key'].includes(key) ? undefined : value));
+    return JSON.parse(text.replaceAll(/(CurrentVersion|Configuration)[0-9A-Fa-f]{8,40}"/g, '$1"'));
   };
 
   expect(rest(within)).toEqual(rest(without));
   expect(JSON.stringify(without)).not.toMatch(/VpcConfig|ec2:|AWS::EC2|NetworkSubnets/);
-  expect(Object.values(within.Resources).filter(({ Type }) => Type.startsWith('AWS::EC2'))).toEqual([]);
-});
-
-describe('each function in the subnets', () => {
-  test.each(inSubnets)('%s depends on the rights to create its network interfaces', (_, { DependsOn = [] }) => {
-    const policies = DependsOn.map((id) => within.Resources[id]).filter((one) => one?.Type === 'AWS::IAM::Policy');
-    const allowed = policies.flatMap((policy) => (policy ? statementsOf(policy) : [])).filter(isAllowed);
-
-    expect(
-      allowed
-        .flatMap(({ Action }) => Action)
-        .filter((action) => action.startsWith('ec2:'))
-        .sort(),
-    ).toEqual(INTERFACES);
-  });
-
-  test.each(inSubnets)('%s is denied these rights for its own code', (_, { Properties, DependsOn = [] }) => {
-    const policies = DependsOn.map((id) => within.Resources[id]).filter((one) => one?.Type === 'AWS::IAM::Policy');
-    const denied = policies.flatMap((policy) => (policy ? statementsOf(policy) : [])).filter((one) => !isAllowed(one));
-
-    expect(denied.map(({ Action }) => Action.sort())).toEqual([INTERFACES]);
-    expect(denied[0].Resource).toBe('*');
-    expect(resolved(denied[0].Condition.ArnEquals['lambda:SourceFunctionArn'])).toBe(
-      `arn:aws:lambda:AWS::Region:AWS::AccountId:function:${Properties.FunctionName}`,
-    );
-  });
-
-  function isAllowed({ Effect }: { Effect: string }): boolean {
-    return Effect === 'Allow';
-  }
 });
 
 describe('the rule that CloudFormation checks before it creates resources', () => {
