@@ -9,9 +9,8 @@ export interface Both<T> {
   after: T;
 }
 
-/** The rows of a file. */
 export interface Rows {
-  /** As SQL. */
+  /** The rows of a file, as an SQL table expression. */
   rows: string;
   /** The SQL names of the columns: the key first, then the columns to compare. */
   columns: string[];
@@ -94,7 +93,7 @@ const ESCAPED = 'chr(31) || chr(29)';
 async function split(query: Query, { rows, columns }: Rows, folder: string, parts: number) {
   const [key, ...texts] = columns.map((name) => `coalesce(CAST(${named(name)} AS VARCHAR), '')`);
   const cells = texts.map((text) => `replace(${text}, chr(31), ${ESCAPED})`);
-  // A part without rows would have no file: each has a row without a place.
+  // A part without rows would have no file, so every part gets one additional row without a place.
   await query(
     `COPY (SELECT *, CAST(hash(k) % ${parts} AS BIGINT) AS part
            FROM (SELECT row_number() OVER () AS place, ${key} AS k, concat_ws(${[SEPARATOR, "''", ...cells]}) AS cells FROM ${rows})

@@ -6,7 +6,7 @@ import { printErr, printJson, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, printableLine } from '../support/text.ts';
 import type { RowChanges } from './compare-rows.ts';
-import { type Difference, difference } from './difference.ts';
+import { type Difference, difference } from './file-difference.ts';
 import { findManifest, publishedBefore } from './find-manifest.ts';
 import { createManifests, publicationWarnings } from './stored-manifests.ts';
 
@@ -35,12 +35,11 @@ export async function diff(entity: Entity, { from, to, run, key, showKeys, json,
   for (const warning of [...publicationWarnings(after), ...keyWarnings(found)]) printErr(`Warning: ${warning}`);
 }
 
-/** A difference as lines of text. */
 export function diffText({ before, after, states, columns, rows }: Difference): string[] {
   return [
     `${after.run.entity}: ${sideText(before, states.before)} to ${sideText(after, states.after)}`,
     `  columns: ${columnsChanged(columns)}`,
-    `  rows: ${rowsOf(before)} to ${rowsOf(after)}`,
+    `  rows: ${countText(before)} to ${countText(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
     ...(rows === null
       ? ['  keys: not compared, because not both files have a column id; name another column with --key']
@@ -73,7 +72,7 @@ function columnsChanged({ added, removed, retyped }: Changes): string {
   return printableLine(words.join(', ')) || 'the same';
 }
 
-function rowsOf({ file }: Manifest): string {
+function countText({ file }: Manifest): string {
   return file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US');
 }
 
@@ -95,7 +94,6 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
   ]);
 }
 
-/** The difference as a JSON document. */
 function diffDocument({ before, after, states, columns, rows }: Difference) {
   const side = ({ execution, file, run }: Manifest, state: FileState) => ({
     ...{ date: run.date, run: execution, state, rows: file.rows, bytes: file.bytes },

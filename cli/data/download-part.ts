@@ -17,7 +17,6 @@ type Measure = { bytes: number; crc32: number };
 const NOTHING: Measure = { bytes: 0, crc32: 0 };
 
 interface DownloadOptions {
-  /** Whether to replace an existing file. */
   force: boolean;
   onProgress: (moved: { bytes: number; totalBytes: number }) => void;
   /** Aborts the download; the next attempt continues from the bytes that are on the disk. */
@@ -124,7 +123,6 @@ export async function openPart(
     const whole = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: BLOCK_BYTES });
     for await (const _ of measured(whole, first)) signal?.throwIfAborted();
     return {
-      /** The bytes of an earlier attempt. */
       first,
       append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),

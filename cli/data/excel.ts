@@ -102,7 +102,7 @@ function relationships(targets: [type: string, target: string][]): string {
   return `<Relationships xmlns="${PACKAGE}/relationships">${each.join('')}</Relationships>`;
 }
 
-/** Without this, Excel marks every text that looks like a number as a mistake. */
+/** Excel marks a text that looks like a number as a mistake. This element switches the marks off. */
 const NUMBERS_ARE_TEXT = `<ignoredErrors><ignoredError sqref="A1:XFD${LAST_ROW}" numberStoredAsText="1"/></ignoredErrors>`;
 const WRITTEN_AT_ONCE = 64 * 1024;
 
@@ -134,7 +134,6 @@ export async function* sheetXml(records: AsyncIterable<string[]>): AsyncGenerato
   yield Buffer.from(`${beginning}${xml}</sheetData>${filtered}${NUMBERS_ARE_TEXT}</worksheet>`);
 }
 
-/** The XML before the rows. */
 function beginningXml(first: string[][]): string {
   const widths = (first[0] ?? []).map((_, column) => {
     const longest = Math.max(...first.map((record) => record[column]?.length ?? 0));

@@ -62,7 +62,7 @@ async function nothingFor(manifests: Manifests, entity: Entity, date: string | u
     return `No export of ${entity} is published yet. Earlier runs: ${CRM_EXPORT} list ${entity}. To start one: ${CRM_EXPORT} start ${entity}.`;
   }
   if (date === undefined)
-    return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
+    return `There is no pointer to the latest export of ${entity}. The newest date with a pointer is ${dates.at(-1)}: name it with --date.`;
   const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
   return `No export of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
 }

@@ -61,7 +61,6 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const manifest = (key: string) => read(key, storedManifestSchema);
   return {
     manifest,
-    /** The record of a night, by its date. */
     night: (date: string) => read(nightKey(date), nightSchema),
     pointer: (entity: Entity, date: string | 'latest') =>
       read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
@@ -69,16 +68,13 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     dates: (entity: Entity) => datesBelow(`published/entity=${entity}/`),
     /** Dates with a recorded night, oldest first. */
     nights: () => datesBelow('published/nights/'),
-    /** @param execution the name of the execution */
     manifestOfRun: (entity: Entity, execution: string) => manifest(manifestKeyOf(entity, execution)),
-    /** The names of the runs that wrote a manifest, newest first. */
     runNames: async (entity: Entity) => {
       const found = await bucket.list(`runs/entity=${entity}/run=`);
       return found
         .toSorted((one, other) => (other.at?.getTime() ?? 0) - (one.at?.getTime() ?? 0))
         .flatMap(({ key }) => /\/run=([^/]+)\/_manifest\.json$/.exec(key)?.[1] ?? []);
     },
-    /** The record of who released the file of a run, and why. */
     releaseOf: (entity: Entity, execution: string) =>
       read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
     /** The manifests of runs that wrote them since a time, including superseded runs. */

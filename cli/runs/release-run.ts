@@ -3,7 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { alreadyPublishedReason, unreleasableReason } from '../../core/export/release.ts';
 import { diffText, keyWarnings } from '../data/diff.ts';
-import { difference } from '../data/difference.ts';
+import { difference } from '../data/file-difference.ts';
 import { publishedBefore } from '../data/find-manifest.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/stored-manifests.ts';
 import { commandFor, quoted } from '../support/command-options.ts';

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { compareRows } from '../../../cli/data/compare-rows.ts';
 import { inFolder, quoted, withEngine } from '../../../core/table/engine.ts';
 import { runs } from '../../support/runs.ts';
+import { comparisonOf } from '../support/row-comparison.ts';
 
 /** Rows of a key and of more columns than one join compares. */
 const WIDTH = 70;
@@ -23,15 +24,6 @@ const file = fc.array(
   }),
   { maxLength: 60 },
 );
-
-/** The first row of each key. */
-const firstRows = (rows: string[][]) =>
-  new Map(
-    rows
-      .filter(([id]) => id !== '')
-      .toReversed()
-      .map((row) => [row[0] ?? '', row]),
-  );
 
 test.each([20, 300, 100e6])(
   'compares rows in parts of %i bytes as one comparison of all rows does',
@@ -54,27 +46,7 @@ test.each([20, 300, 100e6])(
           return withEngine(limits, (query) => compareRows(query, sides, NAMES, { folder, showKeys: true, partBytes }));
         });
 
-        const [old, recent] = [firstRows(before), firstRows(after)];
-        const inBoth = [...recent.keys()].filter((id) => old.has(id));
-        const differing = (at: number) => inBoth.filter((id) => old.get(id)?.[at] !== recent.get(id)?.[at]);
-        const counts = NAMES.map((name, at): [string, number] => [name, differing(at).length]);
-        const changed = new Set(NAMES.flatMap((_, at) => differing(at)));
-        const inOrder = (rows: string[][], which: (id: string) => boolean) =>
-          [...new Set(rows.map(([id = '']) => id))].filter((id) => id !== '' && which(id));
-        const repeated = (rows: string[][]) => rows.filter(([id]) => id !== '').length - firstRows(rows).size;
-        const empty = (rows: string[][]) => rows.filter(([id]) => id === '').length;
-        expect(found).toEqual({
-          keys: {
-            column: 'id',
-            ...{ added: recent.size - inBoth.length, removed: old.size - inBoth.length, kept: inBoth.length },
-            repeated: { before: repeated(before), after: repeated(after) },
-            empty: { before: empty(before), after: empty(after) },
-          },
-          changed: { rows: changed.size, columns: Object.fromEntries(counts.filter(([, count]) => count > 0)) },
-          addedKeys: inOrder(after, (id) => !old.has(id)),
-          removedKeys: inOrder(before, (id) => !recent.has(id)),
-          changedKeys: inOrder(after, (id) => changed.has(id)),
-        });
+        expect(found).toEqual(comparisonOf(before, after, NAMES));
       }),
       { numRuns: runs(40) },
     );

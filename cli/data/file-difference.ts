@@ -25,14 +25,16 @@ import { columnsOf, fileError } from './stored-manifests.ts';
 
 const DEFAULT_KEY = 'id';
 
-/** A table is about four times as small as the text of its rows. */
+/** A table takes about a quarter of the bytes that its rows take as text. */
 const TEXT_OF_TABLE = 4;
 
-/** The differences between the files of two manifests. */
 export interface Difference extends Both<Manifest> {
   states: Both<FileState>;
   columns: Changes;
-  /** Differences by a key; `null` without a named key if a file has no column `id`. The files are not read then. */
+  /**
+   * The differences by key; `null` if the options name no key and a file has no column `id`. The files are not read in
+   * this case.
+   */
   rows: RowChanges | null;
 }
 
@@ -114,7 +116,7 @@ function refuseMissing({ run: { entity, date } }: Manifest, names: readonly stri
   );
 }
 
-/** The records after the header, without cells beyond its width. */
+/** Yields the records after the header, each cut to the width of the header. */
 async function* rowsOf(batches: AsyncIterable<StoredRecord[]>, width: number): AsyncGenerator<StoredRecord[]> {
   let isHeader = true;
   for await (const batch of batches) {
