@@ -19,7 +19,6 @@ export interface Question {
   mayBeUnknown?: boolean;
 }
 
-/** A question with its answer. */
 export type Checked = z.infer<typeof checkedSchema> & Pick<Finding, 'exitCode'>;
 
 /**
@@ -44,7 +43,7 @@ export async function checked(
   }));
 }
 
-/** A value that several checks await. If it cannot be read, its error is the finding of each of them. */
+/** A value that several checks need. If it cannot be read, each of these checks has its error as finding. */
 export function fact<T>(reading: Promise<T>): Promise<T> {
   // A check may await the value late. Until then, its error must not end the process.
   reading.catch(() => undefined);
@@ -58,7 +57,6 @@ export function ifRead<T>(reading: Promise<T>): Promise<T | undefined> {
 
 export type Verdict = Checked['verdict'];
 
-/** The result of a check. */
 export interface Finding extends Pick<z.infer<typeof checkedSchema>, 'verdict' | 'found' | 'advice'> {
   /** The subject, if a check covers several things: an entity. */
   of?: string;
@@ -86,7 +84,6 @@ export function unknown(why: string, advice: string | null = null, exitCode = 0)
   return { verdict: 'unknown', found: why, advice, exitCode };
 }
 
-/** The check passes if the list of problems is empty. */
 export function holdsUnless(wrong: string[], found: string, advice = `${RESTORE}.`): Finding {
   return wrong.length === 0 ? holds(found) : broken(wrong.join('; '), advice);
 }
@@ -143,7 +140,7 @@ function foreignFinding(error: unknown): Finding {
 }
 
 const checkedSchema = z.strictObject({
-  id: z.string().check(z.describe('Id of the check; `columns.leads` is what it found about leads.')),
+  id: z.string().check(z.describe('Id of the check; `columns.leads` is the finding about leads.')),
   question: z.string(),
   verdict: z
     .enum(['holds', 'warning', 'broken', 'unknown'])
@@ -152,12 +149,11 @@ const checkedSchema = z.strictObject({
         'broken: the check failed. warning: no run fails because of it. unknown: the command found no answer.',
       ),
     ),
-  found: z.string().check(z.describe('What the check found; if the verdict is unknown, why it found no answer.')),
+  found: z.string().check(z.describe('The finding; if the verdict is unknown, why the check found no answer.')),
   advice: z.nullable(z.string()).check(z.describe('What to do.')),
   rights: z.array(z.string()).check(z.describe('The actions of AWS that the check needs.')),
 });
 
-/** The JSON document of checks. */
 export const checksSchema = z.strictObject({
   ok: z.boolean().check(z.describe('Whether the command ends with exit code 0.')),
   checks: z.array(checkedSchema),

@@ -16,7 +16,7 @@ export interface ConfigurationOptions extends TargetOptions {
  * @throws ConfigurationError if the file is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined) {
-  const checkedHere = 'The deployed configuration is checked here.';
+  const checkedHere = 'The command checks the deployed configuration.';
   if (deployed?.local && options.deployment === 'local' && options.configuration === undefined) {
     const text = 'The local deployment has addresses and options of its own, which npm start adds to config/local.json';
     return { deployment: deployed, finding: holds(`${text}. ${checkedHere}`) };
@@ -34,14 +34,13 @@ export function configured(options: ConfigurationOptions, deployed: Deployed | u
   if (differences.length === 0) {
     // The template has only digests of filters, which may not name a column that is left out.
     const { entities } = deployment;
-    return { deployment: { ...deployed, entities }, finding: holds(`${file} is what is deployed.`) };
+    return { deployment: { ...deployed, entities }, finding: holds(`${file} equals the deployed configuration.`) };
   }
   const text = `Deploying ${file} would change ${differences.join(', ')}. ${checkedHere}`;
   const advice = 'If the file is right, deploy; else correct it, or name another with --configuration FILE.';
   return { deployment: deployed, finding: warning(text, advice) };
 }
 
-/** The configuration file, or why it cannot be used. */
 export function fileOrError({
   deployment,
   configuration,

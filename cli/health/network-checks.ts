@@ -15,7 +15,6 @@ import { about, broken, type Finding, holds, unknown } from './check.ts';
 
 type Network = NonNullable<Deployment['network']>;
 
-/** Judges each subnet and security group of a network. */
 export async function networkFindings(
   target: Pick<Target, 'ec2'>,
   network: Network,
@@ -34,7 +33,7 @@ export async function networkFindings(
   });
 }
 
-/** Reads the existing parts of a network; missing parts are left out. `vpcs` is the VPC of each part, by its id. */
+/** Reads the existing parts of a network; missing parts are left out. `vpcs` maps the id of each part to its VPC. */
 async function networkFacts(client: Target['ec2'], { vpcId, subnetIds, securityGroupIds }: Network) {
   // Uses a filter, because a missing id in a filter is not an error.
   const by = (Name: string, ...Values: string[]) => ({ Filters: [{ Name, Values }] });

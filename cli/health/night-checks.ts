@@ -16,7 +16,6 @@ import { about, broken, type Finding, holds, warning } from './check.ts';
 
 /** Findings about a night besides its grant and the CRM: rules, mails of alarms, and the columns of stored objects. */
 
-/** The question about the rules, which `doctor` and `verify` ask. */
 export const RULES = {
   id: 'rules',
   question: 'Does every nightly rule start the machine as it was deployed?',

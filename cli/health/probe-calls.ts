@@ -31,11 +31,11 @@ export const pointSchema = z.strictObject({
     .enum(['as assumed', 'otherwise', 'not seen'])
     .check(z.describe('as assumed: a run accepts it. otherwise: a run fails because of it.')),
   what: z.string(),
-  setting: z.nullable(z.string()).check(z.describe('What to change if a run fails; null if no change helps.')),
+  setting: z.nullable(z.string()).check(z.describe('The setting to change if a run fails; null if no change helps.')),
 });
 type Point = z.infer<typeof pointSchema>;
 
-/** What was observed about a point: a sentence without a value of a record, a token or a file address. */
+/** The result of the probe for one point. The sentence contains no value of a record, no token and no file address. */
 interface Observation extends Pick<Point, 'verdict' | 'what'> {
   /** Replaces the setting of the point; `null` = no setting helps. */
   setting?: string | null;
@@ -64,7 +64,7 @@ const POINTS = {
 /** Observations by the id of the point; a missing point was not reached. */
 type Notes = Partial<Record<keyof typeof POINTS, Observation>>;
 
-/** All points in order, each with its observation. @param entity the one that was exported */
+/** All points in order, each with its observation. @param entity the exported entity */
 export function pointsOf(notes: Notes, entity = 'ENTITY'): Point[] {
   const all: Record<string, { point: string; setting?: string }> = POINTS;
   return Object.entries(all).map(([id, { point, setting: usual }]) => {
@@ -95,7 +95,6 @@ export interface Probe {
   signal: AbortSignal;
   onCall: (call: Call) => void;
   calls: Call[];
-  /** The exported entity. */
   entity?: Entity;
   notes: Notes;
 }
@@ -103,7 +102,7 @@ export interface Probe {
 /**
  * Reads the fields of all entities, makes one export of one column, and fetches its file.
  * @param probe collects the observations, also if this function throws
- * @throws RunError as a run would, TransferError, RetryableError, the reason of the signal
+ * @throws RunError as a run would, TransferError, the reason of the signal
  */
 export async function makeCalls(probe: Probe): Promise<void> {
   const { deployment, token, notes } = probe;
@@ -137,7 +136,10 @@ export async function makeCalls(probe: Probe): Promise<void> {
   }
 }
 
-/** Notes an answer that a run cannot read. No setting helps then. @param point the one that its error is about */
+/**
+ * Notes an answer that a run cannot read, which no setting can change. @param point selects the point by the message of
+ * the error
+ */
 function noting<T>(notes: Notes, reading: Promise<T>, point: (message: string) => keyof Notes): Promise<T> {
   return reading.catch((error: unknown) => {
     if (error instanceof RunError && error.name === 'CrmContractError') {
@@ -172,7 +174,6 @@ function recordingClient({ deployment, token, signal, onCall, calls, notes }: Pr
   };
 }
 
-/** The form of an answer. */
 function formOf(answer: CrmAnswer | undefined): Omit<Call, 'call' | 'milliseconds'> {
   if (!answer) return { status: null, mediaType: '', shape: 'no JSON (0 characters)', code: null };
   const { status, body, characters, code = null } = answer;
@@ -268,25 +269,22 @@ async function waitFor(crm: CrmClient, { deployment, sleep, notes }: Probe, enti
   }
 }
 
-/** The hosts from which files may be fetched. */
 function policyOf({ crm, local }: Deployment) {
   return { hosts: crm.fileHosts, privateHosts: crm.privateHosts ?? [], local };
 }
 
-/** What was exported. */
 interface Exported {
   entity: Entity;
   fields: Field[];
   column: string;
 }
 
-/** Most bytes of a file that the probe fetches. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const MOST_CONTENT_BYTES = 512 * 1024 * 1024;
 
 /**
  * Fetches a file by the rules of the transfer, and reads it as a run does.
- * @throws TransferError, RetryableError
+ * @throws TransferError
  */
 async function noteFile(address: string, { deployment, signal, notes }: Probe, exported: Exported): Promise<void> {
   const options = { policy: policyOf(deployment), signal, mostBytes: MOST_BYTES };

@@ -24,12 +24,12 @@ interface ProbeOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** The document of `--json`: shapes only. */
+/** The document of `--json`. It contains the shapes of answers, and no values. */
 export const probeReportSchema = z.strictObject({
   ok: z.boolean().check(z.describe('Whether the command ends with exit code 0.')),
   at: z.iso.datetime(),
   release: z.string().check(z.describe('Release of the checkout that ran the command.')),
-  host: z.string().check(z.describe('Of crm.baseUrl.')),
+  host: z.string().check(z.describe('Host of crm.baseUrl.')),
   entity: z.nullable(z.string()).check(z.describe('The entity that was exported.')),
   ended: z.nullable(z.string()).check(z.describe('Why the probe ended early.')),
   points: z.array(pointSchema),
@@ -48,7 +48,7 @@ export async function probe(options: ProbeOptions): Promise<void> {
       // A refresh spends the stored refresh token, so Ctrl-C waits until the new token is stored.
       const token = await storedToken(target, deployment.crm);
       signal.throwIfAborted();
-      print(`The CRM at ${host}: each call once, one export of one column.`);
+      print(`The probe makes each call to the CRM at ${host} once, and exports one column.`);
       if (unknown.length > 0) {
         const what = `The extra keys of ${unknown.join(', ')} are not sent, because this machine has no file with them`;
         print(`${what}: name the deployed configuration with --configuration FILE.`);
@@ -73,6 +73,9 @@ export async function probe(options: ProbeOptions): Promise<void> {
   process.exitCode = code;
 }
 
+const NOT_FETCHED =
+  'The CRM made the export, but its file could not be fetched. Run probe again. If it ends in the same way, ask the operator of the CRM who may fetch the address that it gives for a file.';
+
 /**
  * Runs the probe, and returns an error instead of throwing it, so that the observations are printed.
  * @returns why it ended early, if it did
@@ -83,8 +86,8 @@ async function endOfProbe(made: Probe) {
     return undefined;
   } catch (error) {
     if (made.signal.aborted) return { sentence: 'Interrupted. The probe made no further calls.', code: INTERRUPTED };
-    if (error instanceof TransferError || error instanceof RetryableError)
-      return { sentence: error.message, code: RUN_FAILED };
+    if (error instanceof RetryableError) return { sentence: `${error.message} ${NOT_FETCHED}`, code: RUN_FAILED };
+    if (error instanceof TransferError) return { sentence: error.message, code: RUN_FAILED };
     return endOf(error);
   }
 }

@@ -53,7 +53,7 @@ export async function askCrm(
     return { service: findingOf(error), columns };
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
-  const service = holds(`It answers at ${baseUrl} (${each} ms per list of fields).`);
+  const service = holds(`The CRM answers at ${baseUrl} (${each} ms per list of fields).`);
   // An unreadable bucket concerns all entities, so it is reported once.
   return { service, columns: [...new Map(columns.map((finding) => [finding.of, finding])).values()] };
 }

@@ -20,7 +20,6 @@ import { asciiText, bytesText, manyText } from '../support/text.ts';
 import { broken, CannotCheck, type Finding, holds, holdsUnless, ifRead, type Question, unknown } from './check.ts';
 import { GRANT_STORED, storedFinding } from './grant-checks.ts';
 
-/** A question of verify, and how it is answered. */
 export interface Check extends Question {
   answer: (verifying: Verifying) => Finding | Promise<Finding>;
 }
@@ -67,16 +66,13 @@ export async function unlessLocal({ configuration }: Pick<Verifying, 'configurat
   return isLocal ? unknown('not enforced here') : finding;
 }
 
-/** Intervals and time limits of verify. */
 export interface Pace {
   everyMs: number;
   /** How long to wait for logs and metrics, which arrive minutes after the run. */
   patienceMs: number;
-  /** How long to wait for an export. */
   runMs: number;
 }
 
-/** The rights of a check that needs the run of this verify. */
 const RUN_RIGHTS = [
   'states:StartExecution on ExportRun',
   'states:DescribeExecution on executions of ExportRun',
@@ -205,7 +201,9 @@ export const GRANT_CHECK: Check = {
   },
 };
 
-/** Lines of Lambda (https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html), and fixed texts of Node. */
+/**
+ * Lines that Lambda writes (https://docs.aws.amazon.com/lambda/latest/dg/nodejs-logging.html), and fixed texts of Node.
+ */
 const PLATFORM = [
   /^(START|END|REPORT) RequestId: |^XRAY TraceId: /,
   /^(INIT_START|INIT_REPORT|RESTORE_START|RESTORE_REPORT|EXTENSION)\b/,

@@ -41,7 +41,7 @@ export const ALARM_CHECK: Check = {
     const { target, id, pace } = verifying;
     if (!verifying.alarm) throw new CannotCheck('it sends a mail to all subscribers of alarms: add --alarm');
     const { name, before } = await quietAlarm(target);
-    // If it cannot be set back here, the check `left-overs` finds it by this reason and sets it back.
+    // If this check cannot reset the alarm, the check `left-overs` finds it by this reason and resets it.
     const StateReason = reasonFor(id, before);
     const set = (StateValue: StateValue) =>
       target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
@@ -125,7 +125,7 @@ export const REFUSED_CHECKS: Check[] = [
     id: 'plain-http',
     question: 'Does the bucket refuse an object that is sent by plain http?',
     rights: TEMPORARY_OBJECT_RIGHTS,
-    answer: (verifying) => refused(verifying, { 'by plain http': {} }, true),
+    answer: (verifying) => refused(verifying, { 'sent by plain http': {} }, true),
   },
   {
     id: 'foreign-key',
@@ -135,8 +135,8 @@ export const REFUSED_CHECKS: Check[] = [
       const [, partition, , region, account] = verifying.target.StateMachineArn.split(':');
       const SSEKMSKeyId = `arn:${partition}:kms:${region}:${account}:alias/aws/s3`;
       const puts = {
-        'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
-        'by AES256': { ServerSideEncryption: 'AES256' },
+        'encrypted with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
+        'encrypted with AES256': { ServerSideEncryption: 'AES256' },
       } as const;
       return refused(verifying, puts, false);
     },
@@ -146,7 +146,7 @@ export const REFUSED_CHECKS: Check[] = [
 async function refused(verifying: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
   const stored: string[] = [];
   for (const [how, put] of Object.entries(puts)) {
-    if (!(await isRefused(verifying, put, plainHttp))) stored.push(`stored ${how}`);
+    if (!(await isRefused(verifying, put, plainHttp))) stored.push(`the bucket stored an object ${how}`);
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
   const finding = holdsUnless(stored, found, `The policy of the bucket should refuse it. ${REWRITE}.`);
@@ -226,7 +226,6 @@ const NOT_STARTED = `It should start a run within a minute. If not, the role of 
 const CLOCK_MS = 60_000;
 const RULE_TARGET = 'verify';
 
-/** The name of the run that the temporary rule started. */
 async function startedBy({ target, id }: Verifying, since: Date): Promise<string | undefined> {
   for await (const { name, input } of executionsOf(target, { since })) if (input.json.verify === id) return name;
   return undefined;
@@ -237,10 +236,8 @@ async function startedBy({ target, id }: Verifying, since: Date): Promise<string
  * removed too. The underscore occurs in no deployment name: `crm-export-a-verify-x` could be another deployment.
  */
 
-/** Prefix of the keys of temporary objects. */
 export const TEMPORARY_PREFIX = 'verify_/';
 
-/** The name of a temporary rule or queue. */
 export function temporaryName(stack: string, id: string): string {
   return `${stack}_verify_${id}`;
 }
@@ -302,7 +299,10 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   const rights = errors.flatMap((error) => deniedRight(error) ?? []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
     const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
-    return broken(`not all could be removed${also}`, `Remove by hand what has verify_ in its name${lacking}.`);
+    return broken(
+      `verify could not remove everything that it made${also}`,
+      `Remove everything with verify_ in its name by hand${lacking}.`,
+    );
   }
   if (rights.length > 0) return unknown(`these credentials lack the right ${rights.join(', ')}${also}`);
   return holds(`nothing temporary is left${also}`);

@@ -32,7 +32,7 @@ export async function verifyAndPrint(options: VerifyCommandOptions): Promise<voi
   printErr(
     `Verifying ${target.stack}: up to ten minutes, longer if the CRM is slow. It exports ${entity} once. One more run fails on purpose and sends a mail.`,
   );
-  const words = 'Stopped. Everything that was made for the checks is removed. Runs that were started continue.';
+  const words = 'Stopped. The command removed all that it made for the checks. Runs that it started continue.';
   const { checks, runs } = await untilInterrupted(words, (signal) => {
     return verify(target, {
       place: options,
@@ -77,7 +77,6 @@ export interface VerifyOptions
     Partial<Pick<Verifying, 'alarm' | 'pace'>> {
   /** Options for the commands in the advice. */
   place: TargetOptions;
-  /** Called with each result, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
   checks?: Check[];

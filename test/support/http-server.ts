@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { freePort } from '../../local/ministack/ports.ts';
 import { servedOnLoopback } from './loopback.ts';
 
 interface ReceivedRequest {
@@ -55,9 +54,6 @@ function send(response: ServerResponse, { status = 200, headers = {}, json, text
   response.writeHead(status, { ...type, 'content-length': String(body.length), ...headers });
   response.end(body);
 }
-
-/** An address on loopback without a server. */
-export const deadAddress = async () => `http://127.0.0.1:${await freePort()}`;
 
 /**
  * An address on loopback without a server: a port below those that the system gives to servers of other tests. `fetch`

@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { configured, withExtraKeys } from '../../../cli/health/doctor-configuration.ts';
+import { ConfigurationError } from '../../../core/config/configuration.ts';
 import { deployedOf, metadataOf } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { DEAD_ADDRESS } from '../../support/http-server.ts';
 import { tempDir } from '../../support/project.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { template } from '../support/cloud/stack.ts';
@@ -20,13 +22,13 @@ const deployed = deployedOf(deploymentSchema.parse(file));
 async function optionsWith(content: object | string) {
   const configuration = join(await tempDir(), 'prod.json');
   await writeFile(configuration, typeof content === 'string' ? content : JSON.stringify(content));
-  return { deployment: 'prod', configuration, endpointUrl: 'http://127.0.0.1:1' };
+  return { deployment: 'prod', configuration, endpointUrl: DEAD_ADDRESS };
 }
 const configuredBy = async (content: object | string, known = true) =>
   configured(await optionsWith(content), known ? deployed : undefined);
 
 test('compares the configuration file with what is deployed, and shows no hidden value', async () => {
-  const there = { ...crm, baseUrl: 'http://127.0.0.1:9/api/v1' };
+  const there = { ...crm, baseUrl: `${DEAD_ADDRESS}/api/v1` };
   const changed = { leads: { ...leads, extra: { archive: 'canary' } }, contacts: { enabled: false } };
   const names = Array.from({ length: 500 }, (_, n) => `column_${n}`);
   const files: [string, object][] = [
@@ -36,7 +38,7 @@ test('compares the configuration file with what is deployed, and shows no hidden
     ['with a long list', { ...file, entities: { leads: { ...leads, columns: names } } }],
     ['invalid', { crm: { ...crm, baseUrl: 'nowhere' } }],
   ];
-  const local = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, deployed);
+  const local = configured({ deployment: 'local', endpointUrl: DEAD_ADDRESS }, deployed);
   const missing = configured({ deployment: 'missing' }, deployed);
   const found = await Promise.all(files.map(async ([what, content]) => [what, await configuredBy(content)] as const));
   const all = [...found, ['config/local.json', local] as const, ['missing', missing] as const];
@@ -64,8 +66,8 @@ test('before a first deployment, requires the file and checks it', async () => {
   const { deployment, finding } = await configuredBy(file, false);
   expect(deployment).toMatchObject({ crm });
   expect(finding).toMatchObject({ verdict: 'holds' });
-  await expect(configuredBy('{', false)).rejects.toThrow(/is not JSON/);
-  expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);
+  await expect(configuredBy('{', false)).rejects.toThrow(ConfigurationError);
+  expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(ConfigurationError);
 });
 
 test('if an entity is not deployed yet, advises a deployment and checks the file', async () => {
@@ -78,7 +80,6 @@ test('if an entity is not deployed yet, advises a deployment and checks the file
   const { code, stdout } = await cli('doctor', '--configuration', configuration);
 
   expect(code).toBe(2);
-  const advice = `AWS_ENDPOINT_URL=${endpoint} npx cdk deploy -c deployment=test`;
   expect(stdout).toMatch(/^✕ configuration: .*^\? service: /ms);
-  expect(stdout).toContain(`    -> ${advice}\n`);
+  expect(stdout).toContain(`AWS_ENDPOINT_URL=${endpoint}`);
 });

@@ -108,5 +108,4 @@ test('before a first deployment, checks the network of the configuration', async
     expect.stringMatching(/^stack /),
     `network.${subnet} broken`,
   ]);
-  expect(checks[2]?.found).toMatch(/has no way out: no route to a NAT gateway\./);
 });

@@ -1,12 +1,76 @@
 import { expect, test } from 'vitest';
-import { settingsFindings } from '../../../cli/health/night-checks.ts';
+import { alarmAddresses, rulesFinding, settingsFindings } from '../../../cli/health/night-checks.ts';
+import { mailDigest } from '../../../core/config/deployed.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { settingsDigest } from '../../../core/config/settings-digest.ts';
 import { deployment } from '../../support/builders.ts';
 import { type ManifestChanges, manifestOf } from '../../support/manifests.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { awsWithTarget } from '../support/cloud/cloud.ts';
+import { rules } from '../support/cloud/rules.ts';
+import { OUTPUTS } from '../support/cloud/stack.ts';
+import { subscriptions } from '../support/cloud/subscriptions.ts';
 import type { Part } from '../support/cloud/world.ts';
 import { expectFindings } from '../support/findings.ts';
+
+/** The finding about the rules of a deployment, whose other settings have their defaults. */
+async function foundOfRules(entities: object, ...parts: Part[]) {
+  const { target } = await awsWithTarget(...parts);
+  return rulesFinding(target, deployment({ entities }));
+}
+
+const OFF = { enabled: false };
+const ALL_OFF = Object.fromEntries(ENTITIES.map((entity) => [entity, OFF]));
+const other = { DescribeRule: { State: 'ENABLED', ScheduleExpression: 'rate(1 day)' } };
+
+const RULES: [string, object, Part][] = [
+  ['as they were deployed', {}, rules()],
+  ['of an entity that is deployed as off', { leads: OFF }, rules({ paused: ['leads'] })],
+  ['of entities that are all deployed as off', ALL_OFF, rules({ paused: [...ENTITIES] })],
+  ['that a person paused', {}, rules({ paused: ['leads', 'meetings'] })],
+  ['that are missing', {}, rules({ gone: ['leads'] })],
+  ['that start at another time', {}, other],
+  [
+    'that start something else, without the queue',
+    {},
+    { ListTargetsByRule: { Targets: [{ Id: '1', Arn: 'arn:other' }] } },
+  ],
+  ['that are on, and deployed as off', { leads: OFF }, rules()],
+];
+
+test('nightly rules that a person changed are broken, with what restores them', async () => {
+  const findings = RULES.map(async ([what, entities, part]) => [what, await foundOfRules(entities, part)] as const);
+
+  await expectFindings('rule-findings', await Promise.all(findings));
+});
+
+const ARN = OUTPUTS.AlarmTopicArn;
+const DIGESTS = ['Ops@example.com', 'night@example.com'].map(mailDigest);
+
+/** The ARNs of the subscriptions, by page, and the digests of the deployed addresses. */
+const TOPICS: [what: string, pages: string[][], addresses?: string[]][] = [
+  ['confirmed, on two pages', [[`${ARN}:1`], [`${ARN}:2`]]],
+  ['one of two, the other not confirmed', [[`${ARN}:1`, 'PendingConfirmation']], DIGESTS],
+  ['one of two, the other unsubscribed', [[`${ARN}:1`, 'Deleted']], DIGESTS],
+  ['the only deployed one', [[`${ARN}:1`, 'Deleted']], DIGESTS.slice(0, 1)],
+  ['none', [[]]],
+  ['all unsubscribed', [['Deleted']], DIGESTS],
+];
+
+test('alarms reach a person if every address has a confirmed subscription; no address is shown', async () => {
+  const findings = TOPICS.map(async ([what, pages, addresses]) => {
+    const { target } = await awsWithTarget({
+      ListSubscriptionsByTopic: ({ input: { NextToken = 0 } }) => {
+        const next = Number(NextToken) + 1;
+        return subscriptions(pages[next - 1] ?? [], 'ops@example.com', next < pages.length ? String(next) : undefined);
+      },
+    });
+    return [what, await alarmAddresses(target, addresses)] as const;
+  });
+
+  await expectFindings('alarm-findings', await Promise.all(findings));
+  expect(JSON.stringify(await Promise.all(findings))).not.toMatch(/ops@|night@/i);
+});
 
 const OTHER = 'bbbbbbbbbbbbbbbb';
 const LEADS = { columns: { except: ['id_number'] }, tables: { hash: ['id'] } };
@@ -45,7 +109,7 @@ const excepted = [{ entry: 'nationalId', name: 'idNumber', label: null }];
 const unknown = { fields, request: { columns: ['id', 'idNumber'] }, file: { header: null } };
 const older = { '2026-11-18': having };
 
-const ROWS: [string, Bucket, object?][] = [
+const SETTINGS: [string, Bucket, object?][] = [
   ['nothing that left-out columns concern', { files: { '2026-11-20': without } }],
   ['files with the column, of an entity that leaves out none', { files: older }, {}],
   ['objects of today', { objects: Object.fromEntries([table, feed, copy].map((key) => [key('2026-11-20'), TODAY])) }],
@@ -73,7 +137,7 @@ const ROWS: [string, Bucket, object?][] = [
 ];
 
 test('counts what was written under earlier column settings, and until when it is kept', async () => {
-  const findings = ROWS.map(async ([what, bucket, leads]) => [what, ...(await said(bucket, leads))] as const);
+  const findings = SETTINGS.map(async ([what, bucket, leads]) => [what, ...(await said(bucket, leads))] as const);
 
   await expectFindings('settings-findings', await Promise.all(findings));
 });
