@@ -26,7 +26,6 @@ export interface Facts {
   now: Date;
   /** The number of nights to judge; more if the newest start of an entity was earlier. */
   nights: number;
-  /** When the stack was created. */
   deployedAt: Date | undefined;
   recorded: Night[];
   /** The manifests that the records of nights and the pointers name. */
@@ -34,10 +33,10 @@ export interface Facts {
   newest: Partial<Record<Entity, Pick<Pointer, 'date' | 'startedAt' | 'execution'>>>;
   /** Oldest first. */
   attempts: Attempt[];
-  /** When the newest run that ended well was started, even if it published nothing, by entity with an attempt. */
+  /** The start of the newest successful run, even if it published no file, for each entity with an attempt. */
   endedWell: Partial<Record<Entity, string>>;
   rules: Rules;
-  /** `null` if it could not be read. */
+  /** `null` if the value could not be read. */
   grant: Awaited<ReturnType<typeof grantOf>> | null;
 }
 
@@ -67,7 +66,7 @@ export async function gatherFacts(target: Target, { warn, ...wanted }: Wanted): 
   return { ...wanted, configured, deployedAt, recorded, newest, rules, grant, published, attempts, endedWell };
 }
 
-/** The largest difference between two clocks that is allowed for. It is usually seconds. */
+/** The largest tolerated difference between two clocks. Clocks usually differ by seconds. */
 const CLOCK_MS = 5 * 60_000;
 
 function warnOfClock({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts' | 'now'>, warn: Wanted['warn']) {
@@ -76,20 +75,18 @@ function warnOfClock({ newest, attempts, now }: Pick<Facts, 'newest' | 'attempts
     warn(`The clock of this machine is behind: here it is ${now.toISOString()}, and a run was started at ${last}.`);
 }
 
-/** The exports that failed or are in progress. */
 async function attemptsOf(target: Target, since: Date, warn: Wanted['warn']): Promise<Attempt[]> {
   const runs = await listRuns(target, { entities: [], since, failed: true, running: true, warn });
   const attempts = runs.flatMap((run) => {
     const { entity, date, what, outcome } = run;
     const counts = entity !== null && date !== null && what === 'export' && outcome !== 'onPurpose';
-    // A run that was stopped has no error: it has the word that `list` prints.
+    // A stopped run has no error, so it gets the word that `list` prints.
     const error = run.error ?? (outcome === 'running' ? null : run.status);
     return counts ? [{ ...run, entity, date, error }] : [];
   });
   return attempts.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
 }
 
-/** The values that were found, by entity. */
 async function byEntity<T>(entities: Iterable<Entity>, read: (entity: Entity) => Promise<T | undefined>) {
   const found = await eachOf([...entities], async (entity) => [entity, await read(entity)] as const);
   return Object.fromEntries(found.filter(([, value]) => value)) as Partial<Record<Entity, T>>;
@@ -110,7 +107,10 @@ async function recordedNights(manifests: Manifests, since: Date, warn: Wanted['w
   return found.flatMap((night) => night ?? []);
 }
 
-/** Published runs. Entities with several starts a day or `rate(…)` have no night records: their pointers count. */
+/**
+ * The published runs. Night records lack entities with several starts a day or `rate(…)`: their runs come from
+ * pointers.
+ */
 async function publishedRuns(
   manifests: Manifests,
   { recorded, newest, since }: { recorded: Night[]; newest: Partial<Record<Entity, Pointer>>; since: Date },

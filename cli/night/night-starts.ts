@@ -39,8 +39,8 @@ function lastStart(timing: Timing, now: Date): Start | undefined {
 }
 
 /**
- * The time from which starts are needed. From it, all requested nights and the newest start of every entity are
- * covered.
+ * The time of the first start that the command needs. All requested nights and the newest start of every entity are
+ * later.
  */
 export function firstStartNeeded(configured: Deployment, now: Date, nights: number): Date {
   const newest = ENTITIES.flatMap((entity) => lastStart(timingOf(configured, entity), now)?.at ?? []);

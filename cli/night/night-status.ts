@@ -42,20 +42,19 @@ const rowSchema = z.object({
     .check(z.describe('The date that the status is about: that of the night that began last, or of the newest start.')),
   state: z.enum(NIGHT_OUTCOMES),
   missing: z.boolean().check(z.describe('The date is due, and readers do not have all of it.')),
-  rule: z.enum(RULE_STATES).check(z.describe('paused: by hand; off: by the configuration.')),
-  run: z.nullable(z.string()).check(z.describe('The run that counts, or the last attempt.')),
+  rule: z.enum(RULE_STATES).check(z.describe('paused: a person switched the rule off. off: the configuration does.')),
+  run: z.nullable(z.string()).check(z.describe('The run that published the file, or else the newest attempt.')),
   error: z.nullable(z.string()),
   failedSince: z
     .nullable(z.object({ run: z.string(), error: z.nullable(z.string()) }))
     .check(z.describe('The newest run of the entity, if it failed.')),
   readers: z
     .nullable(z.object({ date: z.iso.date(), run: z.string(), startedAt: z.iso.datetime(), hours: z.int() }))
-    .check(z.describe('What readers get now, and how long ago its run started; null = nothing.')),
+    .check(z.describe('The newest published file, and how long ago its run started; null = no file.')),
   advice: z.nullable(z.string()).check(z.describe('The command to type.')),
 });
 export type StatusRow = z.infer<typeof rowSchema>;
 
-/** The JSON document of `status`. */
 export const statusSchema = z.object({
   deployment: z.string(),
   madeAt: z.iso.datetime(),
@@ -74,9 +73,9 @@ export const statusSchema = z.object({
   alarms: z.nullable(z.array(z.string())).check(z.describe('Alarms that are raised now; null if unknown.')),
   grant: z
     .nullable(z.object({ obtainedAt: z.iso.datetime(), trouble: z.nullable(z.string()) }))
-    .check(z.describe('When its tokens were obtained, and why it cannot be used; null if unknown.')),
-  nextStart: z.nullable(startSchema).check(z.describe('null if there is none, or it is unknown.')),
-  warnings: z.array(z.string()).check(z.describe('What could not be read.')),
+    .check(z.describe('When the tokens were obtained, and why the grant cannot be used; null if unknown.')),
+  nextStart: z.nullable(startSchema).check(z.describe('The next start; null if there is none or the time is unknown.')),
+  warnings: z.array(z.string()).check(z.describe('Data that the command could not read.')),
 });
 export type Status = z.infer<typeof statusSchema>;
 
@@ -186,12 +185,6 @@ function tableLines(entities: StatusRow[], stream: Stream): string[] {
 function footLines(status: Status, place: TargetOptions, stream: Stream): string[] {
   const { alarms, grant, nextStart, madeAt, night, entities } = status;
   const bad = painterOf(stream)('bad');
-  const raised =
-    alarms === null
-      ? 'unknown'
-      : alarms.length === 0
-        ? 'none is raised'
-        : `raised: ${alarms.join(', ')}; see docs/runbook.md`;
   const at =
     nextStart && `${nextStart.at.slice(0, 16).replace('T', ' ')} UTC, ${nextStart.entity} of ${nextStart.date}`;
   const isPaused = (entity: string) => entities.some((row) => row.entity === entity && row.rule === 'paused');
@@ -200,7 +193,9 @@ function footLines(status: Status, place: TargetOptions, stream: Stream): string
     : grant && [`Grant: tokens obtained ${ageText(hoursBetween(grant.obtainedAt, madeAt))} ago`];
   return [
     ...(night ? [`Night of ${night.date}: ${completenessText(night, isPaused)}`] : []),
-    alarms?.length ? bad(`Alarms: ${raised}`) : `Alarms: ${raised}`,
+    alarms?.length
+      ? bad(`Alarms raised: ${alarms.join(', ')}; see docs/runbook.md`)
+      : `Alarms: ${alarms ? 'none is raised' : 'unknown'}`,
     ...(ofGrant ?? []),
     `Next start: ${at ?? 'none known'}`,
   ];
@@ -265,7 +260,7 @@ async function deploymentsIn(place: TargetOptions): Promise<string[]> {
 
 const FIRST = ['bad', 'unknown', 'open', 'good'] as const;
 
-/** A line for each deployment, with the worst first. */
+/** One line for each deployment. Deployments that need attention come first. */
 export function allText(results: DeploymentResult[], stream: Stream): string {
   const paint = painterOf(stream);
   const rows = results.map((each) => ({ ...each, tone: each.found ? toneOf(each.found) : 'unknown' }) as const);

@@ -45,7 +45,6 @@ export const NIGHT_OUTCOMES = Object.keys(CELLS) as [NightOutcome, ...NightOutco
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The outcome of an entity on a date. */
 export interface Cell {
   entity: Entity;
   date: string;
@@ -63,7 +62,7 @@ export interface Cell {
 export interface Nights extends Facts {
   /** The one date to judge; `undefined`: the last nights. */
   asked: string | undefined;
-  /** That date; by default the newest one of the night that began last. */
+  /** The newest date to judge: `asked`, or the date of the night that began last. */
   lastNight: string;
   /** The published entities before the first night; `null` afterwards, and for an asked date. */
   exported: Entity[] | null;
@@ -78,15 +77,14 @@ export interface EntityNights {
   /** The next start; `null` if no rule starts the entity, or its schedule does not say when. */
   next: Start | null;
   /**
-   * The newest run, if it failed although readers have the date; `null` otherwise, and always if one date was asked for.
+   * The newest run, if it failed although readers have the date; `null` otherwise, and for a question about one date.
    */
   failedSince: Attempt | null;
   /**
-   * The cell of the asked date; by default of the night that began last, or of the night before, if that is missing and
-   * the last one is still open.
+   * The cell of the asked date. Without a date: of the newest night. If the newest night is still open and the night
+   * before it is missing: of the night before.
    */
   last: Cell;
-  /** One cell for each date. */
   cells: Cell[];
 }
 
@@ -116,13 +114,12 @@ export function nightsOf(facts: Facts, asked?: string): Nights {
   return { ...facts, asked, lastNight, exported, dates, rows };
 }
 
-/** Data about an entity that all its dates share. */
 interface EntityHistory {
   facts: Facts;
   entity: Entity;
   /** The starts to judge, and the next one. */
   starts: Start[];
-  /** The earliest time and date that can be missing. */
+  /** Starts before this time, and dates before this date, never count as missing. */
   since: { time: Date; date: string } | undefined;
   /** The newest date with a known run; empty without a run. */
   newest: string;
@@ -158,15 +155,15 @@ function failedSince({ facts, entity }: EntityHistory, files: { startedAt: strin
   const last = facts.attempts.findLast((run) => run.entity === entity);
   if (!last || last.outcome === 'running' || last.outcome === 'released') return null;
   const marked = facts.recorded.find(({ date }) => date === last.date)?.entities[entity];
-  // `table` has written the missing table since.
+  // The command `table` has written the missing table in the meantime.
   if (last.outcome === 'withoutTable' && marked?.file?.run === last.run && marked.table) return null;
   const newest = lastOf([...files.map(({ startedAt }) => startedAt), facts.endedWell[entity] ?? '']) ?? '';
   return newest > last.startedAt ? null : last;
 }
 
 /**
- * The starts of a rule with `rate(…)`, whose first time is not known. Its next run comes at most one period after the
- * newest run or the deployment; the start at that time counts for the newest date up to now.
+ * The start that is due by a rule with `rate(…)`. Only AWS knows the exact times of these starts. A start is due one
+ * period after the newest run or the deployment, at the latest. It counts for the newest date up to now.
  */
 function rateStarts(
   { configured, now, deployedAt = now }: Facts,
@@ -246,7 +243,7 @@ function withoutRun(history: EntityHistory, date: string): NightOutcome {
     return 'none';
   }
   const rule = facts.rules[entity];
-  // The time when a rule was switched off is not recorded: its last date with a run counts.
+  // The time when a rule was switched off is not recorded, so the last date with a run stands for it.
   if (rule === 'off' && (night || date > newest)) return 'off';
   if ((rule === 'paused' || rule === 'withoutRule') && date > newest) return rule;
   const lost = new Date(facts.now.getTime() - START_TRIED_HOURS * HOUR_MS - LISTED_AFTER_MS);

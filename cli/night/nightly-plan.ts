@@ -8,7 +8,7 @@ import { resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
 import { nextStarts } from '../../core/schedule/next-starts.ts';
-import { RULE_WORDS, type RuleState, rulesOf } from '../deployment-state.ts';
+import { type RuleState, rulesOf } from '../deployment-state.ts';
 import { orUnknown } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { withPlace } from '../support/command-text.ts';
@@ -92,14 +92,17 @@ function plannedText(planned: PlannedRun, deployment: Deployment, options: PlanO
 }
 
 function startLines({ entity, rule, nextStarts: starts }: PlannedRun, timeZone: string, place: PlanOptions): string[] {
-  if (rule === 'paused') return [`None: ${RULE_WORDS[rule]}.`, `-> ${commandFor(`resume ${entity}`, place)}`];
+  if (rule === 'paused')
+    return ['None: the rule is paused. To switch it on:', `-> ${commandFor(`resume ${entity}`, place)}`];
   if (rule === 'withoutRule') {
-    return [`None: ${RULE_WORDS[rule]}.`, `-> ${withPlace('npx cdk deploy --revert-drift', place)}`];
+    const restore = withPlace('npx cdk deploy --revert-drift', place);
+    return ['None: the rule was deleted. To restore it:', `-> ${restore}`];
   }
   if (!starts) return ['Unknown: rate(…) counts from when the rule was created.'];
-  if (starts.length === 0) return [`None: ${RULE_WORDS.off} (enabled), or its schedule has no further start.`];
+  if (starts.length === 0) return [`None: entities.${entity}.enabled is false, or the schedule has no further start.`];
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
-  const changed = `${RULE_WORDS.changed}: it starts at other times, because this configuration is not deployed, or the rule was changed by hand.`;
+  const changed =
+    'The deployed rule starts at other times: this configuration is not deployed, or a person changed the rule. Configured:';
   return [
     ...(rule === 'changed' ? [changed] : []),
     ...starts.map(({ local, utc }) => {

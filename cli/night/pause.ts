@@ -8,9 +8,7 @@ import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 
-interface PauseOptions extends TargetOptions {
-  all?: boolean;
-}
+type PauseOptions = TargetOptions & { all?: boolean };
 
 /** `pause`, which switches the nightly rules of entities off. */
 export async function pause(named: Entity[], options: PauseOptions): Promise<void> {

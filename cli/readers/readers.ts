@@ -48,9 +48,11 @@ export async function readers(principal: string | undefined, options: ReadersOpt
     printErr(`${capitalized(readerText(reader))}, once its own account allows it by this policy too.`);
   }
   printOut(JSON.stringify(policyOf(reads, deployed, place), null, 2));
-  // With the reader's own credentials: it reads a pointer, which names the file.
+  // The reader runs this command with its own credentials. The pointer names the file.
   const [entity] = !reads[0] || reads[0].entities === 'all' ? ENTITIES : reads[0].entities;
-  printErr(`To try it there: aws s3 cp s3://${place.bucket}/published/entity=${entity}/latest.json -`);
+  printErr(
+    `To try it with the credentials of the reader: aws s3 cp s3://${place.bucket}/published/entity=${entity}/latest.json -`,
+  );
 }
 
 /** @throws CommandError (exit code 2) that lists the configured readers */
@@ -138,7 +140,7 @@ async function tagPublished(target: Place, deployment: Sharing) {
       const { key } = manifest.file;
       const keys = [manifestKeyOf(entity, manifest.execution), key];
       if (!(await tag(bucket, keys, why === undefined ? publishedValue(entity, plan) : NOT_PUBLISHED)))
-        return printErr(`${key} is gone: it is not tagged.`);
+        return printErr(`${key} is not tagged: it no longer exists.`);
       if (why !== undefined) printErr(`${key} is not tagged: it ${why}.`);
       files.push({ kind: 'file', tagged: why === undefined });
     });
@@ -160,18 +162,16 @@ async function tagDerived(target: Place, deployment: Sharing) {
     // A run that began under other settings may have replaced the object after it was listed.
     if (isKept && (await bucket.head(key))?.metadata.settings === digest) return [{ ...object, tagged: true }];
     const exists = await tag(bucket, keysOf(object), NOT_PUBLISHED);
-    printErr(
-      `${key} is ${exists ? 'not tagged: it was written under other column settings' : 'gone: it is not tagged'}.`,
-    );
+    printErr(`${key} is not tagged: it ${exists ? 'was written under other column settings' : 'no longer exists'}.`);
     return exists ? [{ ...object, tagged: false }] : [];
   });
   return done.flat();
 }
 
 /**
- * Tags an object and the one before it that describes it: a file is deleted before its manifest
- * (docs/removing-a-customer.md), and a feed that a killed function left has no record.
- * @returns whether the last one exists
+ * Tags a file or feed, the last of `keys`, and the object that describes it. One of them may be missing: a file is
+ * deleted before its manifest (docs/removing-a-customer.md), and a feed that a killed function left has no record.
+ * @returns whether the last object exists
  */
 async function tag(bucket: Bucket, keys: string[], value: string): Promise<boolean> {
   let exists = false;

@@ -50,7 +50,7 @@ export function lastNightTable(data: Nights): Markup {
       : html`${entity}`;
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
-<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${breakable(outcomeText(cell, row))}</td>
+<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${outcomeText(cell, row)}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${durationToFileText(cell)}</td></tr>`;
   });
@@ -59,11 +59,6 @@ export function lastNightTable(data: Nights): Markup {
 <thead><tr><th scope="col">Entity</th><th scope="col">Outcome</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number usual narrow-off">Usual rows</th><th scope="col" class="number narrow-off">Size</th><th scope="col" class="number narrow-off">Stored after</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
-}
-
-/** A long name may break before a capital letter, because windows can be narrow. */
-function breakable(text: string): Markup[] {
-  return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 
 /** The median number of rows in earlier nights, for comparison. */
@@ -96,7 +91,6 @@ export function gridTable(data: Nights): Markup {
 <ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
 }
 
-/** A row with the recorded completeness of each night. */
 function wholeNights(data: Nights): Markup | null {
   // Before the first night, the record of a date has only what a person exported.
   if (data.recorded.length === 0 || data.exported) return null;
@@ -164,7 +158,7 @@ ${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, { dep
 function warningsOf(manifest: Manifest): string[] {
   const released =
     manifest.state === 'quarantined'
-      ? ['A person released it; _release.json beside the manifest says who and why.']
+      ? ['A person released the file; _release.json beside the manifest says who and why.']
       : [];
   return [...publicationWarnings(manifest), ...released, ...manifest.warnings];
 }

@@ -23,7 +23,6 @@ export function headlineOf(data: Nights): Headline {
   return { tone: more.length > 0 ? 'bad' : tone, text: [text, ...more].join('; ') };
 }
 
-/** Whether the asked date has not begun yet. */
 export function isFuture({ asked, configured, now }: Nights): boolean {
   return asked !== undefined && asked > dateIn(configured.timeZone, now);
 }
@@ -34,7 +33,7 @@ function answerOf(data: Nights): Headline {
   if (isFuture(data)) return { tone: 'open', text: `No run of ${asked} is due yet: the date is in the future` };
   const isKnown = data.published.length + data.attempts.length > 0;
   if (!isKnown && night.every(({ outcome }) => CELLS[outcome].tone === 'idle'))
-    return { tone: 'open', text: 'Nothing is due yet: there is no run' };
+    return { tone: 'open', text: 'No run is due yet, and none has started' };
   if (exported && !night.some(({ missing }) => missing)) return firstNight(rows, exported);
   return countsOf(night, { past: asked ?? 'Last night', open: asked ?? 'This night' });
 }
@@ -51,7 +50,7 @@ function firstNight(rows: EntityNights[], exported: Entity[]): Headline {
   return { tone, text: `${first}; exported so far: ${soFar}` };
 }
 
-/** @param name of the night after its end, and while it is open */
+/** @param name how the text names the night after its end (`past`) and before it (`open`) */
 function countsOf(night: Cell[], name: { past: string; open: string }): Headline {
   const missing = night.filter((cell) => cell.missing);
   const published = night.filter(isPublished);
@@ -141,7 +140,6 @@ export function outcomeText(
   return rule === 'on' || rule === outcome ? word : `${word}; ${RULE_WORDS[rule]}`;
 }
 
-/** The duration of a run from its start to the stored file. */
 export function durationToFileText({ published }: Cell): string {
   if (!published) return '';
   const { startedAt, file } = published;

@@ -31,7 +31,6 @@ const MEASURES = [
 ];
 type Measure = (typeof MEASURES)[number];
 
-/** Rows and bytes over the nights: a plot for each entity. */
 export function plotSections(data: Nights): Markup[] {
   return MEASURES.map((measure) => {
     const figures = data.rows.map(({ entity, cells }) => figure(measure, entity, cells));

@@ -9,6 +9,7 @@ import { expectResults, expectTexts } from '../../support/screen.ts';
 import { type Answers, refused, xml } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack, template } from '../support/cloud/stack.ts';
+import type { CliResult } from '../support/run-cli.ts';
 
 const ACCOUNT: Reader = { principal: '444455556666', entities: 'all', of: ['tables'] };
 const ROLE: Reader = { principal: 'arn:aws:iam::777788889999:role/analyst', entities: ['leads'], of: ['files'] };
@@ -59,71 +60,21 @@ test('refuses a principal that is missing or unknown, lists the known ones, and 
   await expectResults('readers', results);
 });
 
-test('prints one policy for all that a reader may read, and a command to try it', async () => {
-  const { cli } = await sharing([
-    { ...ACCOUNT, entities: ['leads'] },
-    ROLE,
-    { ...ACCOUNT, entities: ['contacts'], of: ['files'] },
+test('prints one policy for all that a reader may read, what that is, and a command to try it', async () => {
+  const [files, tables] = await Promise.all([
+    sharing([{ ...ACCOUNT, entities: ['leads'] }, ROLE, { ...ACCOUNT, entities: ['contacts'], of: ['files'] }]),
+    sharing([ACCOUNT, MEMBERS, { ...ROLE, of: ['tables'] }], undefined, { changes: { key: 'id' } }),
   ]);
+  const results: [string, CliResult][] = [
+    ['an account: tables of one entity, files of another', await files.cli('444455556666')],
+    ['an organization: files', await tables.cli('o-a1b2c3d4e5')],
+    ['an account: tables and feeds of all entities', await tables.cli('444455556666')],
+    ['a role: tables and feeds of one entity', await tables.cli('arn:aws:iam::777788889999:role/analyst')],
+  ];
 
-  const { code, stdout, stderr } = await cli('444455556666');
-
-  expect(code, stderr).toBe(0);
-  expect(JSON.parse(stdout)).toEqual({
-    Version: '2012-10-17',
-    Statement: [
-      {
-        Effect: 'Allow',
-        Action: 's3:GetObject',
-        Resource: ['arn:aws:s3:::bucket/*/entity=leads/*', 'arn:aws:s3:::bucket/*/entity=contacts/*'],
-      },
-      {
-        Effect: 'Allow',
-        Action: 's3:ListBucket',
-        Resource: 'arn:aws:s3:::bucket',
-        Condition: {
-          StringLike: {
-            's3:prefix': ['published/entity=leads/*', 'tables/*entity=leads/*', 'published/entity=contacts/*'],
-          },
-        },
-      },
-      { Effect: 'Allow', Action: 's3:GetBucketLocation', Resource: 'arn:aws:s3:::bucket' },
-      {
-        Effect: 'Allow',
-        Action: 'kms:Decrypt',
-        Resource: 'arn:aws:kms:us-east-1:000000000000:key/1234',
-        Condition: {
-          StringEquals: {
-            'kms:ViaService': 's3.us-east-1.amazonaws.com',
-            'kms:EncryptionContext:aws:s3:arn': 'arn:aws:s3:::bucket',
-          },
-        },
-      },
-    ],
-  });
-  expect(stderr).toContain('To try it there: aws s3 cp s3://bucket/published/entity=leads/latest.json -\n');
-});
-
-test('the policy for tables lists the feeds of changes, but not their head or the copied tables', async () => {
-  const { cli } = await sharing([ACCOUNT, { ...MEMBERS, entities: ['leads'], of: ['tables'] }], undefined, {
-    changes: { key: 'id' },
-  });
-
-  const policies = await Promise.all(
-    ['444455556666', 'o-a1b2c3d4e5'].map(async (one) => (await cli(one)).stdout.match(/changes\/[^"]*/g)),
-  );
-
-  expect(policies).toEqual([['changes/entity=*/date=*'], ['changes/entity=leads/date=*']]);
-});
-
-test('prints what an organization may read, next to its policy', async () => {
-  const { cli } = await sharing([ACCOUNT, MEMBERS]);
-
-  const { stdout, stderr } = await cli('o-a1b2c3d4e5');
-
-  expect(JSON.parse(stdout)).toMatchObject({ Version: '2012-10-17' });
-  expect(stderr).toContain('The organization o-a1b2c3d4e5 may read files of leads, contacts, once its own account');
-  expect(stderr).toContain('/published/entity=leads/latest.json');
+  for (const [, { code, stdout }] of results)
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { Version: '2012-10-17' }]);
+  await expectResults('reader-policies', results);
 });
 
 test('--tag tags file and manifest of each published run of a shared entity, and no other object', async () => {
@@ -133,7 +84,7 @@ test('--tag tags file and manifest of each published run of a shared entity, and
   publish({ date: '2026-11-20', execution: 'superseded', pointers: [] });
   publish({ entity: 'contacts', date: '2026-11-20', execution: 'tables-only', pointers: ['date', 'latest'] });
 
-  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: '2 published files tagged.\n' });
+  await expectResults('tagged-files', [['two files of a shared entity', await cli('--tag')]]);
 
   const keys = ['older', 'newer'].flatMap((run) => [
     `runs/entity=leads/run=${run}/_manifest.json published=${TODAY}`,
@@ -160,10 +111,12 @@ test('--tag tags tables, and feeds with their records, and names those of other 
     put(`changes/entity=leads/base/run=${run}.parquet`, settings);
   }
 
-  const { code, stdout, stderr } = await cli('--tag');
+  const result = await cli('--tag');
 
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '1 table, 1 feed tagged, 2 not.\n' });
-  expect(stderr.match(/\S+ is not tagged: it was written under other column settings/g)).toHaveLength(2);
+  expect(result).toMatchObject({ code: 0 });
+  // Objects are tagged at the same time.
+  const shown = result.shown.split('\n').toSorted().join('\n');
+  await expectResults('readers-tag', [['tables and feeds, some of other column settings', { ...result, shown }]]);
   const value = tableValue('leads', today);
   expect(tagged.sort()).toEqual([
     `changes/entity=leads/date=2026-11-20/run=a/_feed.json published=${value}`,
@@ -190,16 +143,11 @@ describe('--tag after a column was left out', () => {
       execution: 'newer',
       manifest: { fields, excepted: left, file: { content: counted } },
     });
-    const { code, stdout, stderr } = await cli('--tag');
-    expect({
-      code,
-      tags: new Set(tagged.filter((line) => line.includes('newer')).map((line) => line.split('=').at(-1))),
-    }).toEqual({
-      code: 0,
-      tags: new Set([other]),
-    });
-    const tags = new Set(tagged.filter((line) => line.includes('older')).map((line) => line.split('=').at(-1)));
-    return { stdout, stderr, tags: [...tags] };
+    const { code, shown } = await cli('--tag');
+    const tagsOf = (run: string) =>
+      new Set(tagged.filter((line) => line.includes(run)).map((line) => line.split('=').at(-1)));
+    expect({ code, tags: tagsOf('newer') }).toEqual({ code: 0, tags: new Set([other]) });
+    return { shown, tags: [...tagsOf('older')] };
   };
 
   const of = (header: string[] | null, more: object = {}) => ({ header, content: counted && { ...counted, ...more } });
@@ -218,9 +166,9 @@ describe('--tag after a column was left out', () => {
     ];
     const told: [string, string][] = [];
     for (const [what, manifest] of rows) {
-      const { stdout, stderr, tags } = await withheldOf(manifest);
-      expect({ what, stdout, tags }).toEqual({ what, stdout: '1 published file tagged, 1 not.\n', tags: ['false'] });
-      told.push([what, stderr]);
+      const { shown, tags } = await withheldOf(manifest);
+      expect({ what, tags }).toEqual({ what, tags: ['false'] });
+      told.push([what, shown]);
     }
     await expectTexts('withheld-files', told);
   });
@@ -228,7 +176,7 @@ describe('--tag after a column was left out', () => {
   test('tags a file without the column, even if its run requested it', async () => {
     const manifest = { fields, request: { columns: ['id', 'name', 'phone'] }, file: { content: counted } };
 
-    expect(await withheldOf(manifest)).toMatchObject({ stdout: '2 published files tagged.\n', tags: [other] });
+    expect((await withheldOf(manifest)).tags).toEqual([other]);
   });
 });
 
@@ -243,32 +191,36 @@ test('--tag removes the tag of a feed of other column settings also if a killed 
   objects.set(key, Buffer.from('PAR1'));
   metadata.set(key, { settings: '0'.repeat(16) });
 
-  const { stdout, stderr } = await cli('--tag');
-
-  expect(stdout).toBe('Nothing tagged, 1 not.\n');
-  expect(stderr).toContain(`${key} is not tagged: it was written under other column settings.`);
+  expect(await cli('--tag')).toMatchObject({ code: 0 });
   expect(tagged).toEqual([`${key} false`]);
 });
 
-test.each([
-  ['never existed', refused('NoSuchKey', 'no', { status: 404 })],
-  // The answers of a versioned bucket for deleted or expired objects.
-  ['was deleted', refused('MethodNotAllowed', 'no', { status: 405 })],
-])('--tag skips a file that %s, and reports it', async (_, gone) => {
-  const tagged: string[] = [];
-  const { cli, publish } = await sharing([ROLE], (request) => {
-    if (request.key.includes('run=older')) return gone;
-    tagged.push(request.key);
-    return xml('');
-  });
-  publish({ date: '2026-11-19', execution: 'older', pointers: ['date'] });
-  publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
+test('--tag passes over objects that are gone, and does not count them', async () => {
+  const missing = refused('NoSuchKey', 'no', { status: 404 });
+  // The answer of a versioned bucket for deleted or expired objects.
+  const deleted = refused('MethodNotAllowed', 'no', { status: 405 });
+  const results: [string, CliResult][] = [];
+  for (const [what, gone] of [
+    ['a file that never existed', missing],
+    ['a file that was deleted', deleted],
+  ] as const) {
+    const tagged: string[] = [];
+    const { cli, publish } = await sharing([ROLE], (request) => {
+      if (request.key.includes('run=older')) return gone;
+      tagged.push(request.key);
+      return xml('');
+    });
+    publish({ date: '2026-11-19', execution: 'older', pointers: ['date'] });
+    publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
+    results.push([what, await cli('--tag')]);
+    expect(tagged).toHaveLength(2);
+  }
+  const { cli, objects } = await sharing([ACCOUNT], missing);
+  objects.set('tables/entity=leads/date=2026-11-20/leads.parquet', Buffer.from('PAR1'));
+  results.push(['a table', await cli('--tag')]);
 
-  const { code, stdout, stderr } = await cli('--tag');
-
-  expect(stderr).toContain('runs/entity=leads/run=older/leads.csv is gone: it is not tagged.');
-  expect({ code, stdout }).toEqual({ code: 0, stdout: '1 published file tagged.\n' });
-  expect(tagged).toHaveLength(2);
+  expect(results.map(([, { code }]) => code)).toEqual([0, 0, 0]);
+  await expectResults('readers-gone', results);
 });
 
 test('--tag removes the tag of a table that a run of earlier settings replaced meanwhile', async () => {
@@ -283,23 +235,13 @@ test('--tag removes the tag of a table that a run of earlier settings replaced m
   objects.set(key, Buffer.from('PAR1'));
   metadata.set(key, { settings: digest });
 
-  expect(await cli('--tag')).toMatchObject({ code: 0, stdout: 'Nothing tagged, 1 not.\n' });
+  expect(await cli('--tag')).toMatchObject({ code: 0 });
   expect(values).toEqual([tableValue('leads', digest), 'false']);
-});
-
-test('--tag does not count a table that is gone', async () => {
-  const { cli, objects } = await sharing([ACCOUNT], refused('NoSuchKey', 'no', { status: 404 }));
-  objects.set('tables/entity=leads/date=2026-11-20/leads.parquet', Buffer.from('PAR1'));
-
-  const { stdout, stderr } = await cli('--tag');
-
-  expect(stderr).toContain('tables/entity=leads/date=2026-11-20/leads.parquet is gone: it is not tagged.');
-  expect(stdout).toBe('Nothing tagged.\n');
 });
 
 test('--tag exits with 3 if the right to tag is missing', async () => {
   const { cli, publish } = await sharing([ROLE], refused('AccessDenied', 'no', { status: 403 }));
   publish({ date: '2026-11-20', execution: 'newer', pointers: ['date', 'latest'] });
 
-  expect(await cli('--tag')).toMatchObject({ code: 3, stderr: expect.stringContaining('AWS denies access') });
+  expect(await cli('--tag')).toMatchObject({ code: 3 });
 });

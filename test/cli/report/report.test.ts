@@ -50,15 +50,15 @@ test('shows a night with its headline, a table, the grid with its legend, and th
 
 test('begins with the headline, and links each cell to its facts', () => {
   const document = pageOf(madeUpMonth({ failed: ['leads'] }));
-  const headline = document.querySelector('main')?.textContent?.trim();
-  expect(headline?.startsWith(`✕Last night: 1 of ${ENTITIES.length} missing: leads`), headline).toBe(true);
+  const [page, headline] = ['main', 'h1'].map((name) => document.querySelector(name)?.textContent?.trim());
+  expect(page?.startsWith(headline ?? '?'), page).toBe(true);
   const buttons = [...document.querySelectorAll('button.cell')];
   expect(buttons).toHaveLength(30 * ENTITIES.length);
   const facts = [...document.querySelectorAll('[popover]')].map(({ id }) => id);
   expect(new Set(facts).size, 'an id is unique').toBe(facts.length);
   for (const button of buttons) {
     expect(facts).toContain(button.getAttribute('popovertarget'));
-    expect(button.getAttribute('aria-label')).toMatch(/^[a-z-]+, \d+ \w+: (published|failed|not started)/);
+    expect(button.getAttribute('aria-label')).toMatch(/^[a-z-]+, \d+ \w+: \S/);
   }
 });
 
@@ -72,7 +72,7 @@ test.each([1, 2, 3, 30, 90])('clips no label of a chart, with %d nights', (night
   const [first, ...others] = pageOf({ ...month, nights, published }).querySelectorAll('svg');
   expect(others).toHaveLength(2 * ENTITIES.length - 1);
   for (const svg of [first, ...others]) {
-    expect(svg?.getAttribute('aria-label')).toMatch(/^(Rows|Bytes) of [a-z-]+ by night: /);
+    expect(svg?.getAttribute('aria-label')).toMatch(new RegExp(` (${ENTITIES.join('|')}) `));
     const [, , width = 0] = svg?.getAttribute('viewBox')?.split(' ').map(Number) ?? [];
     const labels = [...(svg?.querySelectorAll('text') ?? [])].filter(({ textContent }) => textContent !== '');
     expect(labels.length).toBeGreaterThan(2);
