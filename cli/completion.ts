@@ -12,7 +12,7 @@ import { printOut } from './support/print.ts';
 const NAME = 'crm-export';
 const PROGRAM = resolve(import.meta.dirname, 'main.js');
 
-/** Registers `completion SHELL` and a hidden `complete -- WORDS`, as the last ones: the library reads all commands. */
+/** Adds `completion SHELL` and a hidden `complete -- WORDS`. Call it last: the library reads all earlier commands. */
 export function addCompletion(program: Command, description: string): void {
   // The library shows the descriptions of options, to which commander adds defaults only in the help.
   for (const option of program.commands.flatMap(({ options }) => options)) {

@@ -8,7 +8,6 @@ import { NIGHT_COMMANDS } from './commands/night-commands.ts';
 import { SET_UP_COMMANDS } from './commands/set-up-commands.ts';
 import { writeText } from './support/print.ts';
 
-/** All commands, by the headings of the help. */
 const GROUPS = {
   'The night:': NIGHT_COMMANDS,
   'Data:': DATA_COMMANDS,
@@ -49,7 +48,6 @@ export async function createProgram(args: string[] = []): Promise<Command> {
   return program.helpCommand(true).addHelpText('after', EXAMPLES);
 }
 
-/** The text below the help of all commands. */
 const EXAMPLES = `
 Examples:
   # did last night work?
@@ -61,7 +59,6 @@ Examples:
 
 More of a command: ${CRM_EXPORT} show --help`;
 
-/** Adds the options that select a deployment. */
 function withTargetOptions(command: Command): Command {
   const which =
     command.name() === 'init'

@@ -32,7 +32,7 @@ export const DATA_COMMANDS = {
       'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
       'download leads --excel --deployment prod': 'to be opened in a spreadsheet',
     },
-    note: `With --excel every cell is the text that the file has: telephone numbers keep + and zeros, and no formula runs. A sheet
+    note: `With --excel every cell has the text of the file: telephone numbers keep + and zeros, and no formula runs. A sheet
 holds 1,048,576 rows with the header, 16,384 columns, and 32,767 characters in a cell: beyond that, the command names the row
 and column and stops.
 With --all the exit code is 1 if a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
@@ -56,7 +56,7 @@ output is written to. With --columns no row is read. The file is read only as fa
     takes: (command) =>
       command
         .argument('<entity>', ENTITIES.join(', '), entityArgument)
-        .option('--from <YYYY-MM-DD>', 'the earlier date; default: the one before', dateArgument)
+        .option('--from <YYYY-MM-DD>', 'the earlier date; default: the last one before --to', dateArgument)
         .option('--to <YYYY-MM-DD>', 'the later date; default: the newest', dateArgument)
         .addOption(
           new Option(
@@ -69,9 +69,9 @@ output is written to. With --columns no row is read. The file is read only as fa
         .option('--json', 'one JSON document'),
     examples: {
       'diff leads --deployment prod':
-        'the newest against the one before: columns, and how many rows were added, removed and changed',
+        'compare the newest file with the file before it: columns, and rows that were added, removed and changed',
       'diff leads --run leads-20261121T020000Z-1a2b3c --deployment prod':
-        'a quarantined file against what readers have instead',
+        'compare a quarantined file with the file that readers have instead',
       'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
         'compare two dates by the column email, and print its values',
     },
@@ -145,7 +145,7 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         )
         .option(
           '--tag',
-          'let readers have what was published before the configuration named them, or before it left out other columns; runs tag what they publish',
+          'tag all published objects, as after a change of `readers` or of the columns that are left out; runs tag only the objects that they write',
         ),
     examples: {
       'readers 444455556666 --deployment prod > policy.json': 'the policy that a role in that account needs',
@@ -178,14 +178,14 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         .option('--yes', 'do not ask before changing more than one customer')
         .option(
           '--configuration <file>',
-          'with --dry-run: says whether null is allowed; default: config/NAME.json',
+          'with --dry-run: the configuration to check against; default: config/NAME.json',
           pathArgument,
         )
         .option('--json', JSON_ALONE),
     examples: {
       'update customers.csv --deployment prod --dry-run': 'only check the file',
       'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks for confirmation',
-      'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'what was left of a batch',
+      'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'send the remaining lines of a batch',
     },
     action: async () => (await import('../updates/update.ts')).update,
   },

@@ -5,7 +5,7 @@ import { dateArgument, entityArgument } from '../support/command-options.ts';
 
 /** A command, with all that its help shows. Its action is imported when the command runs. */
 export interface Definition {
-  /** What it does, in the help of all commands. */
+  /** One line about the command, for the help that lists all commands. */
   about: string;
   /** Adds the arguments and options. */
   takes: (command: Command) => Command;
@@ -16,7 +16,6 @@ export interface Definition {
   action: () => Promise<Parameters<Command['action']>[0]>;
 }
 
-/** Gives a command its description, arguments, options, help and action. */
 export function define(command: Command, { about, takes, examples, note, action }: Definition): void {
   takes(command.description(about)).action(async (...args) => (await action()).apply(command, args));
   withExamples(command, examples);

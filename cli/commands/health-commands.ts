@@ -60,10 +60,10 @@ export const HEALTH_COMMANDS = {
     action: async () => (await import('../health/doctor.ts')).doctorAndPrint,
   },
   verify: {
-    about: 'test what is deployed: an export, an alarm, the rules, encryption',
+    about: 'test the deployment: an export, an alarm, the rules, encryption',
     takes: (command) =>
       command
-        .option('--entity <name>', `what is exported: ${ENTITIES.join(', ')}; default: leads`, entityArgument)
+        .option('--entity <name>', `the entity to export: ${ENTITIES.join(', ')}; default: leads`, entityArgument)
         .option('--alarm', 'also set an alarm by hand, which sends a mail to all subscribers of alarms')
         .option('--json', JSON_ALONE),
     examples: {

@@ -95,7 +95,7 @@ Empty values at the end of a line are left out.`,
     takes: (command) => withRun(command).option('--json', 'one JSON document'),
     examples: {
       'show leads --deployment prod': 'the newest run of leads',
-      'show leads --date 2026-11-20 --deployment prod': 'its newest run for a date',
+      'show leads --date 2026-11-20 --deployment prod': 'the newest run of leads for a date',
       'show 1a2b3c --deployment prod': 'the run whose name ends with 1a2b3c',
       'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
     },
@@ -132,7 +132,7 @@ Empty values at the end of a line are left out.`,
         .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
         .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
         .option('--concurrency <number>', 'runs at the same time', numberArgument(1, 10), 2)
-        .option('--dry-run', 'show what is published and what would be started, and start nothing')
+        .option('--dry-run', 'list published dates and the runs that would start; start nothing')
         .option('--same-data', 'start even if the plan does not depend on the date: each date gets the data of today')
         .option('--json', JSON_ALONE),
     examples: {
@@ -146,7 +146,7 @@ Empty values at the end of a line are left out.`,
     about: 'publish a quarantined file, and record the reason',
     takes: (command) =>
       withRun(command)
-        .requiredOption('--reason <text>', 'why the file is right; stays beside it in the bucket')
+        .requiredOption('--reason <text>', 'why the file is right; stored beside the file in the bucket')
         .option('--new-normal', 'from now on, checks compare only with this file and later ones')
         .option('--yes', 'do not compare, and do not ask')
         .option('--wait', 'follow the release to its end; Ctrl-C does not stop the release'),
@@ -154,10 +154,10 @@ Empty values at the end of a line are left out.`,
       'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait':
         'publish this file to readers',
       'release meetings --reason "Archived" --new-normal --deployment prod':
-        'the same, and this number of rows is usual from now on',
+        'publish the file, and expect its number of rows from now on',
     },
-    note: `Before it asks, it compares the file with what readers have, as diff --run does: both are read whole. With --yes neither is done;
-without a terminal it does not ask.`,
+    note: `Before it asks, it compares the file with what readers have, as diff --run does, and reads both whole. With --yes, it
+does neither. Without a terminal, it does not ask.`,
     action: async () => (await import('../runs/release-run.ts')).release,
   },
   stop: {

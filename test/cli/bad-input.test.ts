@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { awsErrorText, describeError, isGone } from '../../cli/support/aws-error.ts';
 import { RunError } from '../../core/errors.ts';
-import { freePort } from '../../local/ministack/ports.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
 import { expectResults, expectTexts } from '../support/screen.ts';
 import { bucketRefuses, refused } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
@@ -56,7 +56,7 @@ test('each fault of an account gives one sentence that says what to do, on the s
 });
 
 test('an account that cannot be reached gives one sentence that says what to do', async () => {
-  const gone = `--endpoint-url http://127.0.0.1:${await freePort()}`;
+  const gone = `--endpoint-url ${DEAD_ADDRESS}`;
   const lines = ['', '--region eu-west-1', '--region eu-west-1 --profile nobody', `${gone} --region us-east-1`];
   const local = '--endpoint-url http://127.0.0.1:4566 --profile sso';
   const results = [];

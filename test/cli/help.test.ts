@@ -1,8 +1,9 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
+import { isAccepted } from './support/is-accepted.ts';
 
-/** The commands of the program, except help and the shells' own. */
+/** The commands of the program, except `help` and the one that only shells call. */
 const commands = (await createProgram(['completion'])).commands.filter(
   (command) => !['complete', 'help'].includes(command.name()),
 );
@@ -40,22 +41,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
 );
 
 test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is valid', async (example) => {
-  const [name, ...args] = example.split(' ');
-  const program = await createProgram([name ?? '']);
-  const command = program.commands.find((each) => each.name() === name) ?? new Command();
-  let parsed = false;
-  command.action(() => {
-    parsed = true;
-  });
-  await program.parseAsync([name ?? '', ...args], { from: 'user' });
-  expect(parsed).toBe(true);
-});
-
-test('the help has four groups, of which the first begins with status', () => {
-  const help = helpOf(commands[0]?.parent ?? new Command());
-
-  expect(help.match(/^\S.*:$/gm)).toEqual(['Options:', 'The night:', 'Data:', 'Health:', 'Set-up:', 'Examples:']);
-  expect(help).toMatch(/^The night:\n {2}status /m);
+  expect(await isAccepted(example.split(' '))).toBe(true);
 });
 
 test('exactly these commands have --json', () => {

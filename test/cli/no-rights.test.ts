@@ -1,11 +1,14 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { ALL_CHECKS } from '../../cli/health/verify.ts';
 import type { CommandName } from '../../cli/program.ts';
+import { stoppedBy } from '../support/manifests.ts';
 import { tempDir } from '../support/project.ts';
 import { type Answers, refused, xml } from './support/cloud/answers.ts';
 import { aws } from './support/cloud/cloud.ts';
-import { type Execution, executions } from './support/cloud/executions.ts';
-import { configured, OUTPUTS, stack, UPDATES_MACHINE } from './support/cloud/stack.ts';
+import { execution, executions } from './support/cloud/executions.ts';
+import { grant, storedTokens } from './support/cloud/grant.ts';
+import { configured, stack, UPDATES_MACHINE } from './support/cloud/stack.ts';
+import { subscriptions } from './support/cloud/subscriptions.ts';
 import { updatingCloud } from './support/cloud/updates.ts';
 import { stored } from './support/leads-night.ts';
 import { fileOf, jsonl, people } from './support/sent-batch.ts';
@@ -14,20 +17,15 @@ import { fileOf, jsonl, people } from './support/sent-batch.ts';
 
 const NIGHT = 'leads-night';
 const AT = '2026-11-20T02:00:00.000Z';
-const failed: Execution = {
-  ...{ name: NIGHT, status: 'FAILED', input: { entity: 'leads' }, error: 'FileQuarantined', cause: 'It shrank.' },
+const failed = execution(NIGHT, {
+  ...{ status: 'FAILED', error: 'FileQuarantined', cause: 'It shrank.' },
   ...{ start: AT, stop: AT, entered: [['PublishFile', AT, stored]] },
-};
-const running: Execution = { name: 'contacts-now', status: 'RUNNING', input: { entity: 'contacts' }, start: AT };
-const guards = {
-  checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
-  ...{ comparedWith: [], medianRows: 100 },
-};
+});
+const running = execution('contacts-now', { status: 'RUNNING', input: { entity: 'contacts' }, start: AT });
 const READER = '444455556666';
 const KEY = '<member><ResourceType>AWS::KMS::Key</ResourceType><PhysicalResourceId>1</PhysicalResourceId></member>';
 
-const tokens = { accessToken: 'a', refreshToken: 'r', scope: 'global:export', earlierObtainedAt: [] };
-const times = { obtainedAt: AT, expiresAt: null, functionStoredAt: AT };
+const tokens = storedTokens({ scope: 'global:export', obtainedAt: AT, functionStoredAt: AT });
 
 /** A deployment in which every command does its work, until AWS refuses a call. */
 const WHOLE: Answers = {
@@ -37,24 +35,11 @@ const WHOLE: Answers = {
   FilterLogEvents: { events: [] },
   StopExecution: {},
   PutObjectTagging: xml(''),
-  GetSecretValue: ({ input }) => {
-    const client = { clientId: 'c', clientSecret: 's' };
-    if (input.SecretId === OUTPUTS.ClientSecretId) return { VersionId: 'v1', SecretString: JSON.stringify(client) };
-    if (input.VersionId && input.VersionId !== 'v1') return refused('ResourceNotFoundException');
-    return { VersionId: 'v1', SecretString: JSON.stringify({ ...tokens, ...times }) };
-  },
-  PutSecretValue: ({ input }) => ({ VersionId: input.ClientRequestToken }),
-  GetItem: {},
-  UpdateItem: ({ input }) => {
-    const { ':state': state, ':owner': owner, ':deadline': deadline } = input.ExpressionAttributeValues as Answers;
-    return owner ? { Attributes: { state, owner, deadline } } : {};
-  },
+  ...grant({ client: '{"clientId":"c","clientSecret":"s"}', tokens }),
   DisableRule: {},
   EnableRule: {},
   DescribeAlarms: { MetricAlarms: [] },
-  ListSubscriptionsByTopic: xml(
-    '<r><ListSubscriptionsByTopicResult><Subscriptions/></ListSubscriptionsByTopicResult></r>',
-  ),
+  ListSubscriptionsByTopic: subscriptions([]),
 };
 
 /** Refuses an operation without naming the right: many services do not. */
@@ -80,7 +65,7 @@ async function cloud(...parts: Answers[]) {
     executions([failed, running]),
   );
   for (const date of ['2026-11-19', '2026-11-20']) found.publish({ date, execution: `leads-${date}` });
-  found.publish({ manifest: { state: 'quarantined', guards }, pointers: [] });
+  found.publish({ manifest: stoppedBy('maxShrink'), pointers: [] });
   found.objects.set('tables/entity=leads/date=2026-11-20/leads.parquet', Buffer.from('PAR1'));
   return found;
 }
@@ -143,7 +128,7 @@ test('probe names the right to read the grant', async () => {
   const { code, stderr } = await (await cloud(refusing('GetSecretValue'))).cli('probe');
 
   expect(code).toBe(3);
-  expect(stderr).toMatch(/^AWS denies access .*; the call needs secretsmanager:GetSecretValue\. /m);
+  expect(stderr).toContain('secretsmanager:GetSecretValue');
 });
 
 test.each(['GetSecretValue', 'PutSecretValue', 'GetItem', 'UpdateItem'])(
@@ -153,7 +138,8 @@ test.each(['GetSecretValue', 'PutSecretValue', 'GetItem', 'UpdateItem'])(
     const { code, stdout, stderr } = await cli('authorize', '--client-id', 'c', '--no-browser');
 
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
-    expect(stderr).toMatch(/^There is no permission to (read|write|use) the .* No consent was requested yet\.$/m);
+    // No address to open.
+    expect(stderr).not.toContain('client_id=');
   },
 );
 
@@ -162,8 +148,7 @@ test('verify without any right names the rights of each check, and proves nothin
   const { code, stdout } = await cli('verify', '--alarm');
 
   expect(code).toBe(1);
-  for (const { id } of ALL_CHECKS)
-    expect(stdout).toMatch(new RegExp(`^. ${id}: .*(lack the right \\S+:\\w+|may lack s3:PutObject)`, 'm'));
+  for (const { id } of ALL_CHECKS) expect(stdout).toMatch(new RegExp(`^. ${id}: .* [a-z0-9-]+:[A-Z]\\w+`, 'm'));
 });
 
 test.each(['PutObject', 'ListObjectsV2', 'GetObject', 'StartExecution', 'DescribeExecution'])(
@@ -172,9 +157,6 @@ test.each(['PutObject', 'ListObjectsV2', 'GetObject', 'StartExecution', 'Describ
     const { cli } = await updatingCloud({}, refusing(operation));
     const sent = await cli('update', await fileOf(jsonl(people(2))), '--yes');
 
-    expect(sent).toMatchObject({
-      code: 3,
-      stderr: expect.stringMatching(`AWS denies access .*:${NAMES[operation]?.slice(3) ?? operation}\\. `),
-    });
+    expect(sent).toMatchObject({ code: 3, stderr: expect.stringContaining(NAMES[operation] ?? `:${operation}`) });
   },
 );

@@ -17,67 +17,65 @@ type Cloud = Awaited<ReturnType<typeof awsWithTarget>>;
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = arnOf(NAME);
 const startDate = new Date('2026-11-20T22:00:00.250Z');
-const found = (input: string) => executionOf({ executionArn, status: 'FAILED', startDate, input });
 const stateOf = (date: string) =>
   JSON.stringify(runState({ execution: NAME, startedAt: startDate.toISOString(), run: runPlan({ date }) }));
 
-/** The input of a retry after a run with this input and state. */
-async function anew(input: string, state?: string, TimeZone = 'UTC', fresh?: boolean) {
+const waited = JSON.stringify(newState({}, { date: '2026-11-20', waits: 1 }));
+const due = (scheduledFor: string) => ({ scheduledFor: `2026-11-20T${scheduledFor}Z` });
+const adopting = { date: '2026-11-20', adopt: NAME };
+const given = { date: '2026-11-02', columns: ['id'], Comment: 'x' };
+const release = { release: 'leads-before', reason: 'Holidays' };
+
+/** The input and the state of a run, and the input of its retry. */
+const RETRIES: [what: string, run: { input: object; state?: string; zone?: string; fresh?: boolean }, again: object][] =
+  [
+    ['the given date', { input: given, state: stateOf('2026-11-21') }, { ...given, adopt: NAME }],
+    [
+      'the date of the run, which began near midnight',
+      { input: {}, state: stateOf('2026-11-21') },
+      { ...adopting, date: '2026-11-21' },
+    ],
+    ['the date of the scheduled start, without a state', { input: due('21:00:00') }, { date: '2026-11-20' }],
+    // With a date instead of `scheduledFor`, its timeline does not look like that of a nightly run.
+    [
+      'the date of the run, instead of a scheduled start',
+      { input: due('21:00:00'), state: stateOf('2026-11-20') },
+      adopting,
+    ],
+    [
+      'the given date, instead of a scheduled start',
+      { input: { ...due('21:00:00'), date: '2026-11-02' } },
+      { date: '2026-11-02' },
+    ],
+    ['the date of the start, without a state', { input: {} }, { date: '2026-11-20' }],
+    [
+      'the date of a scheduled start in the zone',
+      { input: due('22:30:00'), zone: 'Asia/Jerusalem' },
+      { date: '2026-11-21' },
+    ],
+    ['the date of the start in the zone', { input: {}, zone: 'America/New_York' }, { date: '2026-11-20' }],
+    [
+      'the date of a night that waited past midnight',
+      { input: due('22:05:00'), state: waited, zone: 'Asia/Jerusalem' },
+      { date: '2026-11-20' },
+    ],
+    ['an adopted export', { input: { ...adopting, adopt: 'leads-before' }, state: stateOf('2026-11-20') }, adopting],
+    ['no export with --fresh', { input: adopting, state: stateOf('2026-11-20'), fresh: true }, { date: '2026-11-20' }],
+    ['the input of a release, without a date or an export', { input: release, state: stateOf('2026-11-20') }, release],
+  ];
+
+test.each(RETRIES)('a retry keeps %s', async (_, { input, state, zone = 'UTC', fresh }, again) => {
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
-  const { target } = await awsWithTarget(stack({ TimeZone }), {
-    GetExecutionHistory: { events },
+  const { target } = await awsWithTarget(stack({ TimeZone: zone }), { GetExecutionHistory: { events } });
+  const run = executionOf({
+    executionArn,
+    status: 'FAILED',
+    startDate,
+    input: JSON.stringify({ entity: 'leads', ...input }),
   });
-  return inputAgain(target, found(input), fresh);
-}
 
-test('a retry keeps the input of the old run, with its given date, its own date, or that of its start', async () => {
-  const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
-  expect(await anew(JSON.stringify(given), stateOf('2026-11-21'))).toEqual({ ...given, adopt: NAME });
-  // Near midnight: in the deployment's time zone, it was already the next day.
-  expect(await anew('{"entity":"leads"}', stateOf('2026-11-21'))).toEqual({
-    ...{ entity: 'leads', date: '2026-11-21', adopt: NAME },
-  });
-  const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
-  expect(await anew(JSON.stringify(due))).toEqual({ entity: 'leads', date: '2026-11-20' });
-  // With a date instead of `scheduledFor`, its timeline does not look like that of a nightly run.
-  expect(await anew(JSON.stringify(due), stateOf('2026-11-20'))).toEqual({
-    ...{ entity: 'leads', date: '2026-11-20', adopt: NAME },
-  });
-  expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
-  expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', date: '2026-11-20' });
-});
-
-test('a retry of a run without a date takes it from the start, in the time zone of the deployment', async () => {
-  expect(await anew('{"entity":"leads","scheduledFor":"2026-11-20T22:30:00Z"}', undefined, 'Asia/Jerusalem')).toEqual({
-    entity: 'leads',
-    date: '2026-11-21',
-  });
-  expect(await anew('{"entity":"leads"}', undefined, 'America/New_York')).toEqual({
-    entity: 'leads',
-    date: '2026-11-20',
-  });
-});
-
-test('a retry of a nightly run that waited keeps its date, even if the rule fired after midnight', async () => {
-  const waited = JSON.stringify(newState({}, { date: '2026-11-20', waits: 1 }));
-  const late = '{"entity":"leads","scheduledFor":"2026-11-20T22:05:00Z"}';
-
-  expect(await anew(late, waited, 'Asia/Jerusalem')).toEqual({ entity: 'leads', date: '2026-11-20' });
-});
-
-test('a retry adopts the export of the old run, also an adopted one; with --fresh it adopts none', async () => {
-  const state = stateOf('2026-11-20');
-  const adopting = { entity: 'leads', date: '2026-11-20', adopt: NAME };
-  expect(await anew('{"entity":"leads"}', state)).toEqual(adopting);
-  const retried = JSON.stringify({ ...adopting, adopt: 'leads-before' });
-  expect(await anew(retried, state)).toEqual(adopting);
-  expect(await anew(retried, state, undefined, true)).toEqual({ entity: 'leads', date: '2026-11-20' });
-});
-
-test('a retry of a release has the same input, without a date or an export', async () => {
-  const release = { entity: 'leads', release: 'leads-before', reason: 'Holidays' };
-  expect(await anew(JSON.stringify(release), stateOf('2026-11-20'), 'UTC')).toEqual(release);
+  expect(await inputAgain(target, run, fresh)).toEqual({ entity: 'leads', ...again });
 });
 
 describe('the run whose export a retry adopts', () => {
@@ -120,12 +118,6 @@ const run = (status: string, more: Partial<Execution> = {}): Execution => {
   return { name: NAME, status, input: { entity: 'leads' }, start: startDate.toISOString(), ...more };
 };
 
-test('stop reports a run that ended just before as ended, not as stopped', async () => {
-  const { cli } = await endingNow();
-
-  expect(await cli('stop', NAME, '--yes')).toMatchObject({ code: 1, stdout: '' });
-});
-
 /** A run that ends while it is being stopped. */
 function endingNow() {
   const running = run('RUNNING');
@@ -159,51 +151,16 @@ test('start --accept-schema sets acceptSchema in the input of the run', async ()
   expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
 });
 
-test('start --all skips entities that are disabled, and start ENTITY starts them', async () => {
-  const off = { meetings: { enabled: false }, contacts: { enabled: false } };
-  const { cli, started } = await awsWithTarget(configured({ entities: off }));
-
-  await cli('start', '--all');
-  await cli('start', 'meetings');
-
-  expect(started.map((input) => (input as { entity: string }).entity)).toEqual([
-    ...['leads', 'agent-numbers', 'workflows', 'customers', 'employers'],
-    'meetings',
-  ]);
-});
-
-test('start --all starts no run if all entities are disabled', async () => {
-  const entities = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
-  const { cli, started } = await awsWithTarget(configured({ entities }));
-
-  expect(await cli('start', '--all')).toMatchObject({ code: 2 });
-  expect(started).toEqual([]);
-});
-
-test('start of several entities prints a follow command for each run', async () => {
-  const { cli } = await awsWithTarget(executions([]));
-  const { stdout, stderr } = await cli('start', 'leads', 'contacts');
-  const names = stdout
-    .trimEnd()
-    .split('\n')
-    .map((arn) => arn.split(':').at(-1));
-  expect(stderr.match(/(?<= follow )\S+/g)).toEqual(names);
-});
-
-test('pause switches rules off, and resume leaves on what is on', async () => {
+test('pause switches rules off, and resume switches on what is off', async () => {
   const { cli, asked } = await awsWithTarget(RULES_ON);
 
   await cli('pause', 'leads');
   await cli('resume', 'leads', 'contacts');
+  const paused = await awsWithTarget({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} });
+  await paused.cli('resume', 'leads');
 
   expect(asked.slice(0, 4)).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
-});
-
-test('resume switches a paused rule on', async () => {
-  const { cli, asked } = await awsWithTarget({ DescribeRule: { State: 'DISABLED' }, EnableRule: {} });
-
-  expect(await cli('resume', 'leads')).toMatchObject({ code: 0 });
-  expect(asked).toEqual(['DescribeRule', 'EnableRule']);
+  expect(paused.asked).toEqual(['DescribeRule', 'EnableRule']);
 });
 
 /** A deployment with a time zone and one refused run with this input. */
@@ -279,6 +236,7 @@ describe('at noon UTC of 2026-11-20', () => {
       ],
       ['a pause of several fails', awsWithTarget(refusedFromTheThird('DescribeRule'), RULES_ON), 'pause', '--all'],
       ['a disabled entity', awsWithTarget(off), 'start', '--all'],
+      ['a disabled entity by its name', awsWithTarget(off), 'start', 'contacts'],
       ['only disabled entities', awsWithTarget(configured({ entities: none })), 'start', '--all'],
       ['pause of one', awsWithTarget(RULES_ON), 'pause', 'leads'],
       ['resume with a disabled entity', awsWithTarget(RULES_ON, off), 'resume', 'leads', 'contacts'],
@@ -289,17 +247,19 @@ describe('at noon UTC of 2026-11-20', () => {
       ],
       ['start for tomorrow', late, 'start', 'leads', '--date', '2026-11-21', '--same-data'],
       ['retry for tomorrow', late, 'retry', NAME],
+      [
+        'retry of a run that was due tomorrow',
+        inZone('UTC', { scheduledFor: '2026-11-21T00:00:00Z' }),
+        ...['retry', NAME],
+      ],
+      ['retry of a run that was due at no time', inZone('UTC', { scheduledFor: 'soon' }), 'retry', NAME],
+      ['retry of a run under way', awsWithTarget(executions([run('RUNNING')])), 'retry', NAME],
+      ['retry of a run under way, with --force', awsWithTarget(executions([run('RUNNING')])), 'retry', NAME, '--force'],
       ['start for a past date', awsWithTarget(dated()), 'start', ...PAST],
       ['start for a past date, one plan', awsWithTarget(dated('leads')), 'start', ...PAST],
     ] as [string, Promise<Pick<Cloud, 'cli'>>, ...string[]][])
       results.push([what, await (await cloud).cli(...args)]);
 
     await expectResults('operator', results);
-  });
-
-  test.for(['2026-11-21T00:00:00Z', 'soon'])('retry refuses a run that was due at %s', async (scheduledFor) => {
-    const { cli, started } = await inZone('UTC', { scheduledFor });
-    expect(await cli('retry', NAME)).toMatchObject({ code: 2 });
-    expect(started).toEqual([]);
   });
 });

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tree } from '../lib/support/files.ts';
 import { clockAt } from '../support/clock.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
 import { expectResults } from '../support/screen.ts';
 import { runCli } from './support/run-cli.ts';
 
 clockAt('2026-11-20T12:00:00Z');
 
 /** No server listens there: a command that called AWS would exit with 3. */
-const NOWHERE = '--deployment test --endpoint-url http://127.0.0.1:9 --region us-east-1';
+const NOWHERE = `--deployment test --endpoint-url ${DEAD_ADDRESS} --region us-east-1`;
 const CRM = '--crm-url https://crm.test/api/v1 --auth-url https://auth.test';
 
 /** Command lines that are refused before any call. Those without `--deployment` are of a deployment that is nowhere. */
