@@ -1,4 +1,4 @@
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
@@ -16,7 +16,6 @@ import {
   paginateListFunctions,
   UpdateAliasCommand,
 } from '@aws-sdk/client-lambda';
-import cdkJson from '../cdk.json' with { type: 'json' };
 import { clientSettings } from '../cli/support/target.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -27,7 +26,6 @@ import type { RunRecord } from './processes/run-record.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 const CLI = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
-const APP = join(PROJECT, 'bin', 'app.ts');
 const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes', '--progress', 'events'];
 /** The template that `cdk bootstrap` deploys, from the package of the CDK CLI. */
 const TEMPLATE = createRequire(import.meta.url).resolve('aws-cdk/lib/api/bootstrap/bootstrap-template.yaml');
@@ -35,14 +33,15 @@ const StackName = 'CDKToolkit';
 /** The parameters that the CLI uses for an account without its own encryption key. */
 const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 'AWS_MANAGED_KEY' }];
 
-/** Options of every CDK command. `env` is MiniStack's environment for clients. */
+/** `env` is MiniStack's environment for clients. */
 export interface CdkOptions {
   record: RunRecord;
   env: Record<string, string>;
+  context: Record<string, string>;
   /** The directory of the assembly; one per run. */
   outputDir: string;
   signal?: AbortSignal | undefined;
-  /** The time limit of the command: a deployment on MiniStack may hang forever. */
+  /** A deployment on MiniStack may hang forever. */
   withinSeconds?: number;
 }
 
@@ -73,32 +72,21 @@ export async function bootstrap(endpoint: string, signal?: AbortSignal): Promise
 }
 
 /**
- * Runs the app as the CDK CLI does, without the CLI's second of start time. May run at the same time as `bootstrap`.
- * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
+ * Synthesises the app and deploys all its stacks.
+ * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when the deployment fails
  */
-export async function synthesise(
-  options: CdkOptions & { context: Record<string, string>; app?: string | undefined },
-): Promise<void> {
-  const { app = APP, context, outputDir } = options;
-  await mkdir(outputDir, { recursive: true });
-  // The context of cdk.json as the CDK CLI gives it. Without it CDK uses the defaults of old releases.
-  const contextJson = JSON.stringify({ ...cdkJson.context, ...context });
-  const settings = { CDK_CONTEXT_JSON: contextJson, CDK_VALIDATION: 'false' };
-  const env = { ...options.env, CDK_OUTDIR: outputDir, ...settings };
-  const { code, lines, logFile } = await runNode('synthesis', [app], PROJECT, { ...options, env });
+export async function cdkDeploy({ context, outputDir, withinSeconds = 300, ...options }: CdkOptions): Promise<void> {
+  const settings = Object.entries(context).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const args = [CLI, 'deploy', '--all', '--require-approval', 'never', '--output', outputDir, ...settings, ...PLAIN];
+  const env = { ...options.env, NODE_COMPILE_CACHE: COMPILE_CACHE, CDK_VALIDATION: 'false' };
+  const command = { ...options, name: 'cdk', command: 'node', args, cwd: PROJECT, env, withinSeconds };
+  const { code, lines, logFile } = await runCommand(command);
   if (code === 0) return;
   // CDK may repeat the lines in which the app reports configuration errors.
-  const texts = lines.map((line) => stripVTControlCharacters(line).trim());
-  const refused = new Set(texts.filter((text) => text.startsWith('ConfigInvalid:')));
+  const refused = new Set(
+    lines.flatMap((line) => /^ConfigInvalid: (.+)/.exec(stripVTControlCharacters(line).trim())?.[1] ?? []),
+  );
   if (refused.size > 0) throw new ConfigurationError([...refused].join('\n'));
-  throw new EnvironmentError('The stack could not be synthesised. The log says why.', { logFile });
-}
-
-/** Deploys all stacks of an assembly. @throws EnvironmentError when it fails */
-export async function cdkDeploy(options: CdkOptions): Promise<void> {
-  const args = ['deploy', '--all', '--require-approval', 'never', '--app', options.outputDir];
-  const { code, logFile } = await runNode('cdk', [CLI, ...args, ...PLAIN], undefined, options);
-  if (code === 0) return;
   const message = 'The stack could not be deployed to the local cloud (cdk deploy). The log says why.';
   throw new EnvironmentError(message, { logFile });
 }
@@ -124,15 +112,3 @@ export async function endVersions(endpoint: string, stack: string): Promise<void
 }
 
 const LATEST = '$LATEST';
-
-async function runNode(name: string, args: string[], cwd: string | undefined, options: CdkOptions) {
-  const { record, signal, withinSeconds = 300 } = options;
-  const timeout = AbortSignal.timeout(withinSeconds * 1000);
-  const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  const env = { ...options.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
-  return runCommand({ ...options, name, command: 'node', args, cwd, env, signal: either }).catch((error: unknown) => {
-    if (!timeout.aborted || signal?.aborted) throw error;
-    const message = `${name} did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;
-    throw new EnvironmentError(message, { logFile: join(record.workDir, `${name}.log`), cause: error });
-  });
-}

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { type Verified, verifyPublished } from '../cli/data/stored-file.ts';
+import { verifyPublished } from '../cli/data/stored-file.ts';
 import { startRun } from '../cli/runs/executions.ts';
 import { followRun, progressLines } from '../cli/runs/follow.ts';
 import { failureText, outcomeWord, type Run } from '../cli/runs/run.ts';
 import { quoted } from '../cli/support/command-options.ts';
-import { bytesText, printableLine, textTable } from '../cli/support/text.ts';
+import { bytesText, textTable } from '../cli/support/text.ts';
 import { CRM_EXPORT } from '../core/commands.ts';
 import type { Entity } from '../core/config/entities.ts';
+import type { Manifest } from '../core/export/manifest.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
 import { rowsOf } from '../sandbox/sandbox-settings.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { StartOptions } from './options.ts';
@@ -25,10 +25,10 @@ const SHRUNK = 'meetings';
 const ROWS_LEFT = 40;
 const PROJECT = join(import.meta.dirname, '..');
 
-/** A run and, after its files were read back, its published export. */
+/** A run and, if it has published, its manifest. */
 export interface FinishedRun {
   report: Run;
-  published?: Verified;
+  published?: Manifest;
 }
 
 type NightOptions = Pick<StartOptions, 'entities' | 'secondNight' | 'tables'>;
@@ -39,9 +39,15 @@ export async function night(session: Session, { entities, secondNight, tables }:
   screen.line(`Runs of ${entities.join(', ')}`);
   const runs = await runAll(session, entities, secondNight ? 1 : 0);
   for (const { report, published } of runs) if (!published) await crmExport(session, ['logs', report.run]);
-  showSummary(screen, runs, session.target.BucketName);
-  const written = !tables || showTables(screen, runs);
-  return { ok: written && runs.every(({ published }) => published !== undefined), runs };
+  showSummary(screen, runs);
+  const shown = runs.find(({ published }) => published)?.report.entity;
+  if (shown) {
+    await crmExport(session, ['peek', shown]);
+    const pointer = `s3://${session.target.BucketName}/published/entity=${shown}/latest.json`;
+    screen.line(`\nReaders start at ${pointer}, which names the manifest, which names the file.`);
+    screen.line('Next: README.md says how to deploy this to an account.');
+  }
+  return { ok: runs.every(({ published, report }) => published && (report.table || !tables)), runs };
 }
 
 /**
@@ -70,32 +76,23 @@ export async function secondNight(session: Session, { entities }: NightOptions) 
   return { ok: released && shown && others.every(({ published }) => published !== undefined), runs };
 }
 
-/** Starts one run per entity at once, follows the runs to their ends, and reads the published files back. */
-async function runAll(session: Session, entities: Entity[], daysAgo: number): Promise<FinishedRun[]> {
-  const { target, screen, interrupt } = session;
+/**
+ * Starts one run per entity at once, follows the runs to their ends, and reads the published files back.
+ * @throws CommandError (exit code 1) if a file that counts as published cannot be read
+ */
+async function runAll({ target, screen, interrupt }: Session, entities: Entity[], daysAgo: number) {
   // All runs have one date. `scheduledFor` would claim the start of a rule.
   const input = { date: dateAfter(dateIn(target.TimeZone, new Date()), -daysAgo) };
-  const runs = entities.map(async (entity) => {
+  const runs = entities.map(async (entity): Promise<FinishedRun> => {
     const { executionArn } = await startRun(target, entity, input);
-    return followRun(target.sfn, executionArn, {
+    const report = await followRun(target.sfn, executionArn, {
       everyMs: POLL_RUN_MS,
       signal: interrupt.signal,
       onProgress: progressLines(entity, screen.line),
     });
+    return report.status === 'SUCCEEDED' ? { report, published: await verifyPublished(target, report) } : { report };
   });
-  const reports = await Promise.all(runs);
-  return Promise.all(reports.map((report) => readBack(session, report)));
-}
-
-async function readBack({ target }: Session, report: Run): Promise<FinishedRun> {
-  if (report.status !== 'SUCCEEDED') return { report };
-  try {
-    return { report, published: await verifyPublished(target, report) };
-  } catch (error) {
-    // The run reports that it published, but its files could not be read.
-    const cause = error instanceof Error ? error.message : String(error);
-    return { report: { ...report, outcome: 'failed', needsPerson: true, error: 'NotVerified', cause } };
-  }
+  return Promise.all(runs);
 }
 
 /** Runs a command of the product and shows what it prints. @returns whether it succeeded */
@@ -115,28 +112,17 @@ async function crmExport({ screen, record, cloud, interrupt }: Session, words: s
   return code === 0;
 }
 
-/** Shows the results of the runs, each warning once, the beginning of one file, and where to look next. */
-export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
+/** Shows the results of the runs, and each warning once. */
+export function showSummary(screen: Screen, runs: FinishedRun[]): void {
   screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
     if (report.error) screen.line(`${report.entity}: ${failureText(report)}\n`);
   }
-  const warnings = runs.flatMap(({ report: { entity }, published }) =>
-    (published?.manifest.warnings ?? []).map((text) => ({ entity, text })),
+  const warnings = runs.flatMap(({ report: { entity, table }, published }) =>
+    [...(published?.warnings ?? []), ...(table?.warnings ?? [])].map((text) => ({ entity, text })),
   );
   for (const [text, of] of Map.groupBy(warnings, (warning) => warning.text))
     screen.line(`${of.map(({ entity }) => entity).join(', ')}: ${text}\n`);
-  const shown = runs.find(({ published }) => published)?.published;
-  if (!shown) return;
-  const { file, run } = shown.manifest;
-  screen.line(`The first lines of ${file.key}:`);
-  // Cut to the width of a terminal.
-  const lines = new TextDecoder().decode(shown.start).split('\n').slice(0, 4);
-  for (const line of lines) screen.line(`  ${printableLine(line).slice(0, 110)}`);
-  screen.line(
-    `\nReaders start at s3://${bucket}/published/entity=${run.entity}/latest.json, which names the manifest, which names the file.`,
-  );
-  screen.line('Next: README.md says how to deploy this to an account.');
 }
 
 function runsTable(runs: FinishedRun[]): string {
@@ -146,36 +132,25 @@ function runsTable(runs: FinishedRun[]): string {
     `${report.checks}`,
     `${report.rows ?? ''}`,
     bytesText(report.bytes),
-    report.key ?? '',
+    [report.key, report.table?.key].filter(Boolean).join(', '),
   ]);
   return textTable(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
 }
 
-/** Shows the tables of a night. @returns whether each run wrote one */
-function showTables(screen: Screen, runs: FinishedRun[]): boolean {
-  const tables = runs.flatMap(({ report: { entity, table } }) => (entity && table ? [{ entity, ...table }] : []));
-  const cells = tables.map(({ entity, rows, bytes, key }) => [entity, `${rows}`, bytesText(bytes), key]);
-  screen.line(`\nTables:\n${textTable(['entity', 'rows', 'bytes', 'key'], cells)}\n`);
-  for (const { entity, warnings } of tables) for (const warning of warnings) screen.line(`${entity}: ${warning}`);
-  return tables.length === runs.length;
-}
-
-/** The parts of a session that the lines name. */
-type Running = Pick<Session, 'updates'> & {
-  cloud: { endpoint: string };
-  crm: { baseUrl: string; authUrl: string };
-  target: { BucketName: string };
-  sandbox: Pick<Sandbox, 'url' | 'clientId' | 'clientSecret'> | undefined;
-};
-
 /** The endpoints, and commands to paste into another terminal. */
-export function endpointLines({ cloud, crm, target, sandbox, updates }: Running): string[] {
+export function endpointLines({ cloud, crm, target, sandbox }: Session): string[] {
   const aws = `AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_DEFAULT_REGION=${LOCAL_REGION}`;
   // A deployment of another name has no client yet. The secret of a real CRM is never shown.
   const secret = sandbox ? ` CRM_CLIENT_SECRET=${sandbox.clientSecret}` : '';
-  const authorize = sandbox ? `authorize --client-id ${sandbox.clientId}` : 'authorize';
-  const words = ['start leads --wait', 'show leads', 'report', 'doctor', 'probe', authorize];
-  if (updates) words.push('update FILE.csv');
+  const ofSandbox = sandbox ? [`authorize --client-id ${sandbox.clientId}`, 'update FILE.csv'] : ['authorize'];
+  const words = ['start leads --wait', 'show leads', 'report', 'doctor', 'probe', ...ofSandbox];
+  const faults = `${sandbox?.url}/_sandbox/faults`;
+  const fault = { path: 'status', entity: 'leads', calls: [1, 2], answer: { status: 503 } };
+  const faultLines = [
+    'Make the next two status checks of leads fail, and end all faults (sandbox/README.md has more):',
+    `  curl ${faults} --json '${JSON.stringify(fault)}'`,
+    `  curl -X DELETE ${faults}`,
+  ];
   return [
     'Everything keeps running until Ctrl-C.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.baseUrl}   OAuth: ${crm.authUrl}`,
@@ -184,17 +159,8 @@ export function endpointLines({ cloud, crm, target, sandbox, updates }: Running)
     `  export CRM_EXPORT_DEPLOYMENT=${LOCAL_DEPLOYMENT} ${aws} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local${secret}`,
     `Then, for example (${CRM_EXPORT} --help lists all commands):`,
     ...words.map((command) => `  ${CRM_EXPORT} ${command}`),
-    ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),
+    ...(sandbox ? faultLines : []),
     'With the AWS CLI:',
     `  aws s3 ls s3://${target.BucketName} --recursive`,
-  ];
-}
-
-function faultLines(url: string): string[] {
-  const fault = { path: 'status', entity: 'leads', calls: [1, 2], answer: { status: 503 } };
-  return [
-    'Make the next two status checks of leads fail, and end all faults (sandbox/README.md has more):',
-    `  curl ${url} --json '${JSON.stringify(fault)}'`,
-    `  curl -X DELETE ${url}`,
   ];
 }

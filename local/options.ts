@@ -10,30 +10,24 @@ export interface OtherCrm {
   authUrl: string;
   clientId: string;
   clientSecret: string;
-  /** Hosts of its files, if they differ from the host of the interface. */
-  fileHosts?: string[] | undefined;
   /** The redirect address that the client has registered. Default: any free port of 127.0.0.1. */
   callback?: { port?: number | undefined; redirectUri?: string | undefined };
 }
 
+/** The help of the options, below, says what each means. */
 export interface StartOptions {
   entities: Entity[];
   crm?: OtherCrm | undefined;
   keep?: boolean;
   json?: boolean;
-  /** A local cloud that already runs. */
   endpointUrl?: string;
-  /** Whether customers can be updated, whatever the file says. Requests one more scope. */
   updates?: boolean;
-  /** Whether to make tables from the files. */
   tables?: boolean;
-  /** Whether a second night follows, in which a file is quarantined and released. */
   secondNight?: boolean;
-  /** The first and the largest wait between two status requests. */
   pollSeconds?: number;
 }
 
-type Parsed = Omit<StartOptions, 'entities' | 'crm'> & { entity?: Entity[]; fileHost?: string[]; port?: number } & {
+type Parsed = Omit<StartOptions, 'entities' | 'crm'> & { entity?: Entity[]; port?: number } & {
   [Name in 'crmUrl' | 'authUrl' | 'clientId' | 'redirectUri']?: string;
 };
 
@@ -50,14 +44,9 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .option('--crm-url <url>', 'another CRM (with --auth-url, --client-id, CRM_CLIENT_SECRET)', address)
     .option('--auth-url <url>', 'the address before /authorize and /oauth/token', address)
     .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET')
-    .option('--file-host <host...>', 'hosts of its files, if they differ from the host of --crm-url')
-    .option(
-      '--port <n>',
-      'port of the redirect address http://127.0.0.1:PORT/callback, if the client has a fixed one',
-      port,
-    )
+    .option('--port <n>', 'the fixed port of the redirect address of the client: http://127.0.0.1:PORT/callback', port)
     .addOption(new Option('--redirect-uri <uri>', 'another redirect address of the client').conflicts('port'))
-    .option('--updates', 'customer updates, which only the sandbox has by itself: requests the scope customers:update')
+    .option('--updates', 'customer updates, with the scope customers:update; the sandbox always has them')
     .option('--second-night', 'a second night, in which a file is quarantined and released; shows changes of customers')
     .option('--tables', 'makes a Parquet table of every file')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
@@ -66,10 +55,8 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
   const { entity: entities = [...ENTITIES], ...options } = program.opts<Parsed>();
-  const { crmUrl: baseUrl, authUrl, clientId, fileHost: fileHosts, port: fixed, redirectUri, ...settings } = options;
-  const isOther = [baseUrl, authUrl, clientId, fileHosts, fixed, redirectUri].some((value) => value !== undefined);
-  const named = { baseUrl, authUrl, clientId, fileHosts, callback: { port: fixed, redirectUri } };
-  const crm = isOther ? checkedCrm({ ...named, clientSecret: env.CRM_CLIENT_SECRET }) : undefined;
+  const { crmUrl, authUrl, clientId, port: fixed, redirectUri, ...settings } = options;
+  const crm = otherCrm({ crmUrl, authUrl, clientId, port: fixed, redirectUri }, env.CRM_CLIENT_SECRET);
   if (settings.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
@@ -77,26 +64,21 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   return { ...settings, entities, crm };
 }
 
-/** @throws ConfigurationError */
-function checkedCrm({
-  baseUrl,
-  authUrl,
-  clientId,
-  clientSecret,
-  fileHosts,
-  callback = {},
-}: { [Key in keyof OtherCrm]: OtherCrm[Key] | undefined }): OtherCrm {
+/** @returns the CRM that the options name, if they name a part of one. @throws ConfigurationError */
+function otherCrm(named: Omit<Parsed, keyof StartOptions>, clientSecret: string | undefined): OtherCrm | undefined {
+  if (Object.values(named).every((value) => value === undefined)) return undefined;
+  const { crmUrl: baseUrl, authUrl, clientId, ...callback } = named;
   if (!baseUrl || !authUrl || !clientId || !clientSecret) {
     const secret = 'the environment variable CRM_CLIENT_SECRET';
     const parts = { '--crm-url': baseUrl, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
     const missing = Object.entries(parts).flatMap(([name, value]) => (value ? [] : [name]));
     throw new ConfigurationError(`Another CRM needs its addresses and its client: ${missing.join(', ')} is missing.`);
   }
-  const problems = configurationProblems({ local: true, crm: { baseUrl, authUrl, fileHosts } });
+  const problems = configurationProblems({ local: true, crm: { baseUrl, authUrl } });
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   if (callbackOf(callback).hosts.length === 0)
     throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
-  return { baseUrl, authUrl, clientId, clientSecret, fileHosts, callback };
+  return { baseUrl, authUrl, clientId, clientSecret, callback };
 }
 
 const seconds = numberArgument(1, 3600);

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { readConfiguration } from '../core/config/configuration.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import type { SandboxOptions } from '../sandbox/sandbox-settings.ts';
-import { bootstrap, cdkDeploy, endVersions, synthesise } from './cdk.ts';
+import { bootstrap, cdkDeploy, endVersions } from './cdk.ts';
 import { type Ministack, startMinistack } from './ministack/ministack.ts';
 import { clientEnvironment, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { ensureMinistack } from './ministack/python.ts';
@@ -18,7 +18,6 @@ export const LOCAL_DEPLOYMENT = 'local';
 export const COMPARED = 'customers';
 /** Jobs of the sandbox take this long, so that a user sees the wait loop. */
 const JOB_SECONDS = 2;
-const NODE_MAJOR = 24;
 /** The folder of Node 24. The functions run on the first `node` that the emulator finds. */
 const NODE_BIN = dirname(process.execPath);
 
@@ -48,33 +47,19 @@ export async function openSession(options: StartOptions, deps: SessionDeps) {
     for (const url of [options.crm.baseUrl, options.crm.authUrl])
       await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);
   }
-  // These modules load while other parts start, so they cost no time.
-  const [cloud, { startSandbox }] = await Promise.all([
-    options.endpointUrl ? existingCloud(options.endpointUrl, deps) : startCloud(deps),
-    import('../sandbox/sandbox.ts'),
-  ]);
-  const start = () => startSandbox(sandboxOptions);
+  const cloud = await (options.endpointUrl ? existingCloud(options.endpointUrl, deps) : startCloud(deps));
+  const start = async () => (await import('../sandbox/sandbox.ts')).startSandbox(sandboxOptions);
   const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', start, ({ url }) => url);
-  /** Ends the parts in this process. The record of the start ends the other processes. */
-  const close = async () => sandbox?.close();
-  try {
-    const crm: OtherCrm | undefined = options.crm ?? sandbox;
-    if (!crm) throw new Error('there is neither a CRM nor a sandbox');
-    return { ...deps, ...(await deploy(options, crm, cloud, deps)), cloud, crm, sandbox, close };
-  } catch (error) {
-    // An open sandbox would keep this process alive.
-    await close();
-    throw error;
-  }
+  // An open sandbox would keep this process alive.
+  if (sandbox) deps.record.add({ stop: sandbox.close });
+  const crm: OtherCrm | undefined = options.crm ?? sandbox;
+  if (!crm) throw new Error('there is neither a CRM nor a sandbox');
+  return { ...deps, target: await deploy(options, crm, cloud, deps), cloud, crm, sandbox };
 }
 
 /** Prepares the Python environment and starts the emulator in it. */
 async function startCloud({ screen, record, interrupt }: SessionDeps): Promise<Cloud> {
   const { signal } = interrupt;
-  if (!process.version.startsWith(`v${NODE_MAJOR}.`)) {
-    const advice = 'Run "npm install" (with scripts allowed for the package "node"), then start again.';
-    throw new EnvironmentError(`The functions need Node ${NODE_MAJOR}, and this is ${process.version}. ${advice}`);
-  }
   const onProgress = (text: string) => screen.line(`  ${text}`);
   const install = () => ensureMinistack({ record, signal, onProgress });
   const command = await screen.step('Python environment with MiniStack', install);
@@ -107,13 +92,11 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
   const { signal } = deps.interrupt;
   const { workDir } = record;
   const { file, deployment } = await writeConfiguration(workDir, options, crm, cloud.endpoint);
-  const cdk = { record, env: cloud.env, signal, outputDir: join(workDir, 'cdk.out') };
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: file };
   const authorizing = Promise.all([import('../cli/access/authorize.ts'), import('../cli/support/target.ts')]);
-  await screen.step('Bootstrap stack of CDK, and synthesis beside it', () =>
-    Promise.all([synthesise({ ...cdk, context }), bootstrap(cloud.endpoint, signal)]),
-  );
+  await screen.step('Bootstrap stack of CDK', () => bootstrap(cloud.endpoint, signal));
   if (options.endpointUrl) await endVersions(cloud.endpoint, `crm-export-${LOCAL_DEPLOYMENT}`);
+  const cdk = { record, env: cloud.env, context, outputDir: join(workDir, 'cdk.out'), signal };
   await screen.step('cdk deploy', () => cdkDeploy(cdk));
   const [{ authorize }, { connect }] = await authorizing;
   // The region of the deployment takes precedence over AWS_REGION.
@@ -126,9 +109,7 @@ async function deploy(options: StartOptions, crm: OtherCrm, cloud: Cloud, deps: 
     () => authorize(target, { ...consent, signal, onUrl }),
     ({ scope }) => `scopes: ${scope}`,
   );
-  /** Whether customers can be updated. */
-  const updates = deployment.customerUpdates;
-  return { target, updates };
+  return target;
 }
 
 /**
@@ -147,7 +128,6 @@ export async function writeConfiguration(
 ) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, from, endpoint);
   const { $schema: _, ...written } = JSON.parse(await readFile(base.file, 'utf8'));
-  const fileHosts = [...(written.crm.fileHosts ?? []), ...(options.crm?.fileHosts ?? [])];
   const entities = { ...written.entities };
   const add = (entity: string, settings: object) => {
     entities[entity] = { ...settings, ...entities[entity] };
@@ -157,22 +137,18 @@ export async function writeConfiguration(
   const file = join(dir, 'local.json');
   const own = {
     ...written,
-    crm: { ...written.crm, baseUrl, authUrl, ...(fileHosts.length > 0 && { fileHosts: [...new Set(fileHosts)] }) },
+    crm: { ...written.crm, baseUrl, authUrl },
     // The scope of updates matters for a real CRM only.
     customerUpdates: options.updates || (written.customerUpdates ?? !options.crm),
-    polling: options.pollSeconds ? pollingOf(options.pollSeconds, base.deployment.polling) : written.polling,
+    polling: options.pollSeconds ? pollingOf(options.pollSeconds) : written.polling,
     entities,
   };
   await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
 }
 
-function pollingOf(seconds: number, { deadlineSeconds }: { deadlineSeconds: number }) {
-  return {
-    firstWaitSeconds: seconds,
-    largestWaitSeconds: seconds,
-    createAgainSeconds: seconds,
-    // The schema allows at most 500 waits, so long waits need a longer deadline.
-    deadlineSeconds: Math.min(Math.max(deadlineSeconds, 10 * seconds), 500 * seconds),
-  };
+function pollingOf(seconds: number) {
+  const wait = { firstWaitSeconds: seconds, largestWaitSeconds: seconds, createAgainSeconds: seconds };
+  // The schema allows at most 500 waits.
+  return { ...wait, deadlineSeconds: Math.min(500 * seconds, 36_000) };
 }

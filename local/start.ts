@@ -31,18 +31,15 @@ async function main(): Promise<number> {
     const words = 'Interrupted. Everything that was started has ended.';
     return await untilInterrupted(words, (signal) => withRecord(options, screen, signal));
   } catch (error) {
-    const { sentence, code } = await endOf(error);
-    if (code === 0) return 0;
+    // Commander has already printed its own errors and the help.
+    const isUsage = error instanceof CommanderError;
+    if (isUsage && error.exitCode === 0) return 0;
+    const usage = isUsage && { sentence: error.message, code: USAGE };
+    const { sentence, code } = usage || (await import('../cli/support/aws-error.ts')).describeError(error);
     if (json) printJson({ ok: false, runs: [], error: sentence });
-    if (!(error instanceof CommanderError)) screen.line(sentence);
+    if (!isUsage) screen.line(sentence);
     return code;
   }
-}
-
-/** Commander has already printed its own errors and the help. */
-async function endOf(error: unknown): Promise<{ sentence: string; code: number }> {
-  if (error instanceof CommanderError) return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE };
-  return (await import('../cli/support/aws-error.ts')).describeError(error);
 }
 
 /** Runs the start, and ends all its processes. */
@@ -69,25 +66,20 @@ async function start(options: StartOptions, deps: SessionDeps): Promise<number> 
   const { screen, interrupt } = deps;
   const { openSession } = await import('./session.ts');
   const session = await openSession(options, deps);
-  try {
-    const { endpointLines, night, secondNight } = await import('./nights.ts');
-    const first = await night(session, options);
-    const second = options.secondNight ? await secondNight(session, options) : { ok: true, runs: [] };
-    const ok = first.ok && second.ok;
-    const { cloud, crm } = session;
-    const endpoints = options.keep && { endpoints: { aws: cloud.endpoint, crm: crm.baseUrl, auth: crm.authUrl } };
-    if (options.json)
-      printJson({ ok, runs: [...first.runs, ...second.runs].map(({ report }) => report), ...endpoints });
-    if (options.keep) {
-      for (const line of endpointLines(session)) screen.line(line);
-      await sleep(LONGEST_TIMER_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);
-      // A person interrupted the start, or the local cloud ended.
-      if (interrupt.signal.reason instanceof EnvironmentError) throw interrupt.signal.reason;
-    }
-    return ok ? 0 : 1;
-  } finally {
-    await session.close();
+  const { endpointLines, night, secondNight } = await import('./nights.ts');
+  const first = await night(session, options);
+  const second = options.secondNight ? await secondNight(session, options) : { ok: true, runs: [] };
+  const ok = first.ok && second.ok;
+  const { cloud, crm } = session;
+  const endpoints = options.keep && { endpoints: { aws: cloud.endpoint, crm: crm.baseUrl, auth: crm.authUrl } };
+  if (options.json) printJson({ ok, runs: [...first.runs, ...second.runs].map(({ report }) => report), ...endpoints });
+  if (options.keep) {
+    for (const line of endpointLines(session)) screen.line(line);
+    await sleep(LONGEST_TIMER_MS, undefined, { signal: interrupt.signal }).catch(() => undefined);
+    // A person interrupted the start, or the local cloud ended.
+    if (interrupt.signal.reason instanceof EnvironmentError) throw interrupt.signal.reason;
   }
+  return ok ? 0 : 1;
 }
 
 /** Interrupts the start once the npm that runs it has ended, which alone does not end what npm started. */

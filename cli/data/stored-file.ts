@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { compareRuns } from '../../core/export/pointer.ts';
@@ -6,7 +7,6 @@ import { provenBatches, type Reading, type StoredRecord, unreadableReason } from
 import type { ReadingLimits } from '../../core/file/reading-limits.ts';
 import { isReadFormat } from '../../core/gate/facts.ts';
 import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
-import { measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Target } from '../support/target.ts';
 import { createManifests, fileError, goneText } from './stored-manifests.ts';
@@ -82,7 +82,7 @@ export function corruptText({ file }: Manifest, crc: number): string {
   return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and report this to the operator of the deployment.`;
 }
 
-/** No limits: the person who started the command can stop it. */
+/** A command has no limits, because the person who started it can stop it. */
 export const NO_LIMITS: ReadingLimits = {
   contentBytes: Number.POSITIVE_INFINITY,
   diskBytes: Number.POSITIVE_INFINITY,
@@ -138,13 +138,9 @@ export function unreadable(key: string, error: unknown): unknown {
     : fileError(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
 }
 
-export type Verified = Awaited<ReturnType<typeof verifyPublished>>;
-
-const START_BYTES = 65_536;
-
 /**
  * Reads a published run as a reader would: pointer, manifest, then every byte of the file.
- * @returns the manifest, and the first bytes of the file, at most 64 KiB
+ * @returns the manifest
  * @throws CommandError (exit code 1) that names what is wrong
  */
 export async function verifyPublished(
@@ -164,11 +160,8 @@ export async function verifyPublished(
       throw wrong(`the pointer for ${date} names ${pointer.manifestKey} instead`);
     }
   }
-  const total = { bytes: 0, crc32: 0 };
-  const start: Uint8Array[] = [];
-  for await (const chunk of measured(bytesFrom(target, await storedFile(target, manifest), 0), total)) {
-    if (total.bytes - chunk.byteLength < START_BYTES) start.push(chunk);
-  }
-  if (crc32Text(total.crc32) !== manifest.file.crc32) throw fileError(corruptText(manifest, total.crc32));
-  return { manifest, start: Buffer.concat(start).subarray(0, START_BYTES) };
+  let crc = 0;
+  for await (const chunk of bytesFrom(target, await storedFile(target, manifest), 0)) crc = crc32(chunk, crc);
+  if (crc32Text(crc) !== manifest.file.crc32) throw fileError(corruptText(manifest, crc));
+  return manifest;
 }

@@ -138,7 +138,7 @@ export const EXPORT_CHECKS: Check[] = [
       'kms:Decrypt on the key, through S3',
     ],
     answer: async (verifying) => {
-      const { manifest } = await verifyPublished(verifying.target, await publishedBy(verifying));
+      const manifest = await verifyPublished(verifying.target, await publishedBy(verifying));
       const { bytes, crc32 } = manifest.file;
       return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
     },

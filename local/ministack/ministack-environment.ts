@@ -20,7 +20,7 @@ export function serverEnvironment(
   return {
     ...basics(options),
     TZ: 'UTC',
-    // On AWS a layer contains the native part of DuckDB. Here the functions load the one of this machine.
+    // On AWS a layer contains the native part of DuckDB. Here the functions load the native part for this machine.
     NODE_PATH: NODE_MODULES,
     GATEWAY_PORT: String(port),
     BIND_HOST: '127.0.0.1',

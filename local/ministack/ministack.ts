@@ -1,14 +1,13 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EnvironmentError } from '../processes/environment-error.ts';
-import { lastLines, type RunningProcess, startProcess } from '../processes/processes.ts';
+import { lastLines, startProcess } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 import { waitUntil } from '../processes/wait-until.ts';
 import { clientEnvironment, serverEnvironment } from './ministack-environment.ts';
 import { freePort } from './ports.ts';
 import type { MinistackCommand } from './python.ts';
 
-const ATTEMPTS = 3;
 const READY_WITHIN_MS = 60_000;
 
 /** Options for starting MiniStack. */
@@ -16,7 +15,7 @@ export type MinistackOptions = MinistackCommand & {
   record: RunRecord;
   /** The directory whose `node` runs the functions. */
   nodeBin: string;
-  /** More of its own variables. Tests skip waits by SFN_WAIT_SCALE 0, and enforce policies by AUTH `true`. */
+  /** Further variables of MiniStack. Tests skip waits by SFN_WAIT_SCALE 0. */
   settings?: Record<string, string>;
   signal?: AbortSignal | undefined;
 };
@@ -35,33 +34,16 @@ export async function startMinistack(options: MinistackOptions) {
   await mkdir(join(dir, 'home'));
   // Node searches the folders above the functions' code for a package.json. On AWS it finds none.
   await writeFile(join(tmpDir, 'package.json'), '{}');
-  for (let attempt = 1; ; attempt++) {
-    signal?.throwIfAborted();
-    const port = await freePort();
-    const endpoint = `http://127.0.0.1:${port}`;
-    const env = serverEnvironment({ dir, tmpDir, nodeBin, port, settings });
-    const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: dir, record });
-    if (await isReady(server, endpoint, signal))
-      return { ...server, endpoint, env: clientEnvironment({ dir, tmpDir, nodeBin, endpoint }) };
-    await server.stop();
-    const { logFile } = server;
-    // Another process may have taken the port.
-    const portTaken = (await lastLines(logFile, 50)).some((line) => /already in use/i.test(line));
-    if (!portTaken || attempt === ATTEMPTS)
-      throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
-  }
+  const port = await freePort();
+  const endpoint = `http://127.0.0.1:${port}`;
+  const env = serverEnvironment({ dir, tmpDir, nodeBin, port, settings });
+  const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: dir, record });
+  const { hasEnded, logFile } = server;
+  // Another MiniStack may answer at the same port, so its log tells whether it listens.
+  const listens = async () =>
+    (await lastLines(logFile, 50)).some((line) => line.endsWith(`Running on ${endpoint} (CTRL + C to quit)`));
+  const isSettled = async () => hasEnded() || (await listens());
+  if ((await waitUntil(isSettled, { withinMs: READY_WITHIN_MS, signal })) && !hasEnded())
+    return { ...server, endpoint, env: clientEnvironment({ dir, tmpDir, nodeBin, endpoint }) };
+  throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
 }
-
-/** Whether the server listens before it ends. Its log says so: another MiniStack may answer at the same port. */
-async function isReady({ exited, logFile }: RunningProcess, endpoint: string, signal: AbortSignal | undefined) {
-  let hasEnded = false;
-  void exited.then(() => {
-    hasEnded = true;
-  });
-  const listens = async () => (await lastLines(logFile, 50)).some((line) => line.endsWith(listening(endpoint)));
-  const isSettled = async () => hasEnded || (await listens());
-  return (await waitUntil(isSettled, { withinMs: READY_WITHIN_MS, signal })) && !hasEnded;
-}
-
-/** The end of a line in the log of hypercorn, the server of MiniStack. */
-const listening = (endpoint: string) => `Running on ${endpoint} (CTRL + C to quit)`;

@@ -52,7 +52,7 @@ export async function ensureEnvironment(
   const home = join(record.cacheDir, `${environment.name}-${key}`);
   if (existsSync(interpreter(home))) return home;
   await rm(home, { recursive: true, force: true });
-  onProgress?.(`Installing it once, with Python ${version}`);
+  onProgress?.(`Installing the environment once, with Python ${version}`);
   const building = join(record.workDir, 'python');
   await python3('venv', path, ['-m', 'venv', building], options, [
     `Python ${version} (${path}) could not make a virtual environment`,

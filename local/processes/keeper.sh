@@ -3,18 +3,6 @@
 trap '' HUP INT TERM
 groups=
 while read -r line; do groups=$line; done
-
-signal() {
-  running=
-  for group in $groups; do kill -s "$1" -- "-$group" && running=yes; done
-}
-
-signal TERM
-for second in 1 2 3 4 5; do
-  [ -z "$running" ] && break
-  sleep 1
-  signal 0
-done
-signal KILL
+for group in $groups; do kill -s KILL -- "-$group"; done
 # A second try, for a process that was still writing.
 rm -rf -- "$@" || { sleep 1; rm -rf -- "$@"; }

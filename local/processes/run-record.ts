@@ -8,8 +8,8 @@ import { EnvironmentError } from './environment-error.ts';
 
 const KEEPER = join(import.meta.dirname, 'keeper.sh');
 
-/** The leader of a process group, and how to end the group. */
-type Leader = { pid: number; exited: Promise<unknown>; stop(): Promise<void> };
+/** What a start has begun: a process group, with the id of its leader, or a part of this process. */
+type Begun = { pid?: number; exited?: Promise<unknown>; stop(): Promise<void> };
 
 /** The running processes and the folders of one start. A keeper ends and removes them, also if this process is killed. */
 export type RunRecord = Awaited<ReturnType<typeof openRunRecord>>;
@@ -21,24 +21,33 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
   const workDir = join(cacheDir, 'runs', id);
   /** For temporary files, outside of the project: programs there must not find its package.json above them. */
   const tmpDir = join(tmpdir(), `crm-export-${id}`);
-  const keeper = await startKeeper(shell, [workDir, tmpDir]);
+  // The keeper has its own process group, so Ctrl-C does not reach it. It must not keep this process alive.
+  const keeper = spawn(shell, [KEEPER, workDir, tmpDir], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  await once(keeper, 'spawn').catch((cause: Error) => {
+    const message = `${shell}, which ends all other processes, could not be started (${cause.message}). End some programs, then start again.`;
+    throw new EnvironmentError(message, { cause });
+  });
   const ended = once(keeper, 'exit');
   keeper.unref();
   keeper.stdin.on('error', () => undefined);
-  const running = new Set<Leader>();
+  const running = new Set<Begun>();
   const save = () => keeper.stdin.write(`${[...running].map(({ pid }) => pid).join(' ')}\n`);
-  /** Records a process that leads its own group, until it has ended: its number may be given to another group. */
-  const add = (started: Leader) => {
-    running.add(started);
+  /** Records what was begun until it has ended. Afterwards, another group may have the same number. */
+  const add = (begun: Begun) => {
+    running.add(begun);
     save();
-    void started.exited.then(() => {
-      running.delete(started);
+    void begun.exited?.then(() => {
+      running.delete(begun);
       save();
     });
   };
-  /** Ends all processes and removes both directories. */
+  /** Ends all that was begun and removes both directories. */
   const close = async () => {
-    await Promise.all([...running].map((process) => process.stop()));
+    await Promise.all([...running].map((begun) => begun.stop()));
     keeper.ref();
     keeper.stdin.end();
     await ended;
@@ -51,22 +60,4 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
     throw error;
   }
   return { cacheDir, workDir, tmpDir, add, close };
-}
-
-/** @throws EnvironmentError if the machine can start no process */
-async function startKeeper(shell: string, folders: string[]) {
-  try {
-    // The keeper has its own process group, so Ctrl-C does not reach it. It must not keep this process alive.
-    const keeper = spawn(shell, [KEEPER, ...folders], {
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    });
-    await once(keeper, 'spawn');
-    return keeper;
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `The process that ends all others could not be started (${why}). End some programs, then start again.`;
-    throw new EnvironmentError(message, { cause });
-  }
 }

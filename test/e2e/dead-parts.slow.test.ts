@@ -22,5 +22,5 @@ it('a deployment after a destroy has a new bucket and publishes', async () => {
   expect(system.target.BucketName).not.toBe(before.BucketName);
   const report = await system.run('leads');
   expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
-  expect((await verifyPublished(system.target, report)).manifest.file.rows).toBe(3);
+  expect((await verifyPublished(system.target, report)).file.rows).toBe(3);
 });

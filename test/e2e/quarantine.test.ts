@@ -83,7 +83,7 @@ it('a bad file moves no pointer until a release publishes and tags it, records t
   const tags = [{ Key: 'published', Value: publishedValue('contacts', { columns: chosenColumnsOf('all') }) }];
   expect([await tagsOf('contacts.csv'), await tagsOf('_manifest.json')]).toEqual([tags, tags]);
   expect(await tagsOf('_release.json')).toEqual([]);
-  const { manifest } = await verifyPublished(system.target, pointer);
+  const manifest = await verifyPublished(system.target, pointer);
   expect(manifest.file.rows).toBe(10);
   const bucket = createBucket(system.target.s3, system.target.BucketName);
   const release = await bucket.read(`runs/entity=contacts/run=${run}/_release.json`);

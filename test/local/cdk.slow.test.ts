@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   CreateAliasCommand,
@@ -12,33 +12,35 @@ import {
   UpdateFunctionCodeCommand,
 } from '@aws-sdk/client-lambda';
 import { expect, onTestFinished, test } from 'vitest';
-import { endVersions, synthesise } from '../../local/cdk.ts';
+import { type CdkOptions, cdkDeploy, endVersions } from '../../local/cdk.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { clientEnvironment } from '../../local/ministack/ministack-environment.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
-import { CACHE, eventually, NODE_BIN, runningProcesses, tempRecord } from '../support/project.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
+import { CACHE, eventually, NODE_BIN, runningProcesses, tempDir, tempRecord } from '../support/project.ts';
 import { zipWith } from '../support/zip.ts';
 
-/** Synthesises the odd app. */
-async function synthesis(how: string, withinSeconds = 60) {
+/** Deploys where no cloud is. */
+async function deployment(options: Partial<CdkOptions>) {
   const record = await tempRecord();
   const { workDir: dir, tmpDir } = record;
-  const env = clientEnvironment({ dir, tmpDir, nodeBin: NODE_BIN, endpoint: 'http://127.0.0.1:9' });
-  const app = join(import.meta.dirname, 'fixtures', 'odd-app.ts');
-  const options = { record, env, outputDir: join(dir, 'cdk.out'), app, context: { how }, withinSeconds };
-  const error = await synthesise(options).catch((reason: unknown) => reason);
-  return { error, log: await readFile(join(dir, 'synthesis.log'), 'utf8') };
+  const env = clientEnvironment({ dir, tmpDir, nodeBin: NODE_BIN, endpoint: DEAD_ADDRESS });
+  const configuration = join(await tempDir(), 'local.json');
+  await writeFile(configuration, '{ "crm": {} }');
+  const context = { deployment: 'local', configuration };
+  const all = { record, env, context, outputDir: join(dir, 'cdk.out'), withinSeconds: 60, ...options };
+  return cdkDeploy(all).catch((reason: unknown) => reason);
 }
 
-test('reports an app that refuses its configuration, fails or hangs', async () => {
-  expect((await synthesis('ConfigInvalid')).error).toMatchObject({
+test('reports an app that refuses its configuration, and a deployment that fails or hangs', async () => {
+  expect(await deployment({})).toMatchObject({
     name: 'ConfigInvalid',
-    message: 'ConfigInvalid: "how" is wrong',
+    message: expect.stringMatching(/^[^:]+local\.json: crm\.baseUrl: .*\n.*crm\.authUrl: /),
   });
-  const failed = await synthesis('Error');
-  expect(failed).toMatchObject({ error: { name: 'EnvironmentError' }, log: expect.stringContaining('"how" is wrong') });
-  const hung = await synthesis('hang', 1);
-  expect(hung.error).toMatchObject({ name: 'EnvironmentError', message: expect.stringMatching(/within 1 seconds/) });
+  const failed = await deployment({ outputDir: '/dev/null/cdk.out' });
+  expect(failed).toMatchObject({ name: 'EnvironmentError', message: expect.stringMatching(/could not be deployed/) });
+  const hung = await deployment({ withinSeconds: 0.1 });
+  expect(hung).toMatchObject({ name: 'EnvironmentError', message: expect.stringMatching(/within 0\.1 seconds/) });
 });
 
 const BUSY = `exports.handler = async ({ file }) => {
@@ -89,6 +91,6 @@ test('ends functions of published versions before a deployment, and all with Min
   process.kill(ministack.pid, 'SIGKILL');
   await ministack.stop();
 
-  expect(workers()).toEqual([]);
+  await eventually(() => workers().length === 0);
   await busy;
 });

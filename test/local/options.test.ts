@@ -20,7 +20,7 @@ test('without options, all seven entities are exported once', () => {
 
 test('reads every option', () => {
   const args = ['--keep', '--json', '--endpoint-url', 'http://localhost:4566/', '--poll-seconds', '7', '--updates'];
-  expect(parseOptions([...args, ...crm, '--port', '8400', '--file-host', 'files.example'], secret)).toEqual({
+  expect(parseOptions([...args, ...crm, '--port', '8400'], secret)).toEqual({
     entities: ENTITIES,
     keep: true,
     json: true,
@@ -33,7 +33,6 @@ test('reads every option', () => {
       authUrl: 'https://crm.example/auth',
       clientId: 'me',
       clientSecret: 'the-secret',
-      fileHosts: ['files.example'],
       callback: { port: 8400 },
     },
   });

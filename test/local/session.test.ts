@@ -10,14 +10,12 @@ const endpoint = 'http://127.0.0.1:4566';
 const crm = { baseUrl: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };
 const OTHER_CRM = ['--crm-url', crm.baseUrl, '--auth-url', crm.authUrl, '--client-id', 'me'];
 
-type Settings = Record<string, unknown> & { fileHosts?: string[] };
-
 /** The configuration of `npm start -- ARGS`. @param settings more of config/local.json */
-async function started(args: string[] = [], { fileHosts, ...settings }: Settings = {}, cloud = endpoint) {
+async function started(args: string[] = [], settings: Record<string, unknown> = {}, cloud = endpoint) {
   const dir = await tempDir();
   const from = join(dir, 'from.json');
   const file = JSON.parse(await readFile(configurationFile('local'), 'utf8'));
-  await writeFile(from, JSON.stringify({ ...file, ...settings, crm: { ...file.crm, fileHosts } }));
+  await writeFile(from, JSON.stringify({ ...file, ...settings }));
   const options = parseOptions(args, { CRM_CLIENT_SECRET: 'the-secret' });
   return (await writeConfiguration(dir, options, crm, cloud, from)).deployment;
 }

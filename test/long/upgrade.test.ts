@@ -151,7 +151,7 @@ async function expectContinued(batch: string, assemble: Assemble): Promise<Held>
   for (const [, executionArn] of runsOf(held)) {
     const report = await end(executionArn);
     expect(report).toMatchObject({ status: 'SUCCEEDED', error: null });
-    const { manifest } = await verifyPublished(target, report);
+    const manifest = await verifyPublished(target, report);
     expect(manifest).toMatchObject({ file: { format: 'csv' }, state: 'published' });
     expect(await passed(executionArn)).not.toContain(MORE.state);
   }

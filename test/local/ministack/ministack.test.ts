@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack, type MinistackCommand } from '../../../local/ministack/python.ts';
 import { lastLines } from '../../../local/processes/processes.ts';
-import { CACHE, NODE_BIN, runningProcesses, tempRecord } from '../../support/project.ts';
+import { CACHE, eventually, NODE_BIN, runningProcesses, tempDir, tempRecord } from '../../support/project.ts';
 
 async function start(options: Partial<MinistackCommand> = {}) {
   const record = await tempRecord(CACHE);
@@ -13,7 +13,7 @@ async function start(options: Partial<MinistackCommand> = {}) {
 }
 
 test('MiniStack listens on loopback with its own settings, and leaves no process or file behind', async () => {
-  const before = await readdir(homedir());
+  vi.stubEnv('HOME', await tempDir());
   const { endpoint, env, pid, stop } = await start();
 
   expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -25,9 +25,9 @@ test('MiniStack listens on loopback with its own settings, and leaves no process
   expect(env.CDK_HOME).toMatch(/runs/);
 
   await stop();
-  expect(runningProcesses().filter(({ group }) => group === pid)).toEqual([]);
+  await eventually(() => runningProcesses().every(({ group }) => group !== pid));
   await expect(fetch(endpoint)).rejects.toThrow();
-  expect(await readdir(homedir())).toEqual(before);
+  expect(await readdir(homedir())).toEqual([]);
 });
 
 test('reports a MiniStack that does not start, with its log', async () => {
