@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { FIRST_VERSION, Simulation } from '../oauth/support/simulation.ts';
 
-/** Abuse case: a person replaces the secret of the tokens by an old version of it. */
+/** Abuse case: a person restores an old version of the secret with the tokens. */
 
 /** Three token sets after the first; the newest has expired, so every client has to refresh. */
 async function afterThreeRefreshes() {

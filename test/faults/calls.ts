@@ -188,7 +188,7 @@ const LISTED: Record<Scenario, Partial<Record<InvokedName, Record<string, Kind>>
       'write the index of chunks': 'write',
     },
     ApplyChunk: {
-      'read the results of a part': 'object',
+      'list the results': 'list',
       'read the input': 'object',
       'write the claim of a part': 'write',
       'read the stop flag': 'flag',

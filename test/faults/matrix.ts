@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
-import { drawn } from './drawn.ts';
-import { ROWS, type Row } from './rows.ts';
+import { randomFrom, TEST_SEED } from '../support/seeds.ts';
+import { ROWS, type Row } from './predictions.ts';
 import { runRow } from './support/run-row.ts';
 
 /** Defines a test for each of these rows. */
@@ -12,6 +12,13 @@ export function testRows(title: string, rows: Row[]): void {
 
 function nameOf({ scenario, step, call, fault, span, end }: Row): string {
   return `${scenario}: ${step}, "${call}" ${fault} ${span}: ends ${end === 'well' ? 'well' : `in ${end}`}`;
+}
+
+/** One in `oneOf` rows; the seed decides which. */
+export function drawn(oneOf: number): Row[] {
+  const random = randomFrom(TEST_SEED);
+  const placed = ROWS.map((row) => ({ row, place: random() })).sort((a, b) => a.place - b.place);
+  return placed.slice(0, Math.ceil(ROWS.length / oneOf)).map(({ row }) => row);
 }
 
 /** Rows by the machine of their execution; in CI a sixteenth of them. */

@@ -1,5 +1,5 @@
 import type { ErrorName } from '../../core/errors.ts';
-import type { Call, Kind } from './calls.ts';
+import { CALLS, type Call, type Kind } from './calls.ts';
 
 /**
  * The documented effect of each kind of call: a rule, not a record of observations. If a test fails, question the
@@ -7,7 +7,7 @@ import type { Call, Kind } from './calls.ts';
  */
 
 /** The possible faults of one call. */
-export const FAULTS = [
+const FAULTS = [
   /** Answered like a missing right: 403, `AccessDenied`, `invalid_client`. */
   'refused',
   /** Answered with throttling: 429 with `Retry-After`, `ThrottlingException`, `SlowDown`. */
@@ -30,11 +30,11 @@ export const FAULTS = [
 export type Fault = (typeof FAULTS)[number];
 
 /** How long a fault lasts: for one call of the step, or for every call until the execution has ended. */
-export const SPANS = ['once', 'always'] as const;
-export type Span = (typeof SPANS)[number];
+const SPANS = ['once', 'always'] as const;
+type Span = (typeof SPANS)[number];
 
 /** How an execution ends: as without the fault, or in an error of the closed list. */
-export type End = 'well' | ErrorName;
+type End = 'well' | ErrorName;
 
 /** `[once, always]`, or one end for both. */
 type Ends = End | [once: End, always: End];
@@ -136,7 +136,7 @@ const BEHIND_THE_FILE: Partial<Record<Call['step'], ErrorName>> = {
 };
 
 /** Predicts the end of the execution in which this call meets the fault. */
-export function predict(call: Call, fault: Fault, span: Span): End {
+function predict(call: Call, fault: Fault, span: Span): End {
   const end = endOf(call, fault, span);
   // A chunk's error appears only in the results of its lines. A stopped batch stops in any case.
   const counted = call.step === 'ApplyChunk' && end !== 'well';
@@ -163,8 +163,20 @@ function at(ends: Ends, span: Span): End {
 }
 
 /** Whether the fault loses the grant: then every execution asks for authorization until a person authorizes. */
-export function losesGrant({ kind }: Call, fault: Fault, span: Span): boolean {
+export function losesGrant({ kind, fault, span }: Row): boolean {
   if (kind === 'refresh') return ['lost after', 'cut', 'garbage', 'died after'].includes(fault);
   if (kind !== 'store grant') return false;
   return fault === 'died before' || (span === 'always' && ['refused', 'throttled', 'lost before'].includes(fault));
 }
+
+/** One fault of one call, and how its execution ends. */
+export interface Row extends Call {
+  fault: Fault;
+  span: Span;
+  end: End;
+}
+
+/** Every call with every fault, once and always. */
+export const ROWS: Row[] = CALLS.flatMap((call) =>
+  SPANS.flatMap((span) => FAULTS.map((fault) => ({ ...call, fault, span, end: predict(call, fault, span) }))),
+);

@@ -1,6 +1,5 @@
-import { drawn } from './drawn.ts';
-import { testRows } from './matrix.ts';
-import { ROWS } from './rows.ts';
+import { drawn, testRows } from './matrix.ts';
+import { ROWS } from './predictions.ts';
 
 /** Rows that once found something. */
 const FOUND = [

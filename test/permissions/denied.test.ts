@@ -3,7 +3,7 @@ import { ALL_STEPS, MAILER, RECORDER } from '../../core/step/steps.ts';
 import { ACCOUNT, REGION } from './support/arns.ts';
 import type { Request } from './support/calls.ts';
 import { decide, type ServiceRequest } from './support/decide.ts';
-import { roleOfStep, wholeStack } from './support/stack.ts';
+import { roleOfStep, wholeStack } from './support/policies.ts';
 
 const { names, policies } = wholeStack();
 const bucket = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
@@ -15,10 +15,7 @@ const key = names.arn(names.id('AWS::KMS::Key'));
 const topic = names.arn(names.id('AWS::SNS::Topic'));
 const queue = names.arn(names.id('AWS::SQS::Queue', 'Nightly'));
 const exportRun = names.arn(names.id('AWS::StepFunctions::StateMachine', 'ExportRun'));
-const customerUpdates = names.arn(names.id('AWS::StepFunctions::StateMachine', 'CustomerUpdates'));
 const functionOf = (step: string) => names.arn(names.id('AWS::Lambda::Function', `${step}Function`));
-const machineRole = (machine: string) => names.arn(names.id('AWS::IAM::Role', `${machine}Machine`));
-const ruleRole = names.arn(names.id('AWS::IAM::Role', 'Nightly'));
 const steps = Object.keys(ALL_STEPS);
 const withTokens = ['CreateExport', 'CheckStatus', 'DownloadFile', 'ApplyChunk'];
 const withoutTokens = steps.filter((step) => !withTokens.includes(step));
@@ -29,27 +26,19 @@ const below = (prefix: string) => ({ 's3:prefix': prefix });
 const ofUpdates = ['ValidateBatch', 'ApplyChunk', 'SummarizeBatch'];
 const secure = { 's3:tlsversion': '1.3' };
 
-/** Requests that every role must be refused. */
+/**
+ * Requests that every role must be refused. `test/screens/rights.txt` has every right, and `recorded.test.ts` finds those
+ * that no function uses.
+ */
 const NEVER: [action: string, resource: string, context?: Record<string, string>][] = [
   ['s3:DeleteObject', `${bucket}/runs/leads/a/data.csv`],
-  ['s3:DeleteObjectVersion', `${bucket}/runs/leads/a/data.csv`],
-  ['s3:GetObjectVersion', `${bucket}/runs/leads/a/data.csv`],
-  ['s3:PutObjectAcl', `${bucket}/runs/leads/a/data.csv`],
   ['s3:PutObject', `${bucket}/elsewhere/data.csv`],
   ['s3:PutObject', `${bucket}/updates/batch/input.jsonl`],
-  ['s3:PutBucketPolicy', bucket],
-  ['s3:PutLifecycleConfiguration', bucket],
   ['s3:GetObject', `${logs}/exports/line`],
   ['s3:GetObject', 'arn:aws:s3:::another-bucket/runs/leads/a/data.csv'],
   ['secretsmanager:PutSecretValue', clientSecret],
   ['secretsmanager:DeleteSecret', tokens],
-  ['secretsmanager:UpdateSecret', tokens],
-  ['secretsmanager:UpdateSecretVersionStage', tokens],
-  ['secretsmanager:ListSecrets', '*'],
   ['secretsmanager:GetSecretValue', tokens.replace('TokensOAuthTokens', 'AnotherSecret')],
-  ['dynamodb:Scan', ledger],
-  ['dynamodb:DeleteItem', ledger],
-  ['dynamodb:PutItem', ledger],
   ['dynamodb:GetItem', ledger],
   ['dynamodb:UpdateItem', `${ledger}-of-another`],
   ['kms:Decrypt', key],
@@ -57,19 +46,7 @@ const NEVER: [action: string, resource: string, context?: Record<string, string>
   ['kms:Decrypt', key, ofSecret(tokens.replace('TokensOAuthTokens', 'AnotherSecret'))],
   ['kms:Decrypt', `${key}-of-another`, via('s3')],
   ['kms:Encrypt', key, via('s3')],
-  ['kms:CreateGrant', key],
-  ['kms:DisableKey', key],
-  ['kms:PutKeyPolicy', key],
-  ['kms:ScheduleKeyDeletion', key],
-  ['sqs:ReceiveMessage', queue],
-  ['events:DisableRule', `arn:aws:events:${REGION}:${ACCOUNT}:rule/leads`],
-  ['lambda:UpdateFunctionCode', functionOf('CreateExport')],
-  ['lambda:InvokeFunction', functionOf('CreateExport')],
-  ['states:UpdateStateMachine', exportRun],
   ['iam:PassRole', roleOfStep(names, 'CreateExport')],
-  ['iam:PutRolePolicy', roleOfStep(names, 'CreateExport')],
-  ['sts:AssumeRole', roleOfStep(names, 'CreateExport')],
-  ['logs:DeleteLogGroup', `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:/aws/lambda/crm-export-example-CreateExport:*`],
 ];
 
 /** Requests that some functions may make and others must not. `test/screens/rights.txt` has every right. */
@@ -91,14 +68,6 @@ const OTHERS: [steps: string[], action: string, resource: string, context?: Reco
   [['PublishFile'], 's3:PutObjectTagging', `${bucket}/runs/entity=customers/run=a/customers.csv`],
   [steps, 'states:StartExecution', exportRun],
   [steps, 'lambda:InvokeFunction', `${functionOf('DownloadFile')}:live`],
-];
-
-const PLATFORM: [role: string, action: string, resource: string, context?: Record<string, string>][] = [
-  [ruleRole, 'states:StartExecution', customerUpdates],
-  [machineRole('ExportRun'), 'lambda:InvokeFunction', `${functionOf('ApplyChunk')}:live`],
-  [machineRole('CustomerUpdates'), 'states:StartExecution', exportRun],
-  [machineRole('CustomerUpdates'), 's3:GetObject', `${bucket}/updates/batch/input.jsonl`],
-  [machineRole('CustomerUpdates'), 'secretsmanager:GetSecretValue', tokens],
 ];
 
 function request(role: string, action: string, resource: string, context: Record<string, string> = {}): Request {
@@ -139,10 +108,6 @@ describe('a right that a role does not need', () => {
     ];
 
     expect(await allowed(needed)).toHaveLength(needed.length);
-  });
-
-  test('is refused to machines and rules', async () => {
-    expect(await allowed(PLATFORM.map((row) => request(...row)))).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ import { publishedValue, tableValue } from '../../core/readers/reader-access.ts'
 import { fullDeployment } from '../../scripts/deployments.ts';
 import { REGION } from './support/arns.ts';
 import { decide, type ForeignRequest } from './support/decide.ts';
-import { roleOfStep, wholeStack } from './support/stack.ts';
+import { roleOfStep, wholeStack } from './support/policies.ts';
 
 /** Readers in other accounts, each with the policy that `readers` prints for its account, at the policies that go to AWS. */
 

@@ -6,9 +6,8 @@ import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
 import { createGrantStore } from '../../../core/oauth/grant.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
-import type { Call, Scenario } from '../calls.ts';
-import { type Fault, losesGrant, type Span } from '../predictions.ts';
-import type { Row } from '../rows.ts';
+import type { Scenario } from '../calls.ts';
+import { type Fault, losesGrant, type Row } from '../predictions.ts';
 import { isOfStore, type Request } from './call-names.ts';
 import { expectNoCanary, expectReadable, expectSameFile, expectWrittenOnce, fedBy, resultsOf } from './checks.ts';
 import type { Answer } from './front.ts';
@@ -26,7 +25,7 @@ export async function runRow(row: Row): Promise<void> {
   const well = await fedWell(row.scenario);
   const world = await worldOf(row.scenario);
   try {
-    world.meet = meeting(row, row.fault, row.span);
+    world.meet = meeting(row);
     const ended = await STORIES[row.scenario].execute(world);
     expect(world.met).toContainEqual({ step: row.step, call: row.call });
     expect(endOf(ended), `${ended.cause} ${world.crashes.map(stackOf)}`).toBe(row.end);
@@ -61,7 +60,7 @@ function expectCreates(world: World, { kind, fault }: Row): void {
 /** Expects that a refresh token is sent again only after a lost answer. */
 function expectSpentOnce({ sandbox }: World, row: Row): void {
   const reused = sandbox.ledger.calls({ kind: 'token' }).filter(({ reuse }) => reuse);
-  if (!losesGrant(row, row.fault, row.span)) expect(reused).toEqual([]);
+  if (!losesGrant(row)) expect(reused).toEqual([]);
   expect(sandbox.ledger.violations().length).toBe(reused.length);
 }
 
@@ -75,7 +74,7 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
   let last = 'night-2';
   if (ended.status !== 'SUCCEEDED') {
     expectReadable(world);
-    last = losesGrant(row, row.fault, row.span) ? await authorized(world, again) : 'night-3';
+    last = losesGrant(row) ? await authorized(world, again) : 'night-3';
     const ended = await again?.(world, last);
     expect(ended?.status, ended?.cause).toBe('SUCCEEDED');
   }
@@ -114,7 +113,7 @@ async function expectAllApplied(world: World, row: Row, ended: Execution): Promi
   if (ended.status === 'SUCCEEDED') expect(results?.get('APPLIED')).toEqual(IDS);
   const left = results ? TO_RESUME.flatMap((outcome) => results.get(String(outcome)) ?? []) : IDS;
   world.sandbox.faults.clear();
-  if (losesGrant(row, row.fault, row.span)) await authorize(world);
+  if (losesGrant(row)) await authorize(world);
   if (left.length > 0) expect(endOf(await batch(world, 'b2', left))).toBe('well');
   const applied = new Set(
     world.sandbox.ledger.calls({ kind: 'update' }).flatMap(({ applied, customerId }) => (applied ? [customerId] : [])),
@@ -133,7 +132,7 @@ async function authorize({ time, newTokens }: World): Promise<void> {
 const SLOW_MS = 2_000;
 
 /** The fault that the calls of a step meet. */
-function meeting({ step, call }: Pick<Call, 'step' | 'call'>, fault: Fault, span: Span): Meet {
+function meeting({ step, call, fault, span }: Row): Meet {
   return async (met, died) => {
     const hit = met.step === step && met.call === call && (span === 'always' || met.nth === 1);
     if (hit) await MEET[fault](met, died);

@@ -1,6 +1,4 @@
-import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
-import timers from 'node:timers/promises';
 import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { vi } from 'vitest';
 
@@ -25,12 +23,10 @@ export interface Traffic {
  * clocks stay in step, and an hour takes no real time. It applies to the whole process until `end`.
  */
 export function startVirtualTime(start: string, traffic: Traffic) {
-  vi.useFakeTimers({ toFake: [...FAKED], now: new Date(start) });
-  const sleeps = vi.spyOn(timers, 'setTimeout').mockImplementation(sleep as typeof timers.setTimeout);
-  syncBuiltinESMExports();
-  const sockets = vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(socketTimeout);
-  const limits = vi.spyOn(AbortSignal, 'timeout').mockImplementation(signalAfter);
-  const endOfQueries = countQueries(traffic);
+  vi.useFakeTimers({ toFake: [...FAKED], now: new Date(start), fakeNodeBuiltins: true });
+  vi.spyOn(Socket.prototype, 'setTimeout').mockImplementation(socketTimeout);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation(signalAfter);
+  countQueries(traffic);
   return {
     get time() {
       return Date.now();
@@ -61,12 +57,8 @@ export function startVirtualTime(start: string, traffic: Traffic) {
       vi.clearAllTimers();
     },
     end: () => {
-      endOfQueries();
-      limits.mockRestore();
-      sockets.mockRestore();
-      sleeps.mockRestore();
+      vi.restoreAllMocks();
       vi.useRealTimers();
-      syncBuiltinESMExports();
     },
   };
 }
@@ -80,49 +72,31 @@ async function quiet(traffic: Traffic, over: () => boolean): Promise<void> {
   }
 }
 
-function sleep(ms = 0, value?: unknown, { signal }: { signal?: AbortSignal } = {}): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(value), ms);
-    const end = () => {
-      clearTimeout(timer);
-      reject(new DOMException('The operation was aborted', 'AbortError'));
-    };
-    if (signal?.aborted) end();
-    signal?.addEventListener('abort', end, { once: true });
-  });
-}
-
 /** Whether the process reads files in a thread: the SDK reads its settings, WriteChanges its copies of tables. */
 function readsFiles(): boolean {
   return process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
 }
 
+/** The calls to DuckDB that wait for its threads. */
+const QUERIES: [of: object, name: string][] = [
+  [DuckDBInstance, 'create'],
+  [DuckDBInstance.prototype, 'connect'],
+  [DuckDBConnection.prototype, 'run'],
+  [DuckDBConnection.prototype, 'runAndReadAll'],
+];
+
 /** Counts DuckDB's queries as traffic: its threads appear in no list of resources. */
-function countQueries(traffic: Traffic): () => void {
-  const counted = <T>(work: () => Promise<T>): Promise<T> => {
-    traffic.busy += 1;
-    return work().finally(() => {
-      traffic.busy -= 1;
+function countQueries(traffic: Traffic): void {
+  for (const [of, name] of QUERIES) {
+    const methods = of as Record<string, (...args: unknown[]) => Promise<unknown>>;
+    const query = methods[name];
+    vi.spyOn(methods, name).mockImplementation(async function (this: unknown, ...args) {
+      traffic.busy += 1;
+      return query?.apply(this, args).finally(() => {
+        traffic.busy -= 1;
+      });
     });
-  };
-  const { create } = DuckDBInstance;
-  const { connect } = DuckDBInstance.prototype;
-  const { run, runAndReadAll } = DuckDBConnection.prototype;
-  const spies = [
-    vi.spyOn(DuckDBInstance, 'create').mockImplementation((...of) => counted(() => create.apply(DuckDBInstance, of))),
-    vi.spyOn(DuckDBInstance.prototype, 'connect').mockImplementation(function (this: DuckDBInstance) {
-      return counted(() => connect.call(this));
-    }),
-    vi.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(function (this: DuckDBConnection, ...of) {
-      return counted(() => run.apply(this, of));
-    }),
-    vi.spyOn(DuckDBConnection.prototype, 'runAndReadAll').mockImplementation(function (this: DuckDBConnection, ...of) {
-      return counted(() => runAndReadAll.apply(this, of));
-    }),
-  ];
-  return () => {
-    for (const spy of spies) spy.mockRestore();
-  };
+  }
 }
 
 const timeouts = new WeakMap<Socket, NodeJS.Timeout>();

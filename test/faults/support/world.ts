@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { Upload } from '@aws-sdk/lib-storage';
@@ -35,11 +35,12 @@ import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/sandbox-settings.ts';
 import { fullDeployment } from '../../../scripts/deployments.ts';
 import { synthesise } from '../../../scripts/synthesise.ts';
-import { type Definition, definitionOf } from '../../../scripts/template.ts';
+import { definitionOf } from '../../../scripts/template.ts';
 import { LIMITS } from '../../../transfer/base/limits.ts';
 import { abortUpload, transfer } from '../../../transfer/transfer.ts';
 import { type Execution, execute, type Options } from '../../lib/support/interpreter.ts';
 import { PlatformError } from '../../lib/support/steps.ts';
+import { oneOf } from '../../lib/support/template.ts';
 import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { deployment } from '../../support/builders.ts';
@@ -55,6 +56,11 @@ Object.assign(Upload, { MIN_PART_SIZE: 1 });
 /** Part sizes, a thousandth of those in production. Waits and time limits are real ones: time is virtual. */
 const SMALL = { ...LIMITS, bufferBytes: PART, smallestPartBytes: PART, largestPartBytes: PART };
 export const CANARY = 'c4n4ry-of-a-customer';
+const TEMPLATE = synthesise(fullDeployment());
+const MACHINES = {
+  ExportRun: definitionOf(TEMPLATE, 'ExportRun'),
+  CustomerUpdates: definitionOf(TEMPLATE, 'CustomerUpdates'),
+};
 const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
 
 export interface Intercepted extends Exchange {
@@ -108,7 +114,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     readers: [{ principal: '444455556666', entities: 'all', of: ['files'] }],
     polling: { firstWaitSeconds: 600, largestWaitSeconds: 3600, deadlineSeconds: 14_400 },
   });
-  const output = keptOutput();
+  const said = keptOutput();
   const containers = new Map<InvokedName, Handler>();
   /** The states of the runs that a person can see. */
   const states: unknown[] = [];
@@ -143,7 +149,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     states.push(payload);
     const death = Promise.withResolvers<never>();
     die = (cause) => death.reject(new PlatformError(cause));
-    const limit = functionTimeout(step) * 1000;
+    const limit = oneOf(TEMPLATE, 'AWS::Lambda::Function', `${step}Function`)[1].Properties.Timeout * 1000;
     const end = Date.now() + limit;
     const killer = setTimeout(() => die('Sandbox.Timedout'), limit);
     const context = { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => end - Date.now() } as Context;
@@ -175,7 +181,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
     secrets,
     crashes,
     met,
-    said: output.text,
+    said,
     /** Makes a new grant, as a person does. @param secondsLeft of its access token */
     newTokens: (secondsLeft: number) => {
       const { accessToken, refreshToken } = sandbox.issueTokens();
@@ -189,17 +195,16 @@ export async function startWorld(start: string, options: SandboxOptions = {}, en
       met.length = 0;
     },
     /** Executes a machine in new containers. */
-    execute: async (machine: 'ExportRun' | 'CustomerUpdates', options: Options): Promise<Execution> => {
+    execute: async (machine: keyof typeof MACHINES, options: Options): Promise<Execution> => {
       containers.clear();
       const begun = new Date(time.time).toISOString();
       const items = async ({ Key }: Record<string, unknown>) => jsonLines(store.object(String(Key))?.body);
       const settings = { start: begun, drawn: 0.5, clock: time, items, ...options };
-      const ended = await execute(machineOf(machine), invoke, settings);
+      const ended = await execute(MACHINES[machine], invoke, settings);
       causes.push(ended);
       return ended;
     },
     stop: async () => {
-      output.stop();
       time.end();
       front.stop();
       await Promise.all([sandbox.close(), store.stop()]);
@@ -217,11 +222,8 @@ function tokensIn(body: Buffer): string[] {
 function keptOutput() {
   const written: string[] = [];
   const keep = (chunk: unknown) => written.push(String(chunk)) > 0;
-  const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep));
-  const stop = () => {
-    for (const spy of spies) spy.mockRestore();
-  };
-  return { text: () => written.join(''), stop };
+  for (const stream of [process.stdout, process.stderr]) vi.spyOn(stream, 'write').mockImplementation(keep);
+  return () => written.join('');
 }
 
 function jsonLines(body: Buffer | undefined): unknown[] {
@@ -272,7 +274,6 @@ type Command = new (input: never) => object;
 const COMMANDS: Record<string, Command> = {
   'secretsmanager.GetSecretValue': GetSecretValueCommand,
   'secretsmanager.PutSecretValue': PutSecretValueCommand,
-  'DynamoDB_20120810.GetItem': GetItemCommand,
   'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
 };
 
@@ -306,31 +307,4 @@ function awsJson() {
 function json(status: number, value: object): Answer {
   const headers = { 'content-type': 'application/x-amz-json-1.1' };
   return { status, headers, body: Buffer.from(JSON.stringify(value)) };
-}
-
-const template = () => synthesise(fullDeployment());
-
-const machines = new Map<string, Definition>();
-
-/** The synthesised definition of a machine. */
-function machineOf(name: 'ExportRun' | 'CustomerUpdates'): Definition {
-  const machine = machines.get(name) ?? definitionOf(template(), name);
-  machines.set(name, machine);
-  return machine;
-}
-
-const timeouts = new Map<InvokedName, number>();
-
-/** The time limit of a function in seconds. */
-function functionTimeout(step: InvokedName): number {
-  const timeout = timeouts.get(step) ?? timeoutOf(step);
-  timeouts.set(step, timeout);
-  return timeout;
-}
-
-function timeoutOf(step: string): number {
-  const functions = Object.values(template().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-  const named = functions.find(({ Properties }) => Properties.FunctionName === `crm-export-example-${step}`);
-  if (!named) throw new Error(`the template has no function ${step}`);
-  return named.Properties.Timeout;
 }

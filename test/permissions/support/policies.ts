@@ -1,5 +1,7 @@
+import { fullDeployment } from '../../../scripts/deployments.ts';
+import { synthesise } from '../../../scripts/synthesise.ts';
 import type { Resource, Template } from '../../../scripts/template.ts';
-import type { Names } from './arns.ts';
+import { Names } from './arns.ts';
 
 /** A policy statement, its references followed. */
 interface Statement {
@@ -32,8 +34,20 @@ export interface Right {
 
 const listed = <T>(value: T | T[]): T[] => (Array.isArray(value) ? value : [value]);
 
+/** The largest stack that there is, as it goes to AWS: template, names and policies. */
+export function wholeStack() {
+  const template = synthesise(fullDeployment());
+  const names = new Names(template);
+  return { template, names, policies: policiesOf(template, names) };
+}
+
+/** The role of a function, by the name of its step. */
+export function roleOfStep(names: Names, step: string): string {
+  return names.arn(names.id('AWS::IAM::Role', `${step}Role`));
+}
+
 /** Collects the policies of a template. */
-export function policiesOf(template: Template, names: Names): Policies {
+function policiesOf(template: Template, names: Names): Policies {
   const of = (type: string) => Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
   const document = (value: unknown) => names.value(value) as Policy;
   refuseUnread(of('AWS::IAM::Role'), of('AWS::IAM::ManagedPolicy'));

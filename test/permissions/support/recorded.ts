@@ -1,8 +1,6 @@
-import { readCalls, requestsOf } from './calls.ts';
+import { platformCalls, readCalls, requestsOf } from './calls.ts';
 import { decide } from './decide.ts';
-import { platformCalls } from './platform-calls.ts';
-import { type Right, rightsOf } from './policies.ts';
-import { wholeStack } from './stack.ts';
+import { type Right, rightsOf, wholeStack } from './policies.ts';
 import { UNRECORDED, type Unrecorded } from './unrecorded.ts';
 
 const idOf = (arn: string) => arn.split('/').at(-1) ?? '';
