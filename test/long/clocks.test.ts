@@ -9,12 +9,12 @@ import { tempDir } from '../support/project.ts';
 import { clockVariables, randomFrom, TEST_SEED } from '../support/seeds.ts';
 
 /**
- * Tests that the tests without a local cloud pass at any time: at clocks that have made tests fail, or may. In CI one unit
- * run tries one of them. Otherwise the seed of the run adds one clock.
+ * Tests that the tests without a local cloud pass at any time. It sets clocks that have made tests fail, or may. In CI,
+ * one unit run tries one of these clocks. Otherwise, the seed of the run adds one clock.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A slow core takes several times the two to five minutes of the tests. */
+/** On a slow CPU, the tests take several times their usual two to five minutes. */
 const WITHIN_MS = 3_600_000;
 const PROJECTS = process.env.CI ? ['unit'] : ['unit', 'slow'];
 

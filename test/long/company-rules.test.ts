@@ -11,13 +11,14 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-env
 import { openRunRecord } from '../../local/processes/run-record.ts';
 import type { Template } from '../../scripts/template.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
 import { CACHE, PROJECT } from '../support/project.ts';
 import { run } from '../support/running.ts';
 
 const PAGE = 'docs/company-rules.md';
 const StackName = 'crm-export-company';
 
-/** A person of that company, with the files of the page and their commands. */
+/** Writes the files of the page to a new home folder, and runs `cdk` with them. */
 async function person() {
   const { env, endpoint } = inject('cloud');
   const record = await openRunRecord(CACHE);
@@ -33,7 +34,7 @@ async function person() {
   const source = fencedBlock(PAGE, '## Administrators of the key', 'ts');
   await writeFile(app, source.replaceAll("'./lib/", `'${PROJECT}/lib/`));
   const configuration = join(home, 'company.json');
-  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1' };
+  const crm = { baseUrl: `${DEAD_ADDRESS}/api/v1`, authUrl: DEAD_ADDRESS };
   await writeFile(configuration, JSON.stringify({ local: true, customerUpdates: true, dashboard: true, crm }));
   const context = ['-c', 'deployment=company', '-c', `configuration=${configuration}`, '--output', join(home, 'out')];
   const cdk = async (...args: string[]) => {

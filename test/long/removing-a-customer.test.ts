@@ -1,10 +1,7 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { GetObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import { feedKey } from '../../core/changes/feed-keys.ts';
@@ -13,7 +10,8 @@ import { tableKey } from '../../core/table/stored-table.ts';
 import { idAt } from '../../sandbox/data/records.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
-import { tree } from '../lib/support/files.ts';
+import { fileOf, query } from '../e2e/support/queried.ts';
+import { hasShellTools } from '../support/installed.ts';
 
 /**
  * Removes a customer with the commands of docs/removing-a-customer.md: from files, tables, feeds and copies of tables.
@@ -32,34 +30,10 @@ const COMMANDS = [...CHAPTER.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
 let system: Deployed;
 
 beforeAll(async () => {
-  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
   const leads = { tables: {}, changes: { key: 'id' } };
-  system = await deployForTests('removing', { polling, entities: { leads } }, { rows: ROWS });
+  system = await deployForTests('removing', { entities: { leads } }, { rows: ROWS });
 });
 afterAll(() => system?.close());
-
-/** The commands are installed separately. Without them, the test cannot run. */
-function isInstalled(): boolean {
-  try {
-    return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
-  } catch {
-    return false;
-  }
-}
-
-async function query(sql: string): Promise<unknown[]> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const result = await connection.runAndReadAll(sql);
-  connection.closeSync();
-  return result.getRowObjectsJson();
-}
-
-async function fileOf(Key: string, VersionId?: string): Promise<string> {
-  const command = new GetObjectCommand({ Bucket: system.target.BucketName, Key, VersionId });
-  const path = join(tree({}), encodeURIComponent(`${VersionId ?? ''} ${Key}`).slice(-120));
-  writeFileSync(path, await buffer((await system.target.s3.send(command)).Body as AsyncIterable<Uint8Array>));
-  return path;
-}
 
 const parquet = (path: string) => `read_parquet('${path}', hive_partitioning = false)`;
 
@@ -70,7 +44,7 @@ async function traces(): Promise<string[]> {
   );
   const found = new Set<string>();
   for (const { Key = '', VersionId } of Versions) {
-    const path = await fileOf(Key, VersionId);
+    const path = await fileOf(system.target, Key, VersionId);
     const has = Key.endsWith('.parquet')
       ? (await query(`SELECT 1 FROM ${parquet(path)} WHERE id = '${GONE}' LIMIT 1`)).length > 0
       : readFileSync(path).includes(GONE);
@@ -79,7 +53,7 @@ async function traces(): Promise<string[]> {
   return [...found].sort();
 }
 
-test.skipIf(!isInstalled())(
+test.skipIf(!hasShellTools())(
   'the documented commands remove every trace, and the next feed is a snapshot of the rest',
   async () => {
     for (const date of [FIRST, SECOND])
@@ -111,8 +85,8 @@ test.skipIf(!isInstalled())(
     const [feed, ...others] = (await feedRecords(bucket, 'leads')).feeds;
     expect(others).toEqual([]);
     expect(feed).toMatchObject({ sequence: 4, kind: 'snapshot', inserts: ROWS - 1, to: { date: THIRD } });
-    const told = parquet(await fileOf(feedKey('leads', feed?.to ?? { date: '', run: '' })));
-    const table = parquet(await fileOf(tableKey('leads', THIRD, 1)));
+    const told = parquet(await fileOf(system.target, feedKey('leads', feed?.to ?? { date: '', run: '' })));
+    const table = parquet(await fileOf(system.target, tableKey('leads', THIRD, 1)));
     const rows = `SELECT COLUMNS(c -> c NOT LIKE '\\_%' ESCAPE '\\') FROM ${told}`;
     expect(await query(`(${rows}) EXCEPT ALL (FROM ${table})`)).toEqual([]);
     expect(await query(`(FROM ${table}) EXCEPT ALL (${rows})`)).toEqual([]);

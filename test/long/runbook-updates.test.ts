@@ -21,7 +21,7 @@ beforeAll(async () => {
   file = join(dir, 'changes.csv');
   const configuration = { customerUpdates: true, updates: { concurrency: 2, maxRate: 500 } };
   system = await deployForTests('runbook-updates', configuration, { rows: { customers: RECORDS } });
-}, 180_000);
+});
 
 afterAll(async () => {
   await system?.close();

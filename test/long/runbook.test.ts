@@ -26,7 +26,7 @@ beforeAll(async () => {
     // The feed, and not the gate, must catch a file that has shrunk.
     entities: { [FED]: { tables: {}, changes: { key: 'id' }, guards: { maxShrink: 1 } } },
   });
-}, 180_000);
+});
 
 afterAll(() => system?.close());
 

@@ -3,14 +3,12 @@ import { dirname } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startMinistack } from '../../local/ministack/ministack.ts';
-import { freePort } from '../../local/ministack/ports.ts';
 import { ensureMinistack } from '../../local/ministack/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
-import { waitUntil } from '../../local/processes/wait-until.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
-import { CACHE, PROJECT } from '../support/project.ts';
+import { CACHE, eventually, PROJECT } from '../support/project.ts';
 import { endAll, run, tracesOf } from '../support/running.ts';
 
 /** Tests ways to start and end `npm start`, each with its own deployment. `test/e2e/start.slow.test.ts` has one. */
@@ -27,8 +25,8 @@ test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves
     'Interrupted. Everything that was started has ended.',
   );
   expect(start.stderr()).toMatch(/✕ cdk deploy .*\nInterrupted\. Everything that was started has ended\.\n$/);
-  expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
+  await traces.ended();
 });
 
 test.concurrent('--keep ends everything that it started if npm alone is killed', async () => {
@@ -36,15 +34,14 @@ test.concurrent('--keep ends everything that it started if npm alone is killed',
   const npm = spawn('npm', args, { cwd: PROJECT, stdio: ['ignore', 'pipe', 'inherit'] });
   let shown = '';
   npm.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
-  await waitUntil(() => /Everything keeps running/.test(shown) || npm.exitCode !== null, { withinMs: 150_000 });
+  await eventually(() => /Everything keeps running/.test(shown) || npm.exitCode !== null, { withinMs: 300_000 });
   const traces = await tracesOf(npm);
   expect(traces.processes().length, shown).toBeGreaterThan(1);
 
   npm.kill('SIGKILL');
 
-  await waitUntil(() => traces.files().length === 0, { withinMs: 30_000 });
-  expect(traces.processes()).toEqual([]);
-  expect(traces.files()).toEqual([]);
+  await eventually(() => traces.files().length === 0);
+  await traces.ended();
 });
 
 test.concurrent('a second night quarantines and releases meetings, shows changes and tables, and then all ends', async () => {
@@ -61,10 +58,10 @@ test.concurrent('a second night quarantines and releases meetings, shows changes
   );
   for (const entity of ['meetings', 'customers'])
     expect(start.stdout()).toMatch(
-      new RegExp(`${entity} +\\d+ +\\S+ \\S+ +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
+      new RegExp(`${entity} +published .*, tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
     );
-  expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
+  await traces.ended();
 });
 
 /** A local cloud of this test, besides those of the starts. */
@@ -87,21 +84,20 @@ test.concurrent('--crm-url and --endpoint-url publish one run, report a failed o
   sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
   const cloud = ['--endpoint-url', (await ownCloud(record)).replace('127.0.0.1', 'localhost')];
   const wanted = ['--entity', 'leads', '--entity', 'contacts', '--poll-seconds', '1'];
-  const redirectUri = `http://localhost:${await freePort()}/from/the/crm`;
-  const crm = [...otherCrm(sandbox), '--redirect-uri', redirectUri];
+  const crm = [...otherCrm(sandbox), '--redirect-uri', 'http://localhost:0/from/the/crm'];
   const start = run(START, ['--json', '--keep', ...crm, ...cloud, ...wanted], {
     CRM_CLIENT_SECRET: 'a%:secret',
   });
   const traces = await tracesOf(start.child);
 
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
-  expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
+  expect(new URL(url).searchParams.get('redirect_uri')).toMatch(/^http:\/\/localhost:\d{4,}\/from\/the\/crm$/);
   expect(await approveConsent(url)).toMatch(/^200 /);
-  const [, exported = ''] = await start.says(/^ {2}export (.+)$/m);
   // Only the wait for Ctrl-C keeps this process alive.
   await start.says(/Everything keeps running until Ctrl-C\./);
+  const [, exported = ''] = await start.says(/^ {2}export (.+)$/m);
   // The printed command probes the CRM, before an AWS account exists.
-  expect(start.stderr()).toMatch(/^ {2}npx --no -- crm-export probe$/m);
+  await start.says(/^ {2}npx --no -- crm-export probe$/m);
   const environment = Object.fromEntries(exported.split(' ').map((each) => each.split('=')));
   const probe = run('cli/main.js', ['probe'], environment);
   expect(await probe.ended, probe.stderr()).toBe(0);
@@ -125,6 +121,6 @@ test.concurrent('--crm-url and --endpoint-url publish one run, report a failed o
   expect(start.stderr()).toMatch(/^contacts: ExportFailed: .* Start the run again/m);
   expect(start.stderr()).not.toMatch(/MiniStack|Sandbox/);
   expect(start.stderr() + start.stdout()).not.toContain('a%:secret');
-  expect(traces.processes()).toEqual([]);
   expect(traces.files()).toEqual([]);
+  await traces.ended();
 });

@@ -28,7 +28,7 @@ interface Bundled {
 }
 
 /** Changes the configuration that is bundled with each function. */
-export async function changeSettings(outdir: string, change: (bundled: Bundled) => object): Promise<void> {
+async function changeSettings(outdir: string, change: (bundled: Bundled) => object): Promise<void> {
   for (const bundle of (await readdir(outdir)).filter((name) => name.startsWith('asset.'))) {
     const file = join(outdir, bundle, 'deployment.json');
     await writeFile(file, JSON.stringify(change(JSON.parse(await readFile(file, 'utf8')))));

@@ -38,17 +38,13 @@ async function serve(command: string, record: RunRecord): Promise<string> {
   const env = { PATH: '/usr/bin:/bin', HOME: record.workDir, LANG: 'C.UTF-8' };
   const args = ['-I', '-c', SERVER, '-H', '127.0.0.1', '-p', '0'];
   const server = await startProcess({ name: 'moto', command, args, env, record });
-  const { logFile } = server;
-  let ended = false;
-  void server.exited.then(() => {
-    ended = true;
-  });
+  const { hasEnded, logFile } = server;
   let endpoint: string | undefined;
   const answers = async () => {
     endpoint = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec((await lastLines(logFile, 20)).join('\n'))?.[1];
-    return ended || endpoint !== undefined;
+    return hasEnded() || endpoint !== undefined;
   };
   await waitUntil(answers, { withinMs: READY_WITHIN_MS });
-  if (ended || endpoint === undefined) throw new Error(`moto did not start: ${await lastLines(logFile, 20)}`);
+  if (hasEnded() || endpoint === undefined) throw new Error(`moto did not start: ${await lastLines(logFile, 20)}`);
   return endpoint;
 }

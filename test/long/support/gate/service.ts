@@ -51,7 +51,6 @@ export interface SheetStyle {
   emptyStyledRows: number;
   /** Whether there is another sheet without values. */
   emptySheet: boolean;
-  wrongDimension: boolean;
 }
 
 /** The properties of a service for which a bad file breaks a promise. */
@@ -177,7 +176,6 @@ function drawSheet(draw: Draw): SheetStyle {
     typed: draw.chance(0.6),
     emptyStyledRows: draw.chance(0.2) ? 500 : 0,
     emptySheet: draw.chance(0.2),
-    wrongDimension: draw.chance(0.2),
   };
 }
 

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { encodedAs } from '../../../support/encoded.ts';
 import { zipOfTexts } from '../../../support/zip.ts';
 import type { Dialect, Service } from './service.ts';
 import type { Table } from './table.ts';
@@ -21,20 +22,8 @@ function quoted(cell: string, { quoting, separator }: Dialect): string {
   return needed || quoting === 'all' ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-export function encoded(text: string, { encoding, byteOrderMark }: Dialect): Buffer {
-  const marked = byteOrderMark ? `\uFEFF${text}` : text;
-  if (encoding === 'utf-8') return Buffer.from(marked);
-  if (encoding === 'windows-1255') return windows1255(marked);
-  const wide = Buffer.from(marked, 'utf16le');
-  return encoding === 'utf-16be' ? wide.swap16() : wide;
-}
-
-/** Encodes Hebrew letters and ASCII only. */
-function windows1255(text: string): Buffer {
-  return Buffer.from(
-    [...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))),
-  );
-}
+export const encoded = (text: string, { encoding, byteOrderMark }: Dialect) =>
+  encodedAs(byteOrderMark ? `\uFEFF${text}` : text, encoding);
 
 export function packed(bytes: Uint8Array, { compression, kind }: Pick<Service, 'compression' | 'kind'>): Uint8Array {
   if (compression === 'gzip') return gzipSync(bytes);
