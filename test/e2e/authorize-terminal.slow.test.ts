@@ -1,59 +1,34 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
-import { beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../cli/support/target.ts';
-import { deployedOf, metadataOf } from '../../core/config/deployed.ts';
+import { deployedOf } from '../../core/config/deployed.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
 import { answerConsent, approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { LONGEST_WAIT_MS } from '../support/project.ts';
 import { inTerminal } from '../support/pty.ts';
-import { functionAt } from './support/grant-places.ts';
+import { functionAt, makePlaces } from './support/grant-places.ts';
+import { createOutputsStack } from './support/outputs-stack.ts';
 
 /** Runs the command as a person does: in a terminal of the operating system, with a stack. */
 
 const cloud = inject('cloud');
-beforeAll(async () => {
-  const Resources = {
-    Client: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
-    Tokens: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
-    Ledger: {
-      Type: 'AWS::DynamoDB::Table',
-      Properties: {
-        BillingMode: 'PAY_PER_REQUEST',
-        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
-        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
-      },
-    },
-  };
-  const Outputs = {
-    ClientSecretId: { Value: { Ref: 'Client' } },
-    TokensSecretId: { Value: { Ref: 'Tokens' } },
-    LedgerTableName: { Value: { Ref: 'Ledger' } },
-    StateMachineArn: { Value: 'x' },
-    BucketName: { Value: 'x' },
-    AlarmTopicArn: { Value: 'x' },
-    SoftwareVersion: { Value: 'x' },
-    UndeliveredStartsUrl: { Value: 'x' },
-    TimeZone: { Value: 'UTC' },
-  };
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
-  deploy = async (authUrl) => {
-    const name = `local-${++deployments}`;
-    const Metadata = metadataOf(deployedOf(deployment({ crm: { baseUrl: `${authUrl}/api/v1`, authUrl } })));
-    const TemplateBody = JSON.stringify({ Resources, Outputs, Metadata });
-    await client.send(new CreateStackCommand({ StackName: `crm-export-${name}`, TemplateBody }));
-    return name;
-  };
-});
+let deployments = 0;
 
 /** Deploys secrets, a ledger and these addresses. @returns the name of the deployment */
-let deploy: (authUrl: string) => Promise<string>;
-let deployments = 0;
+async function deploy(authUrl: string): Promise<string> {
+  const name = `local-${++deployments}`;
+  const { ClientSecretId, TokensSecretId, LedgerTableName } = await makePlaces(cloud.endpoint);
+  const others = { StateMachineArn: 'x', BucketName: 'x', AlarmTopicArn: 'x', SoftwareVersion: 'x', TimeZone: 'UTC' };
+  const outputs = { ClientSecretId, TokensSecretId, LedgerTableName, UndeliveredStartsUrl: 'x', ...others };
+  const configuration = deployment({ crm: { baseUrl: `${authUrl}/api/v1`, authUrl } });
+  await createOutputsStack(name, deployedOf(configuration), outputs);
+  return name;
+}
 
 async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   return terminalAt(await deploy(authUrl), ['authorize', ...args], env);
@@ -70,7 +45,7 @@ async function browser() {
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const script = `#!/bin/sh\necho "$@" > ${dir}/unfinished && mv ${dir}/unfinished ${dir}/arguments\n`;
   await writeFile(join(dir, 'xdg-open'), script, { mode: 0o755 });
-  const args = () => vi.waitFor(async () => (await readFile(join(dir, 'arguments'), 'utf8')).trim(), 10_000);
+  const args = () => vi.waitFor(async () => (await readFile(join(dir, 'arguments'), 'utf8')).trim(), LONGEST_WAIT_MS);
   return { PATH: `${dir}:${process.env.PATH}`, args };
 }
 
@@ -82,7 +57,7 @@ test('asks for secret and address without showing them, and prints no token', as
 
   await shows(/Secret of the OAuth client sandbox-client \(not shown\): /);
   type(`${sandbox.clientSecret}\r`);
-  const url = await shows(/^Open: (http\S+)\r?$/m);
+  const url = await shows(/^Open: (http\S+)\r?\n/m);
   await shows(/ssh -L \d+:127\.0\.0\.1:\d+ /);
   await shows(/Or paste here/);
   // Other users can read the arguments of a process, so they do not hold the address with `state`.
@@ -112,7 +87,7 @@ test('the commands of docs/operating.md restore a client whose secret the CRM ha
     const { type, shows, ended, shown } = terminalAt(name, [...args, '--no-browser']);
     await shows(/Secret of the OAuth client sandbox-client \(not shown\): /);
     type(`${secret}\r`);
-    await approveConsent(await shows(/^Open: (http\S+)\r?$/m));
+    await approveConsent(await shows(/^Open: (http\S+)\r?\n/m));
     await ended;
     return shown();
   };

@@ -1,28 +1,21 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
 import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { LineOutcome } from '../../core/batch/batch-results.ts';
 import { once } from '../../core/step/step.ts';
-import { waitUntil } from '../../local/processes/wait-until.ts';
+import type { AnyStepName } from '../../core/step/steps.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { runCli } from '../cli/support/run-cli.ts';
+import type { FaultInput } from '../../sandbox/faults.ts';
+import { startCli } from '../cli/support/run-cli.ts';
+import { expectTruth } from '../support/batches.ts';
+import { eventually } from '../support/project.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, type NamedText, objects } from './support/everything.ts';
-import {
-  alwaysInTrouble,
-  armFaults,
-  expectCalls,
-  expectFaults,
-  neverAnswered,
-  passing,
-  refusedToken,
-  refusedWith,
-} from './support/line-faults.ts';
-import { killWorkersOf } from './support/workers.ts';
 
 const CANARY = 'canary-u4d71c';
+/** Longer than the test: a call with this delay waits until its fault is cleared. */
+const LONG = 1000;
 let system: Deployed;
 let batches: ReturnType<typeof batchTools>;
 
@@ -39,19 +32,29 @@ afterAll(() => system?.close());
 
 beforeEach(() => system.sandbox.faults.clear());
 
-const IMMEDIATE = [400, 404, 409, 412, 422, 404, 422].map((status) =>
-  refusedWith(status, status === 422 ? { error: { fields: ['city', CANARY], message: CANARY } } : { message: CANARY }),
-);
-/** Faults that the function waits for, three to a chunk. */
-const WAITED_FOR = [
-  [passing({ reset: 'after' }), neverAnswered, passing({ answer: { status: 429, headers: { 'retry-after': '1' } } })],
-  [passing({ reset: 'before' }), alwaysInTrouble(500), refusedToken],
+type Fault = [outcome: LineOutcome, effect: Omit<FaultInput, 'path' | 'customers'>];
+
+const error = { fields: ['city', CANARY], message: CANARY };
+const REFUSALS = [400, 404, 409, 412, 422, 404, 422].map((status): Fault => {
+  return ['REJECTED', { answer: { status, body: status === 422 ? { error } : { message: CANARY } } }];
+});
+/** A fault for every tenth line, in order, and the outcome of the line. Each chunk has three that make its function repeat the line. */
+const FAULTS: Fault[] = [
+  ...REFUSALS,
+  ['APPLIED', { calls: [1], reset: 'after' }],
+  ['UNKNOWN', { reset: 'after' }],
+  ['APPLIED', { calls: [1], answer: { status: 429, headers: { 'retry-after': '1' } } }],
+  ...REFUSALS,
+  ['APPLIED', { calls: [1], reset: 'before' }],
+  ['UNKNOWN', { answer: { status: 500 } }],
+  ['APPLIED', { calls: [1], answer: { status: 401 } }],
 ];
-const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, ...waitedFor]);
+const isFaulty = ({ line }: { line: number }) => line % 10 === 5;
 
 /** A batch of 200 lines, of which every tenth meets a fault. The first test that needs it makes it. */
 const faulty = once(async () => {
-  armFaults(system.sandbox, ALL_FAULTS, 200);
+  for (const [index, [, effect]] of FAULTS.entries())
+    system.sandbox.faults.add({ path: 'update', customers: [idAt('customers', 10 * index + 4)], ...effect });
   const since = batches.lastCall();
   return { since, ended: await batches.apply('faults', changes(200, CANARY)) };
 });
@@ -62,14 +65,27 @@ describe('a batch', () => {
 
     const results = await batches.results('faults');
     const calls = batches.callsSince(since);
-    expectCalls(results, 200, calls);
-    expectFaults(results, ALL_FAULTS, calls);
+    expectTruth(results, 200, ({ id }) => calls.get(id) ?? []);
+    expect(results.filter(isFaulty).map(({ outcome }) => outcome)).toEqual(FAULTS.map(([outcome]) => outcome));
+    const others = results.filter((result) => !isFaulty(result));
+    expect(others.filter(({ id, outcome }) => outcome !== 'APPLIED' || calls.get(id)?.length !== 1)).toEqual([]);
     const { counts } = await batches.manifest('faults');
     expect(counts).toEqual({ APPLIED: 184, REJECTED: 14, FAILED: 0, UNKNOWN: 2, NOT_SENT: 0 });
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
     expect(ended.cause).toContain('Of 200 lines 184 were applied');
     expect(ended.cause).toContain('updates/faults/result.jsonl');
     for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
+  });
+
+  it('stops at its threshold of refused lines, and reports the others as not sent', async () => {
+    system.sandbox.faults.add({ path: 'update', answer: { status: 404 } });
+
+    const ended = await batches.apply('threshold', changes(200, CANARY), { stopAfterFailures: 5 });
+
+    expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
+    const { counts } = await batches.manifest('threshold');
+    expect(counts.REJECTED).toBeGreaterThanOrEqual(5);
+    expect(counts.NOT_SENT).toBeGreaterThan(20);
   });
 
   it('is applied once if it is started twice at the same time', async () => {
@@ -89,15 +105,19 @@ describe('a batch', () => {
 
   it('is reported in full if functions are killed in the middle', async () => {
     const since = batches.lastCall();
-    system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
+    // A line in the middle of each chunk.
+    const middle: [string, string] = [idAt('customers', 50), idAt('customers', 150)];
+    system.sandbox.faults.add({ path: 'update', customers: middle, delaySeconds: LONG });
     const arn = await batches.start(await batches.upload('killed', changes(200, CANARY)));
-    await waitUntil(async () => [...batches.callsSince(since)].length > 60, { withinMs: 30_000, everyMs: 20 });
+    await eventually(() => middle.every((id) => batches.callsSince(since).has(id)));
 
     expect(await killWorkersOf(system, 'ApplyChunk')).toBeGreaterThan(0);
+    system.sandbox.faults.clear();
 
     const ended = await batches.ended(arn);
     const results = await batches.results('killed');
-    expectCalls(results, 200, batches.callsSince(since));
+    const calls = batches.callsSince(since);
+    expectTruth(results, 200, ({ id }) => calls.get(id) ?? []);
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
     expect(results.map(({ outcome }) => outcome)).toContain('UNKNOWN');
   });
@@ -112,72 +132,24 @@ it('a batch without a stored file sends nothing, and its error has an example to
 });
 
 describe('the command update', () => {
-  let dir: string;
-
-  beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'update-command-'));
-  });
-
-  afterAll(() => rm(dir, { recursive: true, force: true }));
-
-  const cli = (...args: string[]) => runCli(...args, ...system.place);
-
-  const csvOf = async (name: string, records: number) => {
-    const lines = Array.from({ length: records }, (_, n) => `${idAt('customers', n)},${CANARY} ${n},"one\ntwo",\n`);
-    await writeFile(join(dir, name), `id,city,notes,email\n${lines.join('')}`);
-    return join(dir, name);
-  };
-
   /** How often the CRM applied a change to each customer. */
   const appliedSince = (since: number) =>
     [...batches.callsSince(since).values()]
       .map((calls) => calls.filter(({ applied }) => applied).length)
       .filter((times) => times > 0);
 
-  it('stops at its threshold, resumes the unsent lines, and writes a file of the refused ones', async () => {
-    const refused = [1, 2, 3, 4, ...Array.from({ length: 10 }, (_, n) => 10 * n + 25)];
-    system.sandbox.faults.add({ path: 'update', calls: refused, answer: { status: 404 } });
-    const since = batches.lastCall();
-    const stopped = await cli('update', await csvOf('part.csv', 200), '--yes', '--json', '--stop-after-failures', '5');
-    const first = JSON.parse(stopped.stdout);
-    expect(stopped.code).toBe(1);
-    expect(stopped.stderr).toMatch(/UpdatesIncomplete: Of 200 lines \d+ were applied; .*stopped by UpdateStopped/);
-    expect(first.ok).toBe(false);
-    expect(first.counts.REJECTED).toBeGreaterThanOrEqual(5);
-    expect(first.counts.NOT_SENT).toBeGreaterThan(20);
-
-    system.sandbox.faults.clear();
-    const resumed = await cli('update', '--resume', first.batch, '--yes', '--json');
-    expect(resumed.code, resumed.stderr).toBe(0);
-    const second = JSON.parse(resumed.stdout);
-    expect(second.counts.APPLIED).toBe(first.counts.NOT_SENT);
-    expect(appliedSince(since)).toEqual(Array.from({ length: 200 - first.counts.REJECTED }, () => 1));
-
-    const file = join(dir, 'failed.jsonl');
-    const [shown, listed] = await Promise.all([
-      cli('update-status', first.batch, '--failed-to', file),
-      cli('update-status', '--json'),
-    ]);
-    expect(shown.code, shown.stderr).toBe(0);
-    expect(shown.stdout).toMatch(/UpdatesIncomplete: .*\n {2}\d+ REJECTED: /s);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    const text = await readFile(file, 'utf8');
-    // The resuming batch has applied the unsent lines.
-    expect(text.trimEnd().split('\n')).toHaveLength(first.counts.REJECTED);
-    expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
-      { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
-      { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 200, counts: first.counts },
-    ]);
-  });
-
   it('resumes a stopped batch without sending a line that a running function still sends', async () => {
     const since = batches.lastCall();
-    system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });
+    const held = idAt('customers', 10);
+    system.sandbox.faults.add({ path: 'update', customers: [held], delaySeconds: LONG });
     const arn = await batches.start(await batches.upload('stopped', changes(40, CANARY)));
-    await waitUntil(async () => batches.callsSince(since).size > 10, { withinMs: 30_000, everyMs: 20 });
+    await eventually(() => batches.callsSince(since).has(held));
     await system.target.sfn.send(new StopExecutionCommand({ executionArn: arn }));
 
-    const resumed = await cli('update', '--resume', 'stopped', '--yes', '--json');
+    const { soFar, ended } = startCli('update', '--resume', 'stopped', '--yes', '--json', ...system.place);
+    await eventually(() => /until \d\S+Z/.test(soFar.stderr));
+    system.sandbox.faults.clear();
+    const resumed = await ended;
 
     expect(resumed.code, resumed.stderr).toBe(0);
     expect(JSON.parse(resumed.stdout).batch).toBe('stopped-r2');
@@ -188,17 +160,42 @@ describe('the command update', () => {
 describe('values of customers', () => {
   it('appear in no history, log, error or metadata', async () => {
     await faulty();
-    const target = { ...system.target, StateMachineArn: system.target.UpdatesStateMachineArn ?? '' };
-    const { metadata, files } = await objects(target);
-    const children = await batches.childHistories();
-    const seen: NamedText[] = [...(await histories(target)), ...children, ...(await logs(system)), ...metadata];
+    const { metadata, files } = await objects(system.target);
+    const seen: NamedText[] = [...(await histories(system.target)), ...(await logs(system.target)), ...metadata];
     const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
 
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
     // The same search finds them in the places for them.
     expect(files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY))).not.toEqual([]);
     // Each of both chunks has results and the claim of a part.
-    expect(children.length).toBeGreaterThanOrEqual(2);
+    expect(seen.filter(({ name }) => name.includes('/ApplyChunks:')).length).toBeGreaterThanOrEqual(2);
     expect(results.length).toBeGreaterThanOrEqual(4);
   });
 });
+
+/** Kills the processes in which the local cloud runs a function of a deployment. Returns their number. Linux only. */
+async function killWorkersOf({ cloud, target }: Deployed, step: AnyStepName): Promise<number> {
+  const processes = readdirSync('/proc').map(Number).filter(Number.isInteger);
+  const workers = processes.filter(
+    (pid) => parentOf(pid) === cloud.pid && runsFunction(pid, `${target.stack}-${step}`),
+  );
+  for (const pid of workers) process.kill(pid, 'SIGKILL');
+  return workers.length;
+}
+
+function parentOf(pid: number): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(textOf(`/proc/${pid}/status`))?.[1]);
+}
+
+function runsFunction(pid: number, name: string): boolean {
+  return textOf(`/proc/${pid}/environ`).split('\0').includes(`AWS_LAMBDA_FUNCTION_NAME=${name}`);
+}
+
+/** A process may end while its file is read. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

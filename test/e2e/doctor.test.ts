@@ -1,22 +1,23 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { checksSchema } from '../../cli/health/check.ts';
 import { doctor } from '../../cli/health/doctor.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
-import { metadataOf } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
-import { freePort } from '../../local/ministack/ports.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { folderForAll } from '../lib/support/files.ts';
+import { DEAD_ADDRESS } from '../support/http-server.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { createOutputsStack } from './support/outputs-stack.ts';
 import { putTokens, storedTokens } from './support/secrets.ts';
+import { localPlace } from './support/vpc.ts';
 
 /** What the tests themselves stored. `system.issued` has what passed between the product and the CRM. */
 const stored = new Set<string>();
@@ -74,21 +75,14 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
 
 /** Deploys a second stack over the same resources, with other addresses. */
 async function deployElsewhere(deployment: string, changes: Partial<Deployment['crm']>): Promise<void> {
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
+  const client = new CloudFormationClient(localPlace());
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: system.target.stack }));
   const outputs = (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]);
-  const Outputs = Object.fromEntries(outputs.map(([name, Value]) => [name, { Value }]));
   const deployed = await deployedConfiguration(system.target);
   // No entity is exported every night, so no rule is missed.
   const plans = ENTITIES.map((entity) => [entity, { ...deployed.entities[entity], enabled: false }]);
-  const entities = Object.fromEntries(plans);
-  const TemplateBody = JSON.stringify({
-    Metadata: metadataOf({ ...deployed, entities, crm: { ...deployed.crm, ...changes } }),
-    Resources: { Handle: { Type: 'AWS::CloudFormation::WaitConditionHandle' } },
-    Outputs,
-  });
-  await client.send(new CreateStackCommand({ StackName: `crm-export-${deployment}`, TemplateBody }));
+  const configuration = { ...deployed, entities: Object.fromEntries(plans), crm: { ...deployed.crm, ...changes } };
+  await createOutputsStack(deployment, configuration, Object.fromEntries(outputs));
 }
 
 const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
@@ -111,7 +105,7 @@ it('warns after an authorization that no function has refreshed the grant, and r
   expect(code).toBe(0);
   expect(at('grant-stored')).toMatchObject({
     verdict: 'warning',
-    found: expect.stringMatching(/^No function has yet, since /),
+    found: expect.stringMatching(/^No function has refreshed the grant since /),
   });
   expect(at('grant-stored')?.advice).toMatch(/npx --no -- crm-export start leads --wait .*--deployment doctor\.$/);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
@@ -207,9 +201,7 @@ it('fails if the CRM refuses a valid token, and does not refresh it without --re
 });
 
 it('reports once that the CRM is down', async () => {
-  const port = await freePort();
-
-  await deployElsewhere('away', { baseUrl: `http://127.0.0.1:${port}/api/v1` });
+  await deployElsewhere('away', { baseUrl: `${DEAD_ADDRESS}/api/v1` });
   const { code, at, ids } = await checked({ deployment: 'away' });
 
   expect(code).toBe(3);
@@ -220,7 +212,7 @@ it('reports once that the CRM is down', async () => {
 it('reports that the token endpoint is down or refuses the client, and keeps the grant', async () => {
   await store();
   const before = await storedTokens(system);
-  const authUrl = `http://127.0.0.1:${await freePort()}/auth`;
+  const authUrl = `${DEAD_ADDRESS}/auth`;
 
   await deployElsewhere('no-tokens', { authUrl });
   const down = await checked({ deployment: 'no-tokens', args: ['--refresh'] });
@@ -230,7 +222,7 @@ it('reports that the token endpoint is down or refuses the client, and keeps the
 
   expect([down.code, refused.code]).toEqual([3, 2]);
   expect(down.at('refresh')?.found).toMatch(/^CrmUnavailable: .*ECONNREFUSED/);
-  expect(refused.at('ledger')?.found).toContain('given back unspent');
+  expect(refused.at('ledger')?.found).toContain('claimed, but not spent');
   expect(refused.at('refresh')?.found).toMatch(/^ConfigInvalid: .*invalid_client/);
   expect(await storedTokens(system)).toEqual(before);
 });

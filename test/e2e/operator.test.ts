@@ -4,7 +4,6 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createManifests } from '../../cli/data/stored-manifests.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { dateAfter } from '../../core/schedule/local-time.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { tempDir } from '../support/project.ts';
 import { endAll, run } from '../support/running.ts';
@@ -142,50 +141,3 @@ it('a manual run with other columns can be downloaded by name, and is published 
   expect(await manifests.pointer('workflows', '2026-10-02')).toMatchObject({ kind: 'partial' });
   expect(await manifests.pointer('workflows', 'latest')).toEqual(latest);
 });
-
-it('backfill publishes each date once, after Ctrl-C, a kill, a failed run and by two commands at once', async () => {
-  const range = ['customers', '--from', '2026-03-01', '--to', '2026-03-08'];
-  const args = ['backfill', ...range, '--concurrency', '3'];
-  const statesOf = ({ dates }: { dates: { state: string }[] }) => dates.map(({ state }) => state);
-  await system.run('customers', { date: '2026-03-04' });
-
-  system.sandbox.settings.jobChecks = 100_000;
-  const interrupted = begin(...args);
-  await interrupted.says(/^2026-03-03: under way/m);
-  interrupted.child.kill('SIGINT');
-  expect(await interrupted.ended).toBe(130);
-  expect(interrupted.stderr()).toMatch(
-    /^Stopped\. No more runs are started, .* backfill customers .*--from 2026-03-01 --to 2026-03-08 /m,
-  );
-  const { document: planned } = await documentOf(...args, '--dry-run');
-  const under = ['running', 'running', 'running'];
-  expect(statesOf(planned)).toEqual([...under, 'published', ...Array<string>(4).fill('missing')]);
-
-  system.sandbox.settings.jobChecks = 1;
-  const killed = begin(...args);
-  await killed.says(/^2026-03-06: under way/m);
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  system.sandbox.faults.add({ path: 'status', entity: 'customers', status: 'FAILED', calls: [1] });
-  const both = await Promise.all([documentOf(...args), documentOf(...args)]);
-  const { code, stderr, document } = await documentOf(...args);
-
-  for (const each of both) expect(new Set(statesOf(each.document)), each.stderr).not.toContain('missing');
-  expect({ code, states: new Set(statesOf(document)) }, stderr).toEqual({ code: 0, states: new Set(['published']) });
-  const dates = document.dates.map(({ date }: { date: string }) => date);
-  await expectWindows(dates);
-  expect((await createManifests(system.target).pointer('customers', 'latest'))?.date).toBe('2026-03-08');
-  expect((await documentOf('list', 'customers', '--failed')).document.runs).toMatchObject([{ error: 'ExportFailed' }]);
-});
-
-/** Expects that exactly these dates of customers are published, each by one run, which requested the records of that date. */
-async function expectWindows(dates: string[]): Promise<void> {
-  const manifests = createManifests(system.target);
-  expect(await manifests.dates('customers')).toEqual(dates);
-  const published = (await manifests.runs('customers', new Date(0), () => {})).map(({ run }) => run);
-  expect(published.map(({ date }) => date).sort()).toEqual(dates);
-  for (const { date, kind, request } of published) {
-    const filters = [{ field: 'createdAt', operator: 'between', value: [dateAfter(date, -1), date] }];
-    expect({ date, kind, filters: request.filters }).toEqual({ date, kind: 'window', filters });
-  }
-}

@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,7 @@ import type { Run } from '../../cli/runs/run.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { writtenAs } from '../support/dialect.ts';
 import { fencedBlock } from '../support/fenced-block.ts';
+import { hasShellTools } from '../support/installed.ts';
 import { pythonWith } from '../support/python-with.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -35,16 +36,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** The commands are installed separately. Without them, the test cannot run. */
-function isInstalled(): boolean {
-  try {
-    return ['aws', 'jq'].every((program) => execFileSync(program, ['--version']).length > 0);
-  } catch {
-    return false;
-  }
-}
-
-it.skipIf(!isInstalled())(
+it.skipIf(!hasShellTools())(
   'the shell lines of docs/reading.md fetch the newest file, and fail if it was changed',
   async () => {
     const lines = fencedBlock('docs/reading.md', '### Shell', 'sh');

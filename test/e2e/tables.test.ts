@@ -1,8 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
-import { GetObjectCommand } from '@aws-sdk/client-s3';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { feedRecords } from '../../cli/changes/changes.ts';
 import type { Run } from '../../cli/runs/run.ts';
@@ -11,9 +6,9 @@ import { nightKey } from '../../core/night/night-record.ts';
 import { once } from '../../core/step/step.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { runCli } from '../cli/support/run-cli.ts';
-import { tree } from '../lib/support/files.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { fileOf, query } from './support/queried.ts';
 import { newVpc } from './support/vpc.ts';
 
 const DATE = '2026-11-20';
@@ -46,7 +41,6 @@ let system: Deployed;
 let first: Run;
 
 beforeAll(async () => {
-  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
   const leads = {
     tables: { columns: { ...TYPED, ...TEXTS }, except: ['email'], hash: ['cellNumber'] },
     changes: { key: 'id' },
@@ -55,7 +49,7 @@ beforeAll(async () => {
   const { vpcId, group, subnet } = await newVpc();
   const { subnetId } = await subnet();
   const network = { vpcId, subnetIds: [subnetId], securityGroupIds: [group] };
-  system = await deployForTests('tables', { network, polling, entities: { leads, contacts } }, { rows: 30 });
+  system = await deployForTests('tables', { network, entities: { leads, contacts } }, { rows: 30 });
   first = await system.run('leads', { date: DATE });
 });
 
@@ -66,23 +60,9 @@ const laterRun = once(() => system.run('leads', { date: DATE }));
 
 const nameOf = ({ run }: Run) => run;
 
-async function fileOf(key: string, name: string): Promise<string> {
-  const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key: key }));
-  const path = join(tree({}), name);
-  writeFileSync(path, await buffer(Body as AsyncIterable<Uint8Array>));
-  return path;
-}
-
-async function query(sql: string): Promise<Record<string, unknown>[]> {
-  const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  const result = await connection.runAndReadAll(sql);
-  connection.closeSync();
-  return result.getRowObjectsJson() as Record<string, unknown>[];
-}
-
 const csvOf = async () =>
-  `read_csv('${await fileOf(first.key ?? '', 'leads.csv')}', all_varchar = true, header = true)`;
-const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
+  `read_csv('${await fileOf(system.target, first.key ?? '')}', all_varchar = true, header = true)`;
+const tableOf = async () => `read_parquet('${await fileOf(system.target, KEY)}', hive_partitioning = false)`;
 
 /** Names of types that differ between the configuration and DuckDB. */
 const SQL_TYPES: Record<string, string> = { integer: 'BIGINT', timestamp: 'TIMESTAMPTZ' };
@@ -105,27 +85,13 @@ it('writes a table with the rows of the published file and the configured types'
   expect(types.map(({ column_type }) => column_type)).toEqual(['BIGINT', 'BOOLEAN', 'VARCHAR']);
 });
 
-it('the table has neither the left-out column nor a value of the hashed one', async () => {
-  const table = await tableOf();
-  const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => column_name);
-  const csv = await csvOf();
-
-  expect(columns).not.toContain('email');
-  expect(await query(`SELECT cellnumber FROM ${table} WHERE cellnumber <> '' AND length(cellnumber) <> 64`)).toEqual(
-    [],
-  );
-  expect(
-    await query(`SELECT cellnumber FROM ${table} WHERE cellnumber <> '' INTERSECT SELECT cellnumber FROM ${csv}`),
-  ).toEqual([]);
-});
-
 it('a later run of the date replaces the table, and an earlier one is refused', async () => {
   const later = await laterRun();
   expect(later.table).toMatchObject({ run: nameOf(later) });
 
   const raw = await system.runRaw({ entity: 'leads', table: { run: nameOf(first) } });
   expect(raw).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
-  const said = await query(`SELECT decode(value) AS run FROM parquet_kv_metadata('${await fileOf(KEY, 't.parquet')}')
+  const said = await query(`SELECT decode(value) AS run FROM parquet_kv_metadata('${await fileOf(system.target, KEY)}')
     WHERE decode(key) = 'crm-export.run'`);
   expect(said).toEqual([{ run: nameOf(later) }]);
 });
@@ -137,7 +103,7 @@ it('the feeds of two runs together give the newest table', async () => {
   const table = await tableOf();
   const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => `"${column_name}"`).join();
   const feed = async (to: { run: string; date: string }) =>
-    `read_parquet('${await fileOf(feedKey('leads', to), 'changes.parquet')}', hive_partitioning = false)`;
+    `read_parquet('${await fileOf(system.target, feedKey('leads', to))}', hive_partitioning = false)`;
 
   expect(feeds).toMatchObject([
     { sequence: 1, kind: 'snapshot', from: null, to: { run: nameOf(first) }, inserts: 30 },
@@ -153,16 +119,6 @@ it('the feeds of two runs together give the newest table', async () => {
   expect(night.entities.leads.feed.key).toBe(feedKey('leads', feeds[1]?.to ?? { run: '', date: '' }));
   const told = await runCli('changes', 'leads', ...system.place);
   expect(told.stdout).toContain(`leads, feed 2, ${DATE} to ${DATE}: 0 inserted, 0 deleted, 0 updated`);
-});
-
-it('table rewrites the table of a date without a request to the CRM', async () => {
-  const before = system.sandbox.ledger.count();
-
-  const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
-
-  expect(code, stdout).toBe(0);
-  expect(stdout).toMatch(/leads of \S+, table of leads-\S+, 30 rows/);
-  expect(system.sandbox.ledger.count()).toBe(before);
 });
 
 it('keeps the publication if the table cannot be written, and retry writes only the table', async () => {

@@ -3,42 +3,27 @@ import {
   DisableAlarmActionsCommand,
   EnableAlarmActionsCommand,
   PutMetricDataCommand,
-  SetAlarmStateCommand,
 } from '@aws-sdk/client-cloudwatch';
 import { CreateLogStreamCommand, PutLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { ListRulesCommand, PutRuleCommand } from '@aws-sdk/client-eventbridge';
+import { ListRulesCommand } from '@aws-sdk/client-eventbridge';
 import {
   DeleteBucketEncryptionCommand,
-  GetBucketPolicyCommand,
   ListObjectVersionsCommand,
   PutBucketEncryptionCommand,
-  PutBucketPolicyCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import {
-  GetTopicAttributesCommand,
-  ListSubscriptionsByTopicCommand,
-  SetTopicAttributesCommand,
-  SubscribeCommand,
-} from '@aws-sdk/client-sns';
-import {
-  CreateQueueCommand,
-  GetQueueAttributesCommand,
-  ListQueuesCommand,
-  SetQueueAttributesCommand,
-} from '@aws-sdk/client-sqs';
+import { ListSubscriptionsByTopicCommand } from '@aws-sdk/client-sns';
+import { ListQueuesCommand } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyIdOf } from '../../cli/deployment-state.ts';
 import { ALL_CHECKS, type VerifyOptions, verify } from '../../cli/health/verify.ts';
 import type { Verifying, VerifyRun } from '../../cli/health/verify-export.ts';
-import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-temporary.ts';
-import { REWRITE } from '../../cli/support/aws-error.ts';
-import { withPlace } from '../../cli/support/command-text.ts';
+import { TEMPORARY_PREFIX, temporaryName } from '../../cli/health/verify-temporary.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { waitUntil } from '../../local/processes/wait-until.ts';
 import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
+import { eventually } from '../support/project.ts';
 import { endAll, run } from '../support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -58,8 +43,10 @@ afterAll(async () => {
   await system?.close();
 });
 
-/** Short limits, so that the tests do not wait for results that never come. */
-const IMPATIENT = { everyMs: 20, patienceMs: 300, runMs: 60_000 };
+/** For results that come. */
+const PATIENT = { everyMs: 20, patienceMs: 120_000, runMs: 150_000 };
+/** For results that never come. */
+const IMPATIENT = { ...PATIENT, patienceMs: 300 };
 
 function verified(ids: string[], options: Partial<VerifyOptions> = {}) {
   const checks = ALL_CHECKS.filter(({ id }) => ids.includes(id));
@@ -102,12 +89,12 @@ async function setEncryption() {
   await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [byDefault] } }));
 }
 
-/** Writes the metrics of a run for this minute and the next: MiniStack makes none from log lines. */
+/** Writes the metrics of a run for this minute and the next ones: MiniStack makes none from log lines. */
 async function putMetrics() {
   const { cloudwatch, stack, StateMachineArn } = system.target;
   const put = async (Namespace: string, MetricName: string, dimensions: Record<string, string>) => {
     const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }));
-    const times = [0, 60_000].map((later) => new Date(Date.now() + later));
+    const times = [0, 1, 2, 3, 4].map((minutes) => new Date(Date.now() + 60_000 * minutes));
     const MetricData = times.map((Timestamp) => ({ MetricName, Dimensions, Timestamp, Value: 1 }));
     await cloudwatch.send(new PutMetricDataCommand({ Namespace, MetricData }));
   };
@@ -134,7 +121,7 @@ it('all checks hold on a complete deployment, and only the runs are left', async
   await putMetrics();
   const here = ALL_CHECKS.map(({ id }) => id).filter((id) => !NOT_HERE.includes(id));
 
-  const { checks, runs } = await verified(here, { alarm: true, pace: { ...IMPATIENT, patienceMs: 20_000 } });
+  const { checks, runs } = await verified(here, { alarm: true, pace: PATIENT });
 
   expect(checks.filter(({ verdict }) => verdict !== 'holds')).toEqual([]);
   expect(checks.map(({ id }) => id)).toEqual([...here, 'left-overs']);
@@ -143,12 +130,12 @@ it('all checks hold on a complete deployment, and only the runs are left', async
 });
 
 /** The finding of a check about a finished run. */
-async function findingAbout(id: string, run: Partial<VerifyRun>) {
+async function findingAbout(id: string, run: Partial<VerifyRun>, pace = PATIENT) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
   const made = { run: 'a-run', askedAt: new Date(), steps, ...run } as VerifyRun;
   const { signal } = new AbortController();
   const configuration = deployedConfiguration(system.target);
-  const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace: IMPATIENT, signal } as const;
+  const rest = { configuration, entity: 'leads', id: 'test', alarm: false, pace, signal } as const;
   const verifying: Verifying = { ...rest, runs: [], target: system.target, exported: async () => made };
   return ALL_CHECKS.find((check) => check.id === id)?.answer(verifying);
 }
@@ -192,9 +179,8 @@ it('log-lines is broken by an unlisted field, and names the field but not its va
     verdict: 'broken',
     found: 'CheckStatus: the field customer; CheckStatus: a line that is not a JSON record',
   });
-  await expect(findingAbout('log-lines', { ...report, run: 'another', askedAt: new Date() })).rejects.toThrow(
-    /logged nothing/,
-  );
+  const another = { ...report, run: 'another', askedAt: new Date() };
+  await expect(findingAbout('log-lines', another, IMPATIENT)).rejects.toThrow(/logged nothing/);
 });
 
 it('alarm is broken if the alarm does not arrive, and is reset', async () => {
@@ -213,72 +199,6 @@ it('alarm is broken if the alarm does not arrive, and is reset', async () => {
   expect(await finding('alarm')).toMatchObject({ verdict: 'unknown', found: expect.stringMatching(/add --alarm$/) });
 });
 
-/** Runs the command of an advice, with the configuration of this test and without questions. */
-async function typed(advice: string): Promise<void> {
-  const [, endpoint = '', words = ''] = /AWS_ENDPOINT_URL=(\S+) npx cdk (.*)$/.exec(advice) ?? [];
-  const configuration = ['-c', `configuration=${system.configurationFile}`, '--output', `${system.assembly()}-typed`];
-  const args = [...words.split(' '), ...configuration, '--require-approval', 'never'];
-  const command = run('node_modules/aws-cdk/bin/cdk', args, { ...system.cloud.env, AWS_ENDPOINT_URL: endpoint });
-  expect(await command.ended, command.stderr()).toBe(0);
-}
-
-/** The live policies of the bucket, a queue and the topic, without the Sid of the first statements. */
-async function livePolicies(): Promise<object[]> {
-  const { s3, sqs, sns, BucketName: Bucket, AlarmTopicArn: TopicArn, UndeliveredStartsUrl: QueueUrl } = system.target;
-  const bucket = await s3.send(new GetBucketPolicyCommand({ Bucket }));
-  const queue = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['Policy'] }));
-  const topic = await sns.send(new GetTopicAttributesCommand({ TopicArn }));
-  return [bucket.Policy, queue.Attributes?.Policy, topic.Attributes?.Policy].map((text = '') => {
-    const { Statement, ...policy } = JSON.parse(text);
-    const [{ Sid: _, ...first }, ...others] = Statement;
-    return { ...policy, Statement: [first, ...others] };
-  });
-}
-
-it('the advised deployment rewrites policies that were changed by hand', async () => {
-  const { s3, sqs, sns, BucketName: Bucket, AlarmTopicArn: TopicArn, UndeliveredStartsUrl: QueueUrl } = system.target;
-  const before = await livePolicies();
-  const statement = { Effect: 'Deny', Principal: '*', Action: 'kms:Sign', Resource: '*' };
-  const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
-  await s3.send(new PutBucketPolicyCommand({ Bucket, Policy }));
-  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy } }));
-  await sns.send(new SetTopicAttributesCommand({ TopicArn, AttributeName: 'Policy', AttributeValue: Policy }));
-  expect(new Set((await livePolicies()).map((policy) => JSON.stringify(policy))).size).toBe(1);
-
-  await typed(withPlace(REWRITE, { deployment: 'verify', endpointUrl: system.cloud.endpoint }));
-
-  expect(await livePolicies()).toEqual(before);
-});
-
-it('the next verify removes what a killed one left', async () => {
-  const { events, sqs, sns, s3, cloudwatch, stack, BucketName: Bucket, AlarmTopicArn: TopicArn } = system.target;
-  const id = '20261120T020000Z-killed';
-  const Name = temporaryName(stack, id);
-  const AlarmName = `${stack}-ExecutionsAborted`;
-  await events.send(new PutRuleCommand({ Name, ScheduleExpression: 'rate(1 day)' }));
-  await sqs.send(new CreateQueueCommand({ QueueName: Name }));
-  const Endpoint = `arn:aws:sqs:us-east-1:000000000000:${Name}`;
-  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint }));
-  await s3.send(new PutObjectCommand({ Bucket, Key: `${TEMPORARY_PREFIX}${id}`, Body: 'x' }));
-  await cloudwatch.send(new SetAlarmStateCommand({ AlarmName, StateValue: 'ALARM', StateReason: reasonFor(id, 'OK') }));
-
-  const { checks } = await verified([]);
-
-  expect(checks).toMatchObject([{ id: 'left-overs', verdict: 'holds' }]);
-  for (const what of [
-    Name,
-    `queue ${Name}`,
-    `subscription of ${Name}`,
-    `object ${TEMPORARY_PREFIX}${id}`,
-    `alarm ${AlarmName}`,
-  ]) {
-    expect(checks[0]?.found).toContain(what);
-  }
-  expect(await temporary()).toEqual([]);
-  const { MetricAlarms: [alarm] = [] } = await cloudwatch.send(new DescribeAlarmsCommand({ AlarmNames: [AlarmName] }));
-  expect(alarm?.StateValue).toBe('OK');
-});
-
 async function temporaryRule(): Promise<boolean> {
   const name = temporaryName(system.target.stack, '');
   const { Rules = [] } = await system.target.events.send(new ListRulesCommand({ NamePrefix: name }));
@@ -287,12 +207,12 @@ async function temporaryRule(): Promise<boolean> {
 
 it('Ctrl-C removes everything that verify created', async () => {
   const command = run('cli/main.js', ['verify', '--alarm', ...system.place], WITHOUT_AWS);
-  await waitUntil(temporaryRule, { withinMs: 30_000 });
+  await eventually(temporaryRule);
   command.child.kill('SIGINT');
 
   expect(await command.ended).toBe(130);
   expect(command.stderr()).toMatch(
-    /^Stopped\. Everything that was made for the checks is removed\. Runs that were started continue/m,
+    /^Stopped\. The command removed all that it made for the checks\. Runs that it started continue/m,
   );
   expect(await temporary()).toEqual([]);
 });

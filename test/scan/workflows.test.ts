@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
+/** zizmor and actionlint, which `npm run scan` runs, find what else is wrong with a workflow. */
 const files = globSync('.github/workflows/*');
 const textOf = (file: string) => readFileSync(file, 'utf8');
 
@@ -39,18 +40,6 @@ describe.each(files)('%s', (file) => {
     expect(/^concurrency:\n(?: {2}.*\n)* {2}cancel-in-progress: (\w+)$/m.exec(text)?.[1]).toBe(String(!release));
     for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}timeout-minutes: \d+$/m);
   });
-
-  test('does not keep the repository token for later steps', () => {
-    const checkouts = text.split('uses: actions/checkout@').slice(1);
-
-    for (const checkout of checkouts) expect(checkout.split(/^ {6}- /m)[0]).toContain('persist-credentials: false');
-  });
-
-  test('uses no secrets or privileged triggers, and puts no expression into a script', () => {
-    expect(text).not.toMatch(/\bsecrets\./);
-    expect(text).not.toMatch(/pull_request_target|workflow_run/);
-    expect(text.split('\n').filter((line) => /run:.*\$\{\{/.test(line))).toEqual([]);
-  });
 });
 
 test('ci.yml runs .ci/run, and lists Linux on x64 and arm64, and macOS', () => {
@@ -58,8 +47,4 @@ test('ci.yml runs .ci/run, and lists Linux on x64 and arm64, and macOS', () => {
 
   expect(check).toMatch(/^ {6}- run: \.ci\/run$/m);
   expect(check).toContain(`'["ubuntu-24.04", "ubuntu-24.04-arm", "macos-15"]'`);
-});
-
-test('release.yml uses no cache, which another run could have filled', () => {
-  expect(textOf('.github/workflows/release.yml')).not.toMatch(/^ +cache: /m);
 });

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { METRICS } from '../../core/log/metrics.ts';
-import type { Template } from '../../scripts/template.ts';
 
 /** CloudWatch's units that this project might use. */
 const unit = z.enum(['Count', 'Seconds', 'Milliseconds', 'Bytes', 'Bytes/Second', 'Percent', 'None']);
@@ -72,27 +71,4 @@ export function listedShapes(namespace: string, but: string[]): string[] {
   return Object.entries(METRICS).flatMap(([name, { unit, dimensions }]) =>
     but.includes(name) ? [] : dimensions.map((set) => `${namespace} ${name} in ${unit} by [${set.toSorted()}]`),
   );
-}
-
-const alarmSchema = z.object({
-  Namespace: z.string().optional(),
-  MetricName: z.string().default(''),
-  Unit: z.undefined().optional(),
-  Metrics: z.undefined().optional(),
-  Dimensions: z.array(z.object({ Name: z.string(), Value: z.string() })).default([]),
-});
-
-/**
- * The metrics of a namespace that the alarms of a template read.
- * @throws if an alarm has several metrics or a unit, which would need a comparison, too
- */
-export function alarmMetrics({ Resources }: Template, namespace: string) {
-  const alarms = Object.values(Resources).filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm');
-  const ours = alarms.filter(({ Properties }) => JSON.stringify(Properties).includes(`"Namespace":"${namespace}"`));
-  return ours.map(({ Properties }) => {
-    const { MetricName: name, Dimensions } = alarmSchema.parse(Properties);
-    const dimensions: Record<string, string> = {};
-    for (const { Name, Value } of Dimensions.toSorted((a, b) => (a.Name < b.Name ? -1 : 1))) dimensions[Name] = Value;
-    return { name, dimensions };
-  });
 }

@@ -1,11 +1,5 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
-import {
-  DescribeExecutionCommand,
-  ListMapRunsCommand,
-  paginateGetExecutionHistory,
-  paginateListExecutions,
-  type SFNClient,
-} from '@aws-sdk/client-sfn';
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { type BatchOptions, startBatch } from '../../../cli/updates/update.ts';
 import {
   type BatchManifest,
@@ -17,7 +11,6 @@ import { createBucket } from '../../../core/storage/bucket.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';
-import type { NamedText } from './everything.ts';
 
 /** The result of an execution of CustomerUpdates. */
 export interface Ended {
@@ -48,7 +41,7 @@ export function batchTools(system: Deployed) {
       execution = await system.target.sfn.send(new DescribeExecutionCommand({ executionArn }));
       return execution.status !== 'RUNNING';
     };
-    await waitUntil(over, { withinMs: 170_000, everyMs: 100 });
+    await waitUntil(over, { withinMs: 280_000, everyMs: 100 });
     const { status = '', error = '', cause = '' } = execution;
     return { status, error, cause };
   };
@@ -57,15 +50,14 @@ export function batchTools(system: Deployed) {
     await system.target.s3.send(new PutObjectCommand({ Bucket: system.target.BucketName, Key, Body: text }));
     return Key;
   };
-  const machine = () => system.target.UpdatesStateMachineArn ?? '';
-  const start = (key: string, options: BatchOptions = {}) =>
-    startBatch({ sfn: system.target.sfn, UpdatesStateMachineArn: machine() }, key, options);
+  const start = (key: string, options: BatchOptions = {}) => {
+    const { sfn, UpdatesStateMachineArn = '' } = system.target;
+    return startBatch({ sfn, UpdatesStateMachineArn }, key, options);
+  };
   return {
     upload,
     start,
     ended,
-    /** Inputs, outputs and histories of the children of all maps. */
-    childHistories: () => childHistories(system.target.sfn, machine()),
     apply: async (batch: string, text: string, options: BatchOptions = {}) =>
       ended(await start(await upload(batch, text), options)),
     results: async (batch: string): Promise<ResultLine[]> => {
@@ -84,27 +76,4 @@ export function batchTools(system: Deployed) {
     },
     lastCall: () => system.sandbox.ledger.calls().at(-1)?.seq ?? 0,
   };
-}
-
-async function childHistories(client: SFNClient, stateMachineArn: string): Promise<NamedText[]> {
-  const texts: NamedText[] = [];
-  for await (const page of paginateListExecutions({ client }, { stateMachineArn })) {
-    for (const { executionArn } of page.executions ?? []) {
-      const { mapRuns = [] } = await client.send(new ListMapRunsCommand({ executionArn }));
-      for (const { mapRunArn } of mapRuns) texts.push(...(await childrenOf(client, mapRunArn ?? '')));
-    }
-  }
-  return texts;
-}
-
-async function childrenOf(client: SFNClient, mapRunArn: string): Promise<NamedText[]> {
-  const texts: NamedText[] = [];
-  for await (const page of paginateListExecutions({ client }, { mapRunArn })) {
-    for (const { executionArn = '' } of page.executions ?? []) {
-      const seen: unknown[] = [await client.send(new DescribeExecutionCommand({ executionArn }))];
-      for await (const { events } of paginateGetExecutionHistory({ client }, { executionArn })) seen.push(events);
-      texts.push({ name: executionArn, text: JSON.stringify(seen) });
-    }
-  }
-  return texts;
 }

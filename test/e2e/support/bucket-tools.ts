@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   DeleteBucketCommand,
   DeleteObjectsCommand,
@@ -18,12 +17,6 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
     pointer: async (entity: Entity, name: string): Promise<Pointer> => {
       const object = await createBucket(s3, Bucket).read(`published/entity=${entity}/${name}.json`);
       return pointerSchema.parse(JSON.parse(object?.text ?? ''));
-    },
-    /** SHA-256 of an object, hexadecimal. */
-    sha256: async (key: string): Promise<string> => {
-      const hash = createHash('sha256');
-      for await (const chunk of (await createBucket(s3, Bucket).stream(key))?.chunks ?? []) hash.update(chunk);
-      return hash.digest('hex');
     },
     keys: async (Prefix: string): Promise<string[]> => {
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));

@@ -21,7 +21,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../../local/ministack/ministack-
  * CLI itself deploys in `start.slow.test.ts`.
  */
 
-const WAIT = { maxWaitTime: 120, minDelay: 0.1, maxDelay: 1 };
+const WAIT = { maxWaitTime: 240, minDelay: 0.1, maxDelay: 1 };
 const assetsSchema = z.object({
   files: z.record(
     z.string(),

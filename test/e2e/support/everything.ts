@@ -1,14 +1,15 @@
-import {
-  CloudWatchLogsClient,
-  FilterLogEventsCommand,
-  paginateDescribeLogGroups,
-} from '@aws-sdk/client-cloudwatch-logs';
+import { FilterLogEventsCommand, paginateDescribeLogGroups } from '@aws-sdk/client-cloudwatch-logs';
 import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
-import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
+import {
+  DescribeExecutionCommand,
+  ListMapRunsCommand,
+  paginateGetExecutionHistory,
+  paginateListExecutions,
+  type SFNClient,
+} from '@aws-sdk/client-sfn';
 import type { Target } from '../../../cli/support/target.ts';
 import { jsonLines } from '../../support/written.ts';
-import type { Deployed } from './deployed.ts';
 
 /** A place of a possible leak, and its whole text. */
 export interface NamedText {
@@ -16,28 +17,36 @@ export interface NamedText {
   text: string;
 }
 
-/** Inputs, outputs, errors and histories of all executions. */
-export async function histories({ sfn, StateMachineArn }: Target): Promise<NamedText[]> {
+/** Inputs, outputs, errors and histories of all executions of a deployment, and of the children of maps. */
+export async function histories({ sfn, StateMachineArn, UpdatesStateMachineArn }: Target): Promise<NamedText[]> {
+  const machines = [StateMachineArn, UpdatesStateMachineArn ?? []].flat();
+  const texts = machines.map((stateMachineArn) => historiesOf(sfn, { stateMachineArn }));
+  return (await Promise.all(texts)).flat();
+}
+
+type ExecutionsOf = { stateMachineArn: string } | { mapRunArn: string | undefined };
+
+async function historiesOf(client: SFNClient, of: ExecutionsOf): Promise<NamedText[]> {
   const texts: NamedText[] = [];
-  for await (const page of paginateListExecutions({ client: sfn }, { stateMachineArn: StateMachineArn })) {
+  for await (const page of paginateListExecutions({ client }, of)) {
     for (const { executionArn = '' } of page.executions ?? []) {
-      const pages = [];
-      for await (const events of paginateGetExecutionHistory({ client: sfn }, { executionArn }))
-        pages.push(events.events);
-      texts.push({ name: executionArn, text: JSON.stringify(pages) });
+      const seen: unknown[] = [await client.send(new DescribeExecutionCommand({ executionArn }))];
+      for await (const { events } of paginateGetExecutionHistory({ client }, { executionArn })) seen.push(events);
+      texts.push({ name: executionArn, text: JSON.stringify(seen) });
+      if ('mapRunArn' in of) continue;
+      const { mapRuns = [] } = await client.send(new ListMapRunsCommand({ executionArn }));
+      for (const { mapRunArn } of mapRuns) texts.push(...(await historiesOf(client, { mapRunArn })));
     }
   }
   return texts;
 }
 
 /** Every line that the functions and machines of a deployment logged. */
-export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>): Promise<NamedText[]> {
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const client = new CloudWatchLogsClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
+export async function logs({ logs: client, stack }: Target): Promise<NamedText[]> {
   const texts: NamedText[] = [];
   for await (const page of paginateDescribeLogGroups({ client }, {})) {
     for (const { logGroupName = '' } of page.logGroups ?? []) {
-      if (!logGroupName.includes(`/${target.stack}-`)) continue;
+      if (!logGroupName.includes(`/${stack}-`)) continue;
       const { events = [] } = await client.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
       texts.push({ name: logGroupName, text: events.map(({ message }) => message).join('\n') });
     }
@@ -46,8 +55,8 @@ export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>
 }
 
 /** The JSON fields of each line, for lines that have some. */
-export async function linesOf(of: Pick<Deployed, 'cloud' | 'target'>) {
-  return (await logs(of)).flatMap(({ text }) => jsonLines(text));
+export async function linesOf(target: Target) {
+  return (await logs(target)).flatMap(({ text }) => jsonLines(text));
 }
 
 /** Keys and metadata of all objects, and the texts of manifests and pointers, but not of the files. */

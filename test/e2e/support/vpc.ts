@@ -8,13 +8,7 @@ export function localPlace() {
 }
 
 /** A VPC of the local cloud, with a security group. */
-export interface Vpc {
-  vpcId: string;
-  group: string;
-  subnet: () => Promise<{ subnetId: string }>;
-}
-
-export async function newVpc(): Promise<Vpc> {
+export async function newVpc() {
   const ec2 = new EC2Client(localPlace());
   const vpcId = (await ec2.send(new CreateVpcCommand({ CidrBlock: '10.77.0.0/16' }))).Vpc?.VpcId ?? '';
   const named = { GroupName: `calling-${vpcId}`, Description: 'lets https out', VpcId: vpcId };
