@@ -19,4 +19,7 @@ process.on('SIGINT', () => {
   if (args.includes('--json')) printJson({ ok: false, error });
   process.exit(INTERRUPTED);
 });
-process.exitCode = await runCommandLine(args);
+const code = await runCommandLine(args);
+// While Node ends by itself, signals have no handler: a second Ctrl-C would end the process without its exit code.
+if (code === INTERRUPTED) process.exit(code);
+process.exitCode = code;

@@ -44,7 +44,8 @@ test("a linked command runs with the checkout's own Node, and passes on argument
 });
 
 test('a signal that comes twice is passed on once, and the exit code is that of the command', async () => {
-  const atFirst = 'trap "echo again" INT; echo first; sleep 0.3; exit 130';
+  const mayEnd = join(await tempDir(), 'may-end');
+  const atFirst = `trap "echo again" INT; echo first; until [ -e ${mayEnd} ]; do sleep 0.05; done; exit 130`;
   const command = await linked(`trap '${atFirst}' INT; echo runs; while :; do sleep 0.05; done`);
   const child = spawn(process.execPath, [command], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -58,6 +59,7 @@ test('a signal that comes twice is passed on once, and the exit code is that of 
   child.kill('SIGINT');
   await eventually(() => written.includes('first'));
   child.kill('SIGINT');
+  await writeFile(mayEnd, '');
 
   expect(await ended).toEqual([130, null]);
   expect(written).toBe('runs\nfirst\n');
@@ -68,9 +70,7 @@ test('Ctrl-C ends a command that waits for AWS with a sentence, a document and e
   const command = run('cli/main.js', ['list', '--json', ...place], WITHOUT_AWS);
   await eventually(() => asked.includes('ListExecutions'));
 
-  command.child.kill('SIGINT');
-
-  expect(await command.ended, command.stderr()).toBe(130);
+  expect(await command.interrupt(), command.stderr()).toBe(130);
   expect(JSON.parse(command.stdout())).toEqual({ ok: false, error: command.stderr().trimEnd() });
   await expectTexts('interrupted', [['Ctrl-C in a command that waits for AWS', command.stderr()]]);
 });

@@ -82,10 +82,7 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
   const { run: name, executionArn } = await endlessRun('meetings');
   const follow = begin('follow', 'meetings');
   await follow.says(/meetings: CheckStatus, \d+ check/);
-  // Twice, because npm passes on a signal that the terminal has already sent to both.
-  follow.child.kill('SIGINT');
-  follow.child.kill('SIGINT');
-  expect(await follow.ended).toBe(130);
+  expect(await follow.interrupt(), follow.stderr()).toBe(130);
   expect(follow.stderr()).toMatch(
     new RegExp(`^Stopped following. The run continues: .* crm-export follow ${name} .*--deployment operator\\n$`, 'm'),
   );

@@ -208,9 +208,7 @@ async function temporaryRule(): Promise<boolean> {
 it('Ctrl-C removes everything that verify created', async () => {
   const command = run('cli/main.js', ['verify', '--alarm', ...system.place], WITHOUT_AWS);
   await eventually(temporaryRule);
-  command.child.kill('SIGINT');
-
-  expect(await command.ended).toBe(130);
+  expect(await command.interrupt(), command.stderr()).toBe(130);
   expect(command.stderr()).toMatch(
     /^Stopped\. The command removed all that it made for the checks\. Runs that it started continue/m,
   );

@@ -14,6 +14,8 @@ export interface Running {
   ended: Promise<number | null>;
   /** The match of a pattern in the lines that are complete: a pipe may deliver half a line. */
   says: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** Presses Ctrl-C until the program has ended: npm passes on a signal that the terminal has already sent to both. */
+  interrupt: () => Promise<number | null>;
 }
 
 const running = new Set<ChildProcess>();
@@ -45,7 +47,12 @@ export function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): 
     if (found) return found;
     throw new Error(`${file} did not say ${pattern}:\n${written.stdout}\n${written.stderr}`);
   };
-  return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended, says };
+  const interrupt = async () => {
+    child.kill('SIGINT');
+    const again = setInterval(() => child.kill('SIGINT'), 1);
+    return ended.finally(() => clearInterval(again));
+  };
+  return { child, stdout: () => written.stdout, stderr: () => written.stderr, ended, says, interrupt };
 }
 
 /** Ends what a failed test left running, as Ctrl-C would. */

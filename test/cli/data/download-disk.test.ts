@@ -130,8 +130,7 @@ test('Ctrl-C ends a download at once with its document, keeps the part and remov
   const command = run('cli/main.js', [...args, '-o', path, '--json'], WITHOUT_AWS);
   const arrived = async () => (await stat(`${path}.part`).catch(() => undefined))?.size === 70_000;
   await eventually(arrived);
-  command.child.kill('SIGINT');
-  expect(await command.ended, command.stderr()).toBe(130);
+  expect(await command.interrupt(), command.stderr()).toBe(130);
   expect(JSON.parse(command.stdout())).toEqual({ ok: false, error: command.stderr().trimEnd() });
   await expectTexts('download-stopped', [['Ctrl-C during a download', command.stderr()]]);
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv.part']);

@@ -152,8 +152,7 @@ test('Ctrl-C stops following but not the batch, and says how to show it', async 
   const file = await fileOf(jsonl(people(10)));
   const running = run('cli/main.js', ['update', file, '--yes', ...place]);
   await running.says(/5 of 10 lines/);
-  running.child.kill('SIGINT');
-  expect(await running.ended, running.stderr()).toBe(130);
+  expect(await running.interrupt(), running.stderr()).toBe(130);
   expect(asked).not.toContain('StopExecution');
   const [batch = ''] = batches.keys();
   const end = running.stderr().trimEnd().split('\n').at(-1)?.replaceAll(batch, 'BATCH') ?? '';
