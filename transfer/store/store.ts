@@ -57,15 +57,9 @@ export class Store {
       'x-amz-checksum-algorithm': 'CRC32',
       'x-amz-checksum-type': 'FULL_OBJECT',
     };
+    const request = { method: 'POST', key, query: { uploads: '' }, headers, body: '', action: 'begun' };
     return withRetries(this.#context, async () => {
-      const { body } = await this.#once({
-        method: 'POST',
-        key,
-        query: { uploads: '' },
-        headers,
-        body: '',
-        action: 'begun',
-      });
+      const { body } = await this.#once(request);
       return textOf(body, 'UploadId') || noAnswerOfS3('begun');
     });
   }
