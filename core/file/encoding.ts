@@ -163,12 +163,16 @@ export class Utf16Reader {
   }
 
   read(chunk: Uint8Array): Uint8Array {
-    const bytes = Buffer.concat([this.#rest, chunk]);
+    // Swapping changes the bytes, so a chunk of the caller is copied first.
+    const isCopied = this.#bigEndian || this.#rest.length > 0;
+    const bytes = isCopied
+      ? Buffer.concat([this.#rest, chunk])
+      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     let even = bytes.length - (bytes.length % 2);
     // Keeps the first half of a surrogate pair until the second half arrives.
     const high = bytes[even - (this.#bigEndian ? 2 : 1)] ?? 0;
     if (even > 0 && high >= 0xd8 && high <= 0xdb) even -= 2;
-    this.#rest = bytes.subarray(even);
+    this.#rest = Buffer.from(bytes.subarray(even));
     this.cut = this.#rest.length > 0;
     const whole = bytes.subarray(0, even);
     if (this.#bigEndian) whole.swap16();
