@@ -47,6 +47,9 @@ const NO_RECORD =
   /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
 /** Keys of objects that describe the caller if they are next to another object. */
 const BESIDE = /^(?:user|session)/;
+/** Keys that describe a refusal in a wrapper, not the record. */
+const OF_REFUSAL =
+  /^(?:errors?|success|message|status|(?:error|status)?code|path|timestamp|(?:correlation|request|trace)id)$/;
 /** Fields that control an update or are deprecated, so an answer need not repeat them. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -118,7 +121,7 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
   const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
   return entries.some(([key, value]) => {
     if (value === null || key === 'id') return value !== null;
-    if (isSure) return !/^(?:errors?|success|message)$/.test(key);
+    if (isSure) return !OF_REFUSAL.test(key);
     return sent.has(key) && (!mayHoldReasons || isSame(sent.get(key)?.value, value));
   });
 }
@@ -289,7 +292,9 @@ function kindOfWord(text: string): string {
 /** Compares the last digits. One of the texts may have an extension after them, or a prefix before them. */
 function isOtherPhone(sent: string, echoed: string): boolean {
   const [ours, theirs] = [sent, echoed].map((text) => text.replace(/\D/g, '')) as [string, string];
-  return !ours.includes(theirs.slice(-PHONE_DIGITS)) && !theirs.includes(ours.slice(-PHONE_DIGITS));
+  const isIn = (one: string, other: string) =>
+    one.length < PHONE_DIGITS ? other.endsWith(one) : other.includes(one.slice(-PHONE_DIGITS));
+  return !isIn(theirs, ours) && !isIn(ours, theirs);
 }
 
 /** A day, or a time. */
@@ -299,12 +304,13 @@ const LONGEST_DATE = 100;
 const DAY_MS = 86_400_000;
 /** The clock time of a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
 const CLOCK = /[T ,]+\d{1,2}:\d\d.*$/i;
-const ZONE = /(?:Z|GMT|UTC|[+-]\d\d(?::?\d\d)?)$/i;
+const ZONE = /(?:Z|GMT|UTC|(?:GMT|UTC)?[+-]\d\d(?::?\d\d)?)$/i;
 const MIDNIGHT = /^(?:00?:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am)$/i;
 
 /** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same date. */
-function isOtherDate(sent: string, echoed: string): boolean {
+function isOtherDate(sent: string, text: string): boolean {
   const isTime = sent.includes('T');
+  const echoed = usualForm(text);
   const clock = CLOCK.exec(echoed)?.[0].replace(/^[T ,]+/i, '') ?? '';
   const instant = isTime && ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
   if (!Number.isNaN(instant))
@@ -314,6 +320,16 @@ function isOtherDate(sent: string, echoed: string): boolean {
   const days = daysIn(echoed);
   const most = isDay ? 0 : DAY_MS;
   return days.length > 0 && days.every((day) => Math.abs(day - Date.parse(sent.slice(0, 10))) > most);
+}
+
+/** A date with hyphens and colons: `20261120T100000Z`, `/Date(1795168800000)/`, `… GMT+0200 (Israel Standard Time)`. */
+function usualForm(text: string): string {
+  const [, milliseconds] = /^\/Date\((-?\d{1,14})/.exec(text) ?? [];
+  if (milliseconds !== undefined) return new Date(Number(milliseconds)).toISOString();
+  return text
+    .replace(/\p{Cf}|\s*[([][^\])]*[\])]$/gu, '')
+    .replace(/^(\d{4})(\d\d)(\d\d)(?=T|$)/, '$1-$2-$3')
+    .replace(/(?<=-\d\dT\d\d)(\d\d)(\d\d)?(?!\d)/, (_, minutes, seconds = '00') => `:${minutes}:${seconds}`);
 }
 
 /** Milliseconds since 1970; NaN for a text that is not a time. */
@@ -327,14 +343,12 @@ function instantOf(text: string): number {
  */
 function daysIn(text: string): number[] {
   const date = text
-    .replace(/\p{Cf}/gu, '')
     .replace(CLOCK, '')
     .replace(/(?<=^\d{4}-\d\d-\d\d)(?:Z|[+-]\d\d:?\d\d)$/, '')
     .trim();
-  const digits = date.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
-  const numbers = (digits.match(/\d+/g) ?? []).map(Number);
+  const numbers = (date.match(/\d+/g) ?? []).map(Number);
   const [a = 0, b = 0, c = 0] = numbers;
-  if (numbers.length === 3 && /^[\d\s./-]+$/.test(digits))
+  if (numbers.length === 3 && /^[\d\s./-]+$/.test(date))
     return [...daysOf(a, b, c), ...daysOf(c, b, a), ...daysOf(c, a, b)];
   if (numbers.length !== 2 || !/\p{L}/u.test(date)) return [];
   const months = Array.from({ length: 12 }, (_, index) => index + 1);

@@ -106,7 +106,8 @@ const SAYS = {
   noId: (facts) => `${errorText(facts)} and without the id of an export.`,
   incomplete: (facts) =>
     `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
-  noStatus: (facts) => `${hasError(facts) ? errorText(facts) : ''} without a status: ${shapeOf(facts.answer.body)}.`,
+  noStatus: (facts) =>
+    `${hasError(facts) ? `${errorText(facts)} and` : ''} without a status: ${shapeOf(facts.answer.body)}.`,
 } satisfies Record<string, (facts: Facts) => string>;
 
 const BUSY = ['notTaken', 'CrmBusy', SAYS.busy] as const;
@@ -268,7 +269,8 @@ function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 
   return ` The path that was called is ${answer.path}: check crm.baseUrl, which it starts from.`;
 }
 
-function scopesOf({ call, scope }: Facts): string {
+function scopesOf({ call, scope, isPage }: Facts): string {
+  if (isPage) return 'The answer is a web page: a firewall in front of the CRM may have refused the call.';
   const [what, needed] = call.operation === 'update' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
   const has = `The token has the scopes "${scope}"`;
   if (scope.split(/\s+/).includes(needed))

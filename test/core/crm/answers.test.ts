@@ -266,6 +266,13 @@ test.each<[string, RunErrorName, Response]>([
   expect(error?.message).toMatch(/ \/api\/v1\/leads\/fields: .*crm\.baseUrl/);
 });
 
+test('a web page with 403 says nothing about the rights of the person', async () => {
+  const { error } = await meaningFor(page(403), CALLS.update);
+
+  expect(error?.message).toMatch(/ 403.* firewall /);
+  expect(error?.message).not.toContain('scope');
+});
+
 test('another JSON document to the first call of a run names crm.baseUrl', async () => {
   const answer = await answerOf(Response.json({ message: 'Welcome', version: '1.0' }), read);
   const parsed = async () => parsedBody(answer, read, z.array(z.string()));
