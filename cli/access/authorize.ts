@@ -158,15 +158,14 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const client = await chooseClient(storedClient, target.ClientSecretId, options);
   signal?.throwIfAborted();
   const consented = await consent(client.clientId, callback, options);
-  let tokens: NewTokens | undefined;
+  let authorization: number | undefined;
   try {
     // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
-    const authorization = await withRetries(async () => {
+    authorization = await withRetries(async () => {
       const standing = await standingGrant(places.store);
       return places.ledger.takeNumber((standing?.tokens.authorization ?? 0) + 1);
     });
-    const exchanged = await exchangeCode(client, consented, options, clock.now);
-    tokens = exchanged.tokens;
+    const { tokens, notes } = await exchangeCode(client, consented, options, clock.now);
     signal?.throwIfAborted();
     const { clientId, clientSecret, stored } = client;
     const isStored = stored?.clientId === clientId && stored.clientSecret === clientSecret;
@@ -181,12 +180,12 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
       signal,
     };
     // A function refreshes a grant at once if no function has stored it.
-    const granted = { ...exchanged.tokens, clientId, authorization, functionStoredAt: null };
+    const granted = { ...tokens, clientId, authorization, functionStoredAt: null };
     const { versionId } = await withRetries(() => storeGrant(granted, deps));
     const { scope, expiresAt } = tokens;
-    return { secret: target.TokensSecretId, versionId, scope, expiresAt, notes: exchanged.notes };
+    return { secret: target.TokensSecretId, versionId, scope, expiresAt, notes };
   } catch (error) {
-    throw await endedAfterConsent(error, places, tokens, signal);
+    throw await endedAfterConsent(error, places, authorization, signal);
   }
 }
 
@@ -206,17 +205,19 @@ async function withRetries<T>(action: () => Promise<T>): Promise<T> {
 async function endedAfterConsent(
   error: unknown,
   places: GrantPlaces,
-  tokens: NewTokens | undefined,
+  authorization: number | undefined,
   signal: AbortSignal | undefined,
 ): Promise<CommandError> {
   const { answer: standing, isRead } = await standingGrant(places.store).then(
     (answer) => ({ answer, isRead: true }),
     () => ({ answer: undefined, isRead: false }),
   );
-  const isStored = tokens !== undefined && standing?.tokens.accessToken === tokens.accessToken;
-  const stands = isStored
-    ? 'The new grant is stored and in use.'
-    : `The consent was given, but ${isRead ? 'its grant is not stored' : 'the stored grant could not be read'}: authorize again. The CRM may have ended the earlier grant; doctor --refresh shows whether it still works.`;
+  const { authorization: number = 0 } = standing?.tokens ?? {};
+  const again = authorization !== undefined && number > authorization ? '' : ': authorize again';
+  const stands =
+    number === authorization
+      ? 'The new grant is stored and in use.'
+      : `The consent was given, but ${isRead ? 'its grant is not stored' : 'the stored grant could not be read'}${again}. The CRM may have ended the ${again ? 'earlier' : 'later'} grant; doctor --refresh shows whether it still works.`;
   const exitCode = error instanceof CommandError ? error.exitCode : error instanceof RunError && codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   if (signal?.aborted) return new CommandError(`Interrupted. ${stands}`, INTERRUPTED, { cause: error });

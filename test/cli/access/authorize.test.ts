@@ -114,6 +114,9 @@ test('authorize ends with what to change, and says which grant is stored', async
   const client = JSON.stringify({ clientId: 'id', clientSecret: 'an-old-s3cret' });
   const scope = 'openid profile global:export';
   const tokens = storedTokens({ refreshToken: 'rt_0', accessToken: 'at_0', obtainedAt: AT, scope });
+  const later = storedTokens({ refreshToken: 'rt_0', accessToken: 'at_0', obtainedAt: AT, scope, authorization: 2 });
+  const firstNumber: Handler = ({ input }, next) =>
+    JSON.stringify(input).includes('authorizations') ? { Attributes: { number: { N: '1' } } } : next();
   const refusal = (status: number, error: string) => ({ answer: { status, body: { error } } });
   const ends: [what: string, world: World, ...args: string[]][] = [
     ['no client is stored or named', {}],
@@ -137,6 +140,11 @@ test('authorize ends with what to change, and says which grant is stored', async
     [
       'the first grant lacks scopes, and its access token lives five minutes',
       { answer: { status: 200, body: { ...GRANTED, scope: 'openid\u001b[2J\u009b\n' } } },
+      ...WITH_CLIENT,
+    ],
+    [
+      'a later authorization is stored',
+      { values: { tokens: later }, aws: { UpdateItem: firstNumber } },
       ...WITH_CLIENT,
     ],
     ['the grant may not be stored', { aws: denied('PutSecretValue') }, ...WITH_CLIENT],
