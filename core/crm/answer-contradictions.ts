@@ -77,14 +77,10 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
 
 /** The objects that may be the record: the answer itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
-  const levels: Level[] = [];
-  let layer = objectsIn('', body);
-  for (let wrappers = 0; wrappers <= MOST_WRAPPERS && layer.length > 0; wrappers += 1) {
-    // A layer may have more objects than a call may have arguments.
-    for (const level of layer) levels.push(level);
-    layer = layer.flatMap((level) => wrappedIn(level, sent));
-  }
-  return levels;
+  const layers = [objectsIn('', body)];
+  for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
+    layers.push(layers[wrappers]?.flatMap((level) => wrappedIn(level, sent)) ?? []);
+  return layers.flat();
 }
 
 /**
@@ -167,13 +163,11 @@ function idIn({ entries }: Level): string | undefined {
 
 /** The digits of a UUID in any usual form: with braces, as a URN, or without hyphens. */
 function hexOf(value: unknown): string | undefined {
-  const hex =
-    typeof value === 'string'
-      ? value
-          .trim()
-          .toLowerCase()
-          .replace(/^urn:uuid:|[{}-]/g, '')
-      : '';
+  if (typeof value !== 'string') return undefined;
+  const hex = value
+    .trim()
+    .toLowerCase()
+    .replace(/^urn:uuid:|[{}-]/g, '');
   return /^[\da-f]{32}$/.test(hex) ? hex : undefined;
 }
 
@@ -195,11 +189,8 @@ function isError(value: unknown, depth = 0): boolean {
 
 /** The first sent field that the answer has with another value. */
 function otherValue(levels: readonly Level[], sent: SentFields): string | undefined {
-  for (const [key, echoed] of levels.flatMap(({ entries }) => entries)) {
-    const field = sent.get(key);
-    if (field && isOther(field.name, field.value, echoed)) return field.name;
-  }
-  return undefined;
+  const fields = levels.flatMap(({ entries }) => entries.map(([key, echoed]) => ({ ...sent.get(key), echoed })));
+  return fields.find(({ name, value, echoed }) => name !== undefined && isOther(name, value, echoed))?.name;
 }
 
 function isSame(sent: unknown, echoed: unknown): boolean {

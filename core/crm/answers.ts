@@ -270,9 +270,9 @@ function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 
 }
 
 function scopesOf({ call, scope, isPage }: Facts): string {
-  if (isPage) return 'The answer is a web page: a firewall in front of the CRM may have refused the call.';
   const [what, needed] = call.operation === 'update' ? ['updates', UPDATE_SCOPE] : ['exports', EXPORT_SCOPE];
   const has = `The token has the scopes "${scope}"`;
+  if (isPage) return `${has}. The answer is a web page: a firewall in front of the CRM may have refused the call.`;
   if (scope.split(/\s+/).includes(needed))
     return `${has}, with "${needed}", which ${what} need: the person who authorized lacks a right in the CRM.`;
   return `${has}; ${what} need "${needed}" or what crm.scopes names for it.`;

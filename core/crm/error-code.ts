@@ -10,10 +10,8 @@ interface Sent {
 /** The keys that services use for an error code. A value is shown if it is one plain token. */
 const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
-/** A letter, then letters, digits, `_`, `-` and `.`. */
-const TOKEN = /^[a-z][a-z\d_.-]{0,47}$/i;
-/** A token with more digits may be the number of a person, a key or an id, and is not shown. */
-const MOST_DIGITS = 4;
+/** A letter, then letters, digits, `_`, `-` and `.`. More than four digits may be the number of a person, a key or an id. */
+const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
 
 /** Codes in `error` by RFC 6749, sections 4.1.2.1 and 5.2. The key may also hold a sentence or a value. */
 export const RFC_6749_WORDS = [
@@ -69,7 +67,7 @@ const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
  */
 export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
   const errors = { error: ownValue(body, 'error'), errors: ownValue(body, 'errors') };
-  const found = codesIn(isGood ? errors : body).filter(isToken);
+  const found = codesIn(isGood ? errors : body).filter((text) => TOKEN.test(text));
   const words = [errors.error, firstIn(errors.errors)].filter(isListed);
   return [...found, ...words].find((code) => !wasSent(code, sent));
 }
@@ -167,10 +165,6 @@ export function possibleCodes(body: unknown): string[] {
 
 function firstIn(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
-}
-
-function isToken(text: string): boolean {
-  return TOKEN.test(text) && (text.match(/\d/g) ?? []).length <= MOST_DIGITS;
 }
 
 function isListed(value: unknown): value is string {

@@ -82,11 +82,7 @@ const ROWS: Row[] = [
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ code = '' }) => FINAL.includes(code)],
-  [
-    'unclear',
-    ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined,
-    ' with an error in place of a token.',
-  ],
+  ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined, ' with an error.'],
   // The code of a 400 or 401 does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   ['locked', ({ isRefusal, body }) => isRefusal && saysBusy(body), ': its body says that the CRM is busy.'],

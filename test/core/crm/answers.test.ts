@@ -266,11 +266,11 @@ test.each<[string, RunErrorName, Response]>([
   expect(error?.message).toMatch(/ \/api\/v1\/leads\/fields: .*crm\.baseUrl/);
 });
 
-test('a web page with 403 says nothing about the rights of the person', async () => {
+test('the error for a web page with 403 names the scopes, and does not blame the person', async () => {
   const { error } = await meaningFor(page(403), CALLS.update);
 
-  expect(error?.message).toMatch(/ 403.* firewall /);
-  expect(error?.message).not.toContain('scope');
+  expect(error?.message).toMatch(/ 403.* "openid".* firewall /);
+  expect(error?.message).not.toContain('person');
 });
 
 test('another JSON document to the first call of a run names crm.baseUrl', async () => {
