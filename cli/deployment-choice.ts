@@ -33,9 +33,7 @@ export function setDeployment(command: Command): void {
   const chosen = chooseDeployment(endpoint, process.env, configured);
   if (!chosen) {
     const own = configured.filter((each) => !NOT_DEPLOYED.includes(each)).join(', ');
-    const there = own
-      ? `${configurationFolder()}/ has ${own}`
-      : `to write the configuration of one: ${CRM_EXPORT} init`;
+    const there = own ? `${configurationFolder()}/ has ${own}` : `to write a configuration: ${CRM_EXPORT} init`;
     command.error(`error: name the deployment with --deployment or CRM_EXPORT_DEPLOYMENT; ${there}`);
   }
   printErr(`Deployment ${chosen.name} (${chosen.from}).`);

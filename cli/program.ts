@@ -20,7 +20,7 @@ export type CommandName = { [Group in keyof Groups]: keyof Groups[Group] }[keyof
 
 /** The program with all commands. @param args the command line, which says whether shell completion is needed */
 export async function createProgram(args: string[] = []): Promise<Command> {
-  const program = new Command(CRM_EXPORT).description("The operator's command");
+  const program = new Command(CRM_EXPORT).description('Operates the nightly CRM export: runs, files, checks, set-up');
   program.configureOutput({
     writeOut: (text) => writeText(process.stdout, text),
     writeErr: (text) => writeText(process.stderr, text),
@@ -57,22 +57,22 @@ Examples:
   # the newest file of leads, proved by size and checksum
   ${CRM_EXPORT} download leads --deployment prod
 
-More of a command: ${CRM_EXPORT} show --help`;
+Help for one command: ${CRM_EXPORT} show --help`;
 
 function withTargetOptions(command: Command): Command {
   const which =
     command.name() === 'init'
       ? 'name of the new deployment, such as prod: a letter, then at most 30 lower-case letters, digits and hyphens'
-      : 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is';
+      : 'NAME as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only configuration';
   return command
     .option('--deployment <name>', which, notEmpty)
     .option('--profile <name>', 'AWS profile to use', notEmpty)
     .option('--region <name>', 'AWS region of the stack', notEmpty)
-    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);
+    .option('--endpoint-url <url>', 'address of a local cloud, instead of AWS; default: AWS_ENDPOINT_URL', notEmpty);
 }
 
 /** Refuses an empty value: `--deployment "$NAME"` without that variable must not select the default. */
 function notEmpty(text: string): string {
-  if (text === '') throw new InvalidArgumentError('It is empty.');
+  if (text === '') throw new InvalidArgumentError('The value is empty.');
   return text;
 }

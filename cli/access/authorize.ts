@@ -66,7 +66,7 @@ export async function authorizeAndPrint(options: CommandOptions): Promise<void> 
   // An enabled entity, because the nightly export fetches it anyway.
   const first = ENTITIES.find((entity) => entities[entity].enabled) ?? ENTITIES[0];
   const next = commandFor(`start ${first} --wait`, options);
-  printOut(`Next, while you can consent again, start a run. It refreshes this grant as a nightly run does: ${next}`);
+  printOut(`Next, while you can still consent again, test this grant with a run, which refreshes it: ${next}`);
 }
 
 function show(
@@ -114,7 +114,7 @@ async function firstRun(target: Target, entity: Entity, options: CommandOptions)
   // A running function keeps its access token until that expires, even after a new authorization.
   const again = commandFor(`start ${entity} --wait`, options);
   printErr(
-    `The run did not refresh the grant, because its functions still had a valid access token. After it expires, in about an hour, start another run: ${again}`,
+    `The run did not refresh the grant, because its functions still had a valid access token. After that token expires, in about an hour, start another run: ${again}`,
   );
 }
 
@@ -149,8 +149,8 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const { crm, signal } = options;
   const callback = callbackOf(options);
   if (callback.hosts.length === 0 && !options.paste) {
-    const what = 'Nothing can listen at this redirect URI';
-    throw new CommandError(`${what}: paste the answer of the CRM in a terminal, or pipe it in with --paste.`, USAGE);
+    const what = 'This command cannot listen at the redirect URI, which is not an address of this machine';
+    throw new CommandError(`${what}. Run it in a terminal, or pipe the answer of the CRM in with --paste.`, USAGE);
   }
   const clock = watchClock(target.secrets);
   const places = grantPlaces(target);
@@ -160,7 +160,7 @@ export async function authorize(target: GrantTarget, options: AuthorizeOptions) 
   const consented = await consent(client.clientId, callback, options);
   let authorization: number | undefined;
   try {
-    // Taken right before the exchange: of two commands at once, the later exchange has the higher number.
+    // The number is taken right before the exchange, so that of two commands at once the later exchange has the higher one.
     authorization = await withRetries(async () => {
       const standing = await standingGrant(places.store);
       return places.ledger.takeNumber((standing?.tokens.authorization ?? 0) + 1);
@@ -279,7 +279,7 @@ async function exchangeCode(
       return { tokens, notes: notesOn(tokens, crm.scopes) };
     }
     const what = 'The CRM issued no refresh token, and no nightly run works without one';
-    const usual = 'many services give one for the scope "offline_access" only';
+    const usual = 'many services issue one only for the scope "offline_access"';
     throw new CommandError(`${what}; ${usual}. ${scopeAdvice({ crm, configuration })}`, RUN_FAILED);
   }
   if (answer.code === 'invalid_scope') {
@@ -292,7 +292,7 @@ async function exchangeCode(
   const how = crm.clientAuthentication;
   const others = ['basic', 'basic_raw', 'post'].filter((other) => other !== how).map((other) => `"${other}"`);
   throw new CommandError(
-    `${answer.message} The secret of the client ${client.source}: give another in CRM_CLIENT_SECRET, or without that variable add --new-secret to be asked for it. If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${others.join(' or ')} in ${configuration} (it is "${how}").`,
+    `${answer.message} The secret of the client ${client.source}: set CRM_CLIENT_SECRET to another secret, or unset that variable and type the secret with --new-secret. If its id (--client-id) and its secret are right, set crm.clientAuthentication to ${others.join(' or ')} in ${configuration} (it is "${how}").`,
     USAGE,
   );
 }

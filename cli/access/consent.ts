@@ -37,7 +37,7 @@ export async function consent(clientId: string, callback: Callback, options: Con
   const verifier = randomBytes(32).toString('base64url');
   const state = randomBytes(32).toString('base64url');
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // A rejection before this function awaits it must not end the process.
+  // The promise may be rejected before this function awaits it. That must not end the process.
   code.catch(() => {});
   const settle = (answer: CrmAnswer) => {
     if (answer.kind === 'code') resolve(answer.code);
@@ -64,7 +64,7 @@ export async function consent(clientId: string, callback: Callback, options: Con
       const again = 'Paste the whole address that the browser was redirected to, or the code in it, and press Enter.';
       paste.print(`${answer.why} ${again}\n`);
     }
-    // The browser may still answer.
+    // With a listener, the browser may still bring the answer.
     if (!listener) fail('No answer was pasted, so no grant was stored.');
   };
   askPerson().catch(reject);
@@ -107,7 +107,7 @@ function judgeAnswer(query: URLSearchParams, state: string, options: Settings): 
   if (issuer !== null && !isIssuerOf(issuer, authUrl)) {
     // The message does not contain the value of `iss`, which may hold a token.
     return refused(
-      `The redirect names another issuer than crm.authUrl does (${authUrl}). Nothing was stored: compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
+      `The issuer in the redirect ("iss") does not match crm.authUrl (${authUrl}). Nothing was stored. Compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
     );
   }
   const error = query.get('error');
@@ -127,7 +127,7 @@ export function scopeAdvice({ crm: { scopes }, configuration }: Settings): strin
   return `These scopes were requested: ${scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
-/** Whether the issuer is the address of the endpoints or a parent of it on the same host; no exact value is known. */
+/** Whether the issuer is the address of the endpoints, or a parent of it on the same host: the interface names no value. */
 function isIssuerOf(issuer: string, authUrl: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const its = new URL(issuer);
@@ -137,8 +137,8 @@ function isIssuerOf(issuer: string, authUrl: string): boolean {
 }
 
 /**
- * The answer of the CRM that a person pasted whose browser cannot reach this machine: the redirect address or the bare
- * code. `undefined` for an empty line.
+ * The answer of the CRM in a pasted line, which is the redirect address or the bare code. A person pastes it if the
+ * browser cannot reach this machine. `undefined` for an empty line.
  */
 function understand(line: string, judge: Judge): (CrmAnswer & { note?: string }) | undefined {
   const text = line.trim();

@@ -45,7 +45,7 @@ export async function init(options: Partial<Record<string, string>>, command: Co
   const file = configuration ?? config.configurationFile(deployment);
   const $schema = configuration === undefined ? { $schema: './schema.json' } : {};
   writeNew(file, `${JSON.stringify({ ...$schema, ...settings }, null, 2)}\n`);
-  if (local) printErr(`It is for the local cloud at ${endpoint}: "local" is true.`);
+  if (local) printErr(`The configuration is for the local cloud at ${endpoint}: it sets "local" to true.`);
   const target = { deployment, profile, region, endpointUrl };
   const context = configuration ? ` -c configuration=${quoted(configuration)}` : '';
   printOut(`Written: ${file}. Every other setting has its default (docs/configuration.md): customerUpdates is off. Next:
@@ -123,7 +123,7 @@ function writeNew(file: string, text: string): void {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw new CommandError(`${file} exists, and is never overwritten.`, USAGE, { cause: error });
+    if (code === 'EEXIST') throw new CommandError(`${file} exists: init overwrites no file.`, USAGE, { cause: error });
     // An incomplete file would look like a configuration, so it is removed. A file that this command could not open is
     // not its own.
     if (syscall !== 'open') rmSync(file, { force: true });

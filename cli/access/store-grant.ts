@@ -36,7 +36,7 @@ function refuseLater(standing: TokenSet | undefined, { authorization }: Pick<Tok
   const later = standing?.tokens.authorization ?? 0;
   if (authorization === undefined || later <= authorization) return;
   throw new CommandError(
-    `A later authorization (number ${later}) is stored already: the grant of this one (number ${authorization}) was not stored.`,
+    `A later authorization (number ${later}) is already stored, so the grant of this authorization (number ${authorization}) was not stored.`,
     RUN_FAILED,
   );
 }
@@ -51,7 +51,7 @@ function refuseFewerScopes(standing: TokenSet | undefined, { scope }: NewTokens,
   );
   if (lost.length === 0) return;
   throw new CommandError(
-    `The new grant lacks ${lost.join(' ')}, which the deployment needs, and was not stored. Let an administrator of the CRM give these rights to the person who consents, or store it anyway with --replace.`,
+    `The new grant lacks ${lost.join(' ')}, which the deployment needs, and was not stored. Let an administrator of the CRM give these rights to the person who consents, or store the grant anyway with --replace.`,
     RUN_FAILED,
   );
 }

@@ -80,8 +80,8 @@ function feedText({ entity, sequence, kind, from, to, inserts, deletes, updates,
 }
 
 /**
- * The feeds up to the head, newest first. The run at which a feed begins leads to the previous feed. Sequence numbers
- * do not, because a snapshot may skip numbers, and feeds of a former chain remain with equal numbers.
+ * The feeds up to the head, oldest first. Each feed names the run of the feed before it. Sequence numbers do not lead to
+ * the previous feed, because a snapshot may skip numbers, and feeds of a former chain remain with equal numbers.
  */
 function chainOf(records: FeedRecord[], { sequence, end }: FeedHead): FeedRecord[] {
   const chain: FeedRecord[] = [];
@@ -115,16 +115,16 @@ async function release(bucket: Bucket, entity: Entity, reason: string): Promise<
     throw new CommandError(`A run wrote a feed of ${entity} at the same time. Run the command again.`, RUN_FAILED);
   const { gone, of, date } = head.stopped;
   printErr(
-    `The next feed of ${entity} will be written, although ${manyText(gone, of === 'keys' ? 'key' : 'row')} were gone on ${date}, and no matter how many are gone then.`,
+    `The next feed of ${entity} will be written, no matter how many ${of} are missing then. On ${date}, ${manyText(gone, of === 'keys' ? 'key' : 'row')} were missing.`,
   );
 }
 
 /** Why no feed matches the request. */
 function noFeedText(entity: Entity, { sequence }: FeedHead, since = 0): string {
   if (sequence === 0)
-    return `There is no feed of changes of ${entity} yet. The first one follows a table, if the configuration has \`changes\` for ${entity}.`;
+    return `There is no feed of ${entity} yet. A run writes the first feed after its table, if the configuration has \`changes\` for ${entity}.`;
   const anew = since > sequence ? ' If the chain was started again, read it from its start: --since 0.' : '';
-  return `No feed of changes of ${entity} after ${since} is stored: the last one was ${sequence}.${anew}`;
+  return `There is no feed of ${entity} after feed ${since}: the last one was feed ${sequence}.${anew}`;
 }
 
 /** Which feeds after the requested sequence are no longer kept; `undefined` if all are kept. */
@@ -133,23 +133,23 @@ function gapText(feeds: FeedRecord[], { sequence }: FeedHead, since?: number): s
   const first = feeds[0]?.sequence ?? sequence + 1;
   if (first <= since + 1) return undefined;
   const whole = feeds.find(({ kind }) => kind === 'snapshot');
-  const then = whole ? ` The feed ${whole.sequence} has all rows: begin with it.` : '';
-  const gone = first === since + 2 ? `The feed ${since + 1} is` : `The feeds ${since + 1} to ${first - 1} are`;
-  return `${gone} not kept any more.${then}`;
+  const then = whole ? ` Feed ${whole.sequence} has all rows: begin with that feed.` : '';
+  const gone = first === since + 2 ? `Feed ${since + 1} is` : `Feeds ${since + 1} to ${first - 1} are`;
+  return `${gone} no longer stored.${then}`;
 }
 
 /** The lines about a stopped mass deletion: which keys are gone, and how to release the next feed. */
 function stopText(entity: Entity, { stopped, release, end }: FeedHead, place: TargetOptions): string[] {
   if (!stopped) return [];
   const { gone, keys, of, date } = stopped;
-  const what = [`Stopped: ${gone} of ${keys} ${of} were gone from the table of ${date}.`];
+  const what = [`Stopped: ${gone} of ${keys} ${of} were missing in the table of ${date}.`];
   // A later file of that date may have replaced the file that caused the stop.
   if (end && end.date !== date) {
     const [name] = end.key.length === 1 ? end.key : [];
     const key = name === undefined || name === 'id' ? '' : ` --key ${quoted(name)}`;
     const dates = `--from ${end.date} --to ${date}`;
-    what.push(`Which: ${commandFor(`diff ${entity} ${dates}${key} --show-keys`, place)}`);
+    what.push(`To list them: ${commandFor(`diff ${entity} ${dates}${key} --show-keys`, place)}`);
   }
-  if (release !== null) return [...what, 'A person has released the next feed: it will be written.'];
-  return [...what, `To let the next feed through: ${commandFor(`changes ${entity} --release --reason WHY`, place)}`];
+  if (release !== null) return [...what, 'A person has released the next feed, so the next run writes it.'];
+  return [...what, `To release the next feed: ${commandFor(`changes ${entity} --release --reason WHY`, place)}`];
 }

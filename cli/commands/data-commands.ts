@@ -30,7 +30,7 @@ export const DATA_COMMANDS = {
       'download leads -o - --deployment prod | gzip > leads.csv.gz':
         'through a pipe; exit code 1 if the file is not complete',
       'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
-      'download leads --excel --deployment prod': 'to be opened in a spreadsheet',
+      'download leads --excel --deployment prod': 'a workbook for a spreadsheet program',
     },
     note: `With --excel every cell has the text of the file: telephone numbers keep + and zeros, and no formula runs. A sheet
 holds 1,048,576 rows with the header, 16,384 columns, and 32,767 characters in a cell: beyond that, the command names the row
@@ -44,11 +44,11 @@ revision of the night.`,
     takes: (command) => withFile(command).option('--columns', 'columns, types and labels from the manifest, no rows'),
     examples: {
       'peek leads --deployment prod': 'columns, size and the first ten rows of the newest leads',
-      'peek leads --date 2026-11-20 --deployment prod': 'of a date',
+      'peek leads --date 2026-11-20 --deployment prod': 'the file of a date',
       'peek leads --columns --deployment prod': 'the columns alone',
     },
-    note: `The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. With --columns no row is read. The file is read only as far as these rows, and not verified: download does that.`,
+    note: `The rows are customers' data. They stay in the scrollback of the terminal, and wherever you write the output. With --columns,
+the command reads no row. Without that option, it reads only the first rows, and does not verify the file as download does.`,
     action: async () => (await import('../data/peek.ts')).peek,
   },
   diff: {
@@ -75,7 +75,7 @@ output is written to. With --columns no row is read. The file is read only as fa
       'diff leads --from 2026-11-20 --to 2026-11-21 --key email --show-keys --deployment prod':
         'compare two dates by the column email, and print its values',
     },
-    note: `The published tables of both dates are compared, if both were made in the same way and lack no value; else both files are read whole, and verified by size and CRC-32.
+    note: `diff compares the published tables of both dates, if both were made in the same way and lack no value. Otherwise it reads both files whole, and verifies size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
 Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`,
     action: async () => (await import('../data/diff.ts')).diff,
@@ -89,11 +89,11 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
           'name, unique end or ARN of a run whose file is published, or an entity: the run of --date, or the latest',
         )
         .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
-        .option('--wait', 'follow it to its end; Ctrl-C does not stop the run')
+        .option('--wait', 'follow the run to its end; Ctrl-C does not stop the run')
         .addOption(
           new Option(
             '--outdated',
-            'with an entity: what was written under other column settings than the deployed ones. Tables are written again, one run for each date. Feeds, copied tables, and tables that no run can write again are removed',
+            'with an entity: replace what was written under other column settings than the deployed ones. Writes tables again, one run for each date. Removes feeds, copied tables, and tables that no run can write again',
           ).conflicts('date'),
         )
         .option('--dry-run', 'with --outdated: name the dates, count the rest, and change nothing'),
@@ -118,18 +118,18 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
         .addOption(
           new Option(
             '--release',
-            'release the next feed, no matter how many records are gone; with --reason',
+            'release the next feed, no matter how many records are missing; needs --reason',
           ).conflicts(['since', 'json']),
         )
         .option(
           '--reason <text>',
-          'why it is right that so many records are gone; stored beside the feed in the bucket',
+          'why it is right that so many records are missing; stored beside the feed in the bucket',
         )
         .option('--json', 'one JSON document: the records of the feeds, and a stopped deletion'),
     examples: {
       'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
       'changes leads --since 41 --deployment prod --json': 'the feeds after feed 41',
-      'changes leads --release --reason "Archived" --deployment prod': 'so many records are gone for good',
+      'changes leads --release --reason "Archived" --deployment prod': 'the missing records are gone for good',
     },
     note: `The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket;
 docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
@@ -145,7 +145,7 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         )
         .option(
           '--tag',
-          'tag all published objects, as after a change of `readers` or of the columns that are left out; runs tag only the objects that they write',
+          'tag all published objects, which is needed after a change of `readers` or of left-out columns: a run tags only the objects that it writes',
         ),
     examples: {
       'readers 444455556666 --deployment prod > policy.json': 'the policy that a role in that account needs',
@@ -167,7 +167,7 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
         .option('--dry-run', 'only check, and show the requests of three lines')
         .option(
           '--max-rate <changes-per-second>',
-          'at most what the configuration allows',
+          'changes per second, at most what the configuration allows',
           numberArgument(0.1, undefined, 'decimal'),
         )
         .option(

@@ -69,7 +69,7 @@ export const HEALTH_COMMANDS = {
     examples: {
       'verify --deployment prod': 'after the first deployment, and after an upgrade',
       'verify --deployment prod --entity customers --alarm': 'export customers, and see an alarm arrive',
-      'verify --deployment prod --json': 'as a document',
+      'verify --deployment prod --json': 'print the results as a JSON document',
     },
     action: async () => (await import('../health/verify.ts')).verifyAndPrint,
   },

@@ -29,7 +29,7 @@ export const NIGHT_COMMANDS = {
         .option('--json', 'one JSON document'),
     examples: {
       'status --deployment prod': 'did last night work?',
-      'status --date 2026-11-20 --deployment prod': 'did that date?',
+      'status --date 2026-11-20 --deployment prod': 'is this date complete?',
       'status --all-deployments --profile exports': 'which deployments of the account and region are incomplete?',
     },
     note: 'Exit code 0: every date that is due is complete, or no date is due yet. 1: something is missing. 3: status found no answer.',
@@ -44,7 +44,7 @@ export const NIGHT_COMMANDS = {
         .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
         .option(
           '--same-data',
-          'with a past date: start even if the plan does not depend on the date, which gets the data of today',
+          "with a past date: start even if the plan does not depend on the date, and store today's data under that date",
         )
         .option('--accept-schema', 'export even if columns have changed in a way that stops a run (drift)')
         .option('--wait', 'follow the runs to their ends; Ctrl-C does not stop them')
@@ -54,7 +54,7 @@ export const NIGHT_COMMANDS = {
       'start --all --deployment prod': 'the whole night, now',
       'start leads contacts --date 2026-11-20 --deployment prod --wait':
         'a past date, if the filters of these entities depend on the date',
-      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and the change is right',
+      'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and should have',
     },
     action: async () => (await import('../runs/start-run.ts')).start,
   },
@@ -133,7 +133,7 @@ Empty values at the end of a line are left out.`,
         .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
         .option('--concurrency <number>', 'runs at the same time', numberArgument(1, 10), 2)
         .option('--dry-run', 'list published dates and the runs that would start; start nothing')
-        .option('--same-data', 'start even if the plan does not depend on the date: each date gets the data of today')
+        .option('--same-data', "start even if the plan does not depend on the date: each date gets today's data")
         .option('--json', JSON_ALONE),
     examples: {
       'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'the missing dates of March',
@@ -148,7 +148,7 @@ Empty values at the end of a line are left out.`,
       withRun(command)
         .requiredOption('--reason <text>', 'why the file is right; stored beside the file in the bucket')
         .option('--new-normal', 'from now on, checks compare only with this file and later ones')
-        .option('--yes', 'do not compare, and do not ask')
+        .option('--yes', 'do not compare the files, and do not ask')
         .option('--wait', 'follow the release to its end; Ctrl-C does not stop the release'),
     examples: {
       'release meetings-20261120T020000Z-1a2b3c --reason "Holidays" --deployment prod --wait':
@@ -156,8 +156,8 @@ Empty values at the end of a line are left out.`,
       'release meetings --reason "Archived" --new-normal --deployment prod':
         'publish the file, and expect its number of rows from now on',
     },
-    note: `Before it asks, it compares the file with what readers have, as diff --run does, and reads both whole. With --yes, it
-does neither. Without a terminal, it does not ask.`,
+    note: `release compares the file with what readers have, as diff --run does, and reads both files whole. On a terminal, it then asks
+for confirmation. With --yes, it does neither.`,
     action: async () => (await import('../runs/release-run.ts')).release,
   },
   stop: {

@@ -53,7 +53,7 @@ export const SET_UP_COMMANDS = {
         )
         .option('--timeout <seconds>', 'how long to wait for the person', numberArgument(1, 86_400), 300)
         .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
-        .option('--no-browser', 'only print the address'),
+        .option('--no-browser', 'only print the address of the consent page'),
     examples: {
       'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
       'authorize --deployment prod --port 8400 --run leads':

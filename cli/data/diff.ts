@@ -42,7 +42,7 @@ export function diffText({ before, after, states, columns, rows }: Difference): 
     `  rows: ${countText(before)} to ${countText(after)}`,
     `  bytes: ${bytesText(before.file.bytes)} to ${bytesText(after.file.bytes)}`,
     ...(rows === null
-      ? ['  keys: not compared, because not both files have a column id; name another column with --key']
+      ? ['  keys: not compared, because a file has no column id; name another column with --key']
       : rowsText(rows)),
   ];
 }
@@ -87,7 +87,7 @@ export function keyWarnings({ before, after, rows }: Difference): string[] {
   ].flatMap(({ date, repeats, lacks }) => [
     ...(repeats > 0
       ? [
-          `The file of ${date} has ${manyText(repeats, 'row')} with the ${key} of an earlier row: ${key} does not identify a row there.`,
+          `The file of ${date} has ${manyText(repeats, 'row')} with the ${key} of an earlier row, so ${key} does not identify a row.`,
         ]
       : []),
     ...(lacks > 0 ? [`The file of ${date} has ${manyText(lacks, 'row')} without ${key}, not compared.`] : []),

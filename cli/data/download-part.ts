@@ -78,13 +78,13 @@ export async function downloadInto(target: Target, manifest: Manifest, stream: W
     await new Promise<void>((resolve, reject) => stream.write('', (error) => (error ? reject(error) : resolve())));
   } catch (error) {
     const { errored } = stream;
-    throw errored && errored === error ? fileError(`Not whole: ${unwrittenText(errored)}`, error) : error;
+    throw errored && errored === error ? fileError(`Unusable output: ${unwrittenText(errored)}`, error) : error;
   }
   if (crc32Text(total.crc32) !== manifest.file.crc32)
-    throw fileError(`Not whole: ${corruptText(manifest, total.crc32)}`);
+    throw fileError(`Unusable output: ${corruptText(manifest, total.crc32)}`);
 }
 
-/** Standard output that writes every byte or fails: Node's own drops bytes when the disk is full. */
+/** A standard output that writes every byte or fails. Node's own stream drops bytes when the disk is full. */
 export function wholeOutput(): Writable {
   return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
 }

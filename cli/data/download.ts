@@ -34,7 +34,7 @@ export async function download(entity: Entity | undefined, options: Options): Pr
   if (output === '-') {
     await downloadInto(target, manifest, wholeOutput());
     for (const warning of publicationWarnings(manifest)) printErr(`Warning: ${warning}`);
-    return printErr(`Whole: ${factsOf(manifest)}.`);
+    return printErr(`Complete: ${factsOf(manifest)}.`);
   }
   const document = await downloadOne(target, manifest, output ?? defaultPath(manifest, excel), options);
   if (json) printJson(document);
@@ -43,7 +43,7 @@ export async function download(entity: Entity | undefined, options: Options): Pr
 /** @throws CommandError (exit code 2) */
 function refuseContradiction(entity: Entity | undefined, { all, run, output, json, excel }: Options): void {
   const no = (sentence: string) => new CommandError(sentence, USAGE);
-  if ((entity === undefined) !== (all === true)) throw no('Name one entity, or else --all.');
+  if ((entity === undefined) !== (all === true)) throw no('Name one entity, or add --all.');
   if (all && run !== undefined) throw no('A run belongs to one entity: name the entity, without --all.');
   if (output !== '-') return;
   if (json) throw no('Standard output takes the file or the JSON document, not both.');
@@ -75,7 +75,7 @@ async function downloadOne(target: Target, manifest: Manifest, path: string, opt
   if (excel) {
     const words = 'Stopped. No file was written: a workbook is always made from the start.';
     await untilInterrupted(words, (signal) => downloadForExcel(target, manifest, path, { force, signal }));
-    printDownloaded(manifest, path, '; a workbook for spreadsheets, every cell as text', options);
+    printDownloaded(manifest, path, '; written as a workbook in which every cell is text', options);
     return { ...facts, excel: 'xlsx', whole: true };
   }
   const row = progressRow(printableLine(path));
@@ -96,7 +96,7 @@ function printDownloaded(manifest: Manifest, path: string, how: string, { json }
 
 function factsOf({ run: { entity, date }, execution, file }: Manifest): string {
   const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
-  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${printableLine(execution)} says`;
+  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 match the manifest of ${printableLine(execution)}`;
 }
 
 /** A progress row on a terminal; elsewhere it prints nothing. */

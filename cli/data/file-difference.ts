@@ -97,7 +97,7 @@ function namesIn(manifest: Manifest): string[] {
   const { entity, date } = manifest.run;
   const names = namesOf(manifest);
   if (names !== null) return names;
-  throw fileError(`The header of the ${entity} of ${date} is unknown, so its columns cannot be compared.`);
+  throw fileError(`The header of the file of ${entity} of ${date} is unknown, so its columns cannot be compared.`);
 }
 
 /** The column name in the file, for a name from its table: `idnumber` for `idNumber`. */
@@ -111,7 +111,7 @@ function asInFile(column: string, names: string[]): string {
 function refuseMissing({ run: { entity, date } }: Manifest, names: readonly string[], key: string): void {
   if (names.includes(key)) return;
   throw new CommandError(
-    `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; peek --columns lists them.`,
+    `The file of ${entity} of ${date} has no column "${key}"${suggestion(key, names)}: name another column with --key. peek --columns lists the columns.`,
     USAGE,
   );
 }

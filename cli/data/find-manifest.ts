@@ -38,7 +38,7 @@ export async function publishedBefore(manifests: Manifests, { run, execution }: 
       pointer?.execution === execution ? undefined : pointer && (await manifests.manifest(pointer.manifestKey));
     if (manifest) return manifest;
   }
-  throw fileError(`No export of ${entity} is published before ${date}, so there is none to compare it with.`);
+  throw fileError(`No export of ${entity} is published before ${date}, so there is no file to compare with.`);
 }
 
 /** The manifest of a run: by name or ARN, a unique end of the name, or the entity for its newest run with a file. */

@@ -93,7 +93,7 @@ export const NO_LIMITS: ReadingLimits = {
 export function refuseUnread({ run: { entity, date }, file }: Pick<Manifest, 'run' | 'file'>): void {
   if (isReadFormat(file.format)) return;
   throw fileError(
-    `The ${entity} of ${date} are a file of the kind ${file.format}, which the command cannot read. To get it as it is, use download without --excel.`,
+    `The file of ${entity} of ${date} is of the kind ${file.format}, which the command cannot read. To get the file as it is, use download without --excel.`,
   );
 }
 
@@ -135,7 +135,7 @@ export function unreadable(key: string, error: unknown): unknown {
   const why = unreadableReason(error);
   return why === undefined
     ? error
-    : fileError(`The file ${key} ${why}. To get it as it is, use download without --excel.`, error);
+    : fileError(`The file ${key} ${why}. To get the file as it is, use download without --excel.`, error);
 }
 
 /**
@@ -150,11 +150,11 @@ export async function verifyPublished(
   const wrong = (why: string) => fileError(`The run of ${entity ?? 'an unknown entity'} is published, but ${why}.`);
   const manifests = createManifests(target);
   const manifest = manifestKey === null ? undefined : await manifests.manifest(manifestKey);
-  if (!manifest) throw wrong(`there is no manifest ${manifestKey ?? 'of it'}`);
+  if (!manifest) throw wrong(manifestKey ? `the manifest ${manifestKey} is missing` : 'it names no manifest');
   const { run } = manifest;
   for (const date of run.kind === 'partial' ? [run.date] : [run.date, 'latest']) {
     const pointer = await manifests.pointer(run.entity, date);
-    if (!pointer) throw wrong(`there is no pointer for ${date}`);
+    if (!pointer) throw wrong(`the pointer for ${date} is missing`);
     // A later run may have moved the pointer.
     if (pointer.manifestKey !== manifestKey && compareRuns(pointer, { ...manifest, ...run }) <= 0) {
       throw wrong(`the pointer for ${date} names ${pointer.manifestKey} instead`);

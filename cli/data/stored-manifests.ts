@@ -87,7 +87,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       );
       const [first, ...others] = unread;
       if (first !== undefined) warn(first);
-      if (others.length > 0) warn(`${manyText(others.length, 'other manifest')} of ${entity} cannot be read either.`);
+      if (others.length > 0) warn(`${manyText(others.length, 'more manifest')} of ${entity} cannot be read.`);
       return runs.flatMap((one) => one ?? []);
     },
   };
@@ -99,8 +99,8 @@ export function goneText(
   what: string,
   today = new Date().toISOString().slice(0, 10),
 ): string {
-  if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
-  return `The ${entity} of ${date} are published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
+  if (keptUntil <= today) return `The file of ${entity} of ${date} has expired: it was kept until ${keptUntil}.`;
+  return `The export of ${entity} of ${date} is published, but ${what} is missing, although it should be kept until ${keptUntil}.`;
 }
 
 /** The error for a file that cannot be found, read or written: exit code 1. */

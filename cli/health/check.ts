@@ -131,7 +131,7 @@ function ownFinding(error: unknown): Finding | undefined {
 function foreignFinding(error: unknown): Finding {
   const trouble = awsErrorText(error);
   const { name, message } = error instanceof Error ? error : { name: 'an unknown error', message: '' };
-  if (NOT_HERE.test(name)) return unknown(`this cloud does not support it (${name})`, null, ENVIRONMENT);
+  if (NOT_HERE.test(name)) return unknown(`this cloud does not support the call (${name})`, null, ENVIRONMENT);
   if (isGone(error)) return broken(`${name}: ${asciiText(message)}`, `${RESTORE}.`, ENVIRONMENT);
   if (trouble) return unknown(trouble, null, ENVIRONMENT);
   // The message of the error may quote data.

@@ -12,7 +12,7 @@ export interface ConfigurationOptions extends TargetOptions {
 
 /**
  * The configuration against which a nightly run is checked, and the changes that a deployment of the file would make.
- * @param deployed configuration of the nightly runs; `undefined` before the first deployment, when the file counts
+ * @param deployed configuration of the nightly runs; `undefined` before the first deployment: the file is used then
  * @throws ConfigurationError if the file is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, deployed: Deployed | undefined) {
@@ -25,7 +25,8 @@ export function configured(options: ConfigurationOptions, deployed: Deployed | u
   if (found instanceof ConfigurationError) {
     if (!deployed) throw found;
     const text = `${found.message.replaceAll('\n', '; ')}. ${checkedHere}`;
-    const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
+    const advice =
+      'To compare it with another file: --configuration FILE. Correct this file before the next deployment.';
     return { deployment: deployed, finding: warning(text, advice) };
   }
   const { file, deployment } = found;

@@ -145,7 +145,7 @@ export async function doctor(options: DoctorOptions): Promise<Checked[]> {
   return Object.keys(DOCTOR_QUESTIONS).flatMap((id) => answers.get(id) ?? []);
 }
 
-/** The deployed configuration. If another release deployed the stack, the file counts, as before a first deployment. */
+/** The deployed configuration; the configuration file if another release deployed the stack, or nothing is deployed. */
 async function configuredBy(options: DoctorOptions, target: Target | undefined) {
   try {
     return configured(options, target && (await deployedConfiguration(target, () => undefined)));

@@ -54,7 +54,7 @@ export function clientFinding(
 
 export function grantFinding({ versionId, tokens }: TokenSet, now: Date): Finding {
   const { obtainedAt, expiresAt } = tokens;
-  const end = expiresAt === null ? 'its expiry is unknown' : `its access token ends at ${expiresAt}`;
+  const end = expiresAt === null ? 'its expiry is unknown' : `its access token expires at ${expiresAt}`;
   const exhausted = versionsExhausted(tokens, now);
   if (exhausted) return broken(exhausted.message, ERRORS.SecretVersionsExhausted.advice, ENVIRONMENT);
   return holds(`Token set ${versionId}, obtained at ${obtainedAt}; ${end}.`);
@@ -73,8 +73,8 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
   const { state, deadline, refusals } = item;
   const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
   if (isDead(item)) {
-    const since = item.diedAt ? ` since ${item.diedAt}` : '';
-    return broken(`The grant is dead${since}: ${reason}.`, authorize);
+    const dead = item.diedAt ? `has been dead since ${item.diedAt}` : 'is dead';
+    return broken(`The grant ${dead}: ${reason}.`, authorize);
   }
   if (state === 'STORED') {
     const text = 'According to the ledger, the current token set has a successor, but the secret does not have it.';
@@ -93,18 +93,18 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
     const text = `The current token set has been claimed since ${claimedAt}: a refresh or an authorization is under way.`;
     return warning(text, 'Run the command again in a minute.');
   }
-  const next = `the next is tried after ${new Date(deadline).toISOString()}.`;
+  const next = `the next attempt is after ${new Date(deadline).toISOString()}.`;
   if (refusals > 0) {
     const times = `${refusals} refreshes of the current token set were refused with an unrecognised error code`;
     return broken(`${times}; ${next} ${reason}.`, authorize);
   }
-  const advice = `Check whether the token endpoint answers. To wait no longer: ${AUTHORIZE}.`;
+  const advice = `Check whether the token endpoint answers. To get a new grant without waiting: ${AUTHORIZE}.`;
   return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  return `No refresh of the current token set got a usable answer${since} (${unanswered} tried)`;
+  return `No refresh of the current token set got a usable answer${since} (${manyText(unanswered, 'attempt')})`;
 }
 
 export const GRANT_RIGHTS = [
@@ -128,7 +128,7 @@ export function storedFinding(tokens: Tokens): Finding {
   if (isUntried(tokens)) {
     return warning(
       `No function has refreshed the grant since a person gave it at ${obtainedAt}.`,
-      `Start a run while that person can consent again. It refreshes the grant as a nightly run does: ${FIRST_RUN}.`,
+      `While that person can still consent again, start a run, which refreshes the grant: ${FIRST_RUN}.`,
     );
   }
   if (!functionStoredAt)
@@ -155,7 +155,7 @@ export function accessTokenFinding(tokens: Tokens, { now, refreshCommand }: Advi
     const text = 'The CRM does not say how long its access tokens are valid (no usable expires_in).';
     return warning(
       text,
-      'An hour is assumed, and a 401 triggers a refresh. Ask the operator of the CRM to send expires_in.',
+      'The functions assume one hour, and refresh the token after a 401. Ask the operator of the CRM to send expires_in.',
     );
   }
   const end = Date.parse(tokens.expiresAt);

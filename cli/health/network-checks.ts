@@ -77,14 +77,14 @@ function subnetFinding(id: string, { tables, endpoints }: NetworkFacts, internal
   );
   const lacking =
     missing.length > 0
-      ? ` It has no endpoint for ${missing.join(', ')}.`
-      : ' It has endpoints for all AWS services that the functions call.';
+      ? ` The subnet has no endpoint for ${missing.join(', ')}.`
+      : ' The subnet has endpoints for all AWS services that the functions call.';
   // If the default route leads to an internet gateway, the other routes do not lead to AWS.
   const toInternet = outward?.GatewayId?.startsWith('igw-') === true;
   const gateway = toInternet && missing.length > 0 ? undefined : routes.map(gatewayOf).find(Boolean);
   if (gateway) {
     const found = `${id} leads to ${gateway}. The command cannot see beyond it.${lacking}`;
-    return unknown(found, 'The command verify makes an export through it.');
+    return unknown(found, 'To test the route, run the command verify, which makes an export.');
   }
   const igw = toInternet ? ' An internet gateway is not a way out, because functions have no public address.' : '';
   const found = `${id} has no way out: no route to a NAT gateway.${igw}${lacking}`;

@@ -70,7 +70,7 @@ export async function alarmAddresses(target: TopicTarget, addresses: string[] = 
   const missing = addresses.filter((address) => !confirmed.includes(address)).length;
   // CloudFormation subscribes an address once: the next deployment does not renew a lapsed subscription.
   const subscribe = `aws sns subscribe --topic-arn ${target.AlarmTopicArn} --protocol email --notification-endpoint ADDRESS`;
-  const advice = `The link in the mail "AWS Notification - Subscription Confirmation" is valid for two days. After that, and for an address without a subscription: ${subscribe}.`;
+  const advice = `Confirm with the link in the mail "AWS Notification - Subscription Confirmation", which is valid for two days. To get a new mail: ${subscribe}.`;
   if (confirmed.length === 0) {
     const text = 'Alarms reach no person: the topic has no confirmed subscription.';
     return warning(text, missing > 0 ? advice : 'Set alarms.email in the configuration and deploy.');
@@ -114,7 +114,7 @@ export async function settingsFindings(
     ];
     const until = new Date(Math.max(...kept)).toISOString().slice(0, 10);
     const counts = countsText([...files.map(() => ({ kind: 'file' as const })), ...objects]);
-    const found = `Written under earlier column settings, of ${entity}: ${counts}. The last of them expires on ${until}.`;
+    const found = `Written under earlier column settings of ${entity}: ${counts}. The last of these objects expires on ${until}.`;
     const outdated = `Write tables again, and remove feeds and copied tables: ${CRM_EXPORT} table ${entity} --outdated.`;
     const stored =
       'Files stay as they were published. Until they expire, do not let anyone read runs/ who must not see these columns. To remove files earlier: docs/removing-a-customer.md.';

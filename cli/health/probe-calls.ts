@@ -28,8 +28,8 @@ export const pointSchema = z.strictObject({
   id: z.string(),
   point: z.string().check(z.describe('The row of docs/interface/open-points.md.')),
   verdict: z
-    .enum(['as assumed', 'otherwise', 'not seen'])
-    .check(z.describe('as assumed: a run accepts it. otherwise: a run fails because of it.')),
+    .enum(['as assumed', 'different', 'not checked'])
+    .check(z.describe('as assumed: a run accepts it. different: a run fails because of it.')),
   what: z.string(),
   setting: z.nullable(z.string()).check(z.describe('The setting to change if a run fails; null if no change helps.')),
 });
@@ -42,8 +42,8 @@ interface Observation extends Pick<Point, 'verdict' | 'what'> {
 }
 
 const assumed = (what: string): Observation => ({ verdict: 'as assumed', what });
-const notObserved = (what: string): Observation => ({ verdict: 'not seen', what });
-const failing = (what: string): Observation => ({ verdict: 'otherwise', what });
+const notObserved = (what: string): Observation => ({ verdict: 'not checked', what });
+const failing = (what: string): Observation => ({ verdict: 'different', what });
 
 /**
  * The points that a probe can observe, of those that the interface document leaves open. Each has its row in
@@ -70,7 +70,7 @@ export function pointsOf(notes: Notes, entity = 'ENTITY'): Point[] {
   return Object.entries(all).map(([id, { point, setting: usual }]) => {
     const note = notes[id as keyof Notes] ?? notObserved('The probe ended before this point.');
     const { verdict, what, setting = usual?.replace('ENTITY', entity) ?? null } = note;
-    return { id, point, verdict, what, setting: verdict === 'otherwise' ? setting : null };
+    return { id, point, verdict, what, setting: verdict === 'different' ? setting : null };
   });
 }
 

@@ -62,7 +62,7 @@ export async function probe(options: ProbeOptions): Promise<void> {
     },
   );
   const points = pointsOf(made.notes, made.entity);
-  const code = ended?.code ?? (points.some(({ verdict }) => verdict === 'otherwise') ? RUN_FAILED : 0);
+  const code = ended?.code ?? (points.some(({ verdict }) => verdict === 'different') ? RUN_FAILED : 0);
   if (options.json) {
     const { calls, entity = null } = made;
     const about = { ok: code === 0, at: new Date().toISOString(), release: packageVersion(), host, entity };
@@ -111,7 +111,7 @@ function lineOf({ call, status, milliseconds, mediaType, shape, code }: Call): s
   return `  ${printableLine(`${call} -> ${answered} ${shape} (${milliseconds} ms)`)}`;
 }
 
-const TONES = { 'as assumed': 'good', otherwise: 'bad', 'not seen': 'idle' } as const;
+const TONES = { 'as assumed': 'good', different: 'bad', 'not checked': 'idle' } as const;
 
 /** One line per point, with the setting to change if a run fails. */
 function linesOf(points: ReturnType<typeof pointsOf>): string[] {

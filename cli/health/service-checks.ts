@@ -113,12 +113,13 @@ export function columnsFindings(deployment: Deployment, entity: Entity, fields: 
     buildRequest({ entity }, plan, deployment.crm, requested);
     const count = planned.columns === 'all' ? `All ${requested.length}` : `${requested.length} of ${fields.length}`;
     findings.push(about(entity, holds(`${count} columns that the CRM lists are exported.`)));
-    const correct = 'The next run warns of it in its manifest: correct the configuration if that is not intended.';
+    const correct = 'The next run warns of this in its manifest. If it is not intended, correct the configuration.';
     if (warnings.length > 0) warn(`${entity}.except`, warnings.join(' '), correct);
     of = `${entity}.changed`;
     // Without a newest export with known columns, a change of columns fails no run.
     const changes = last && last !== 'unknown' ? compareColumns(planned, fields, chosen, last).warnings : [];
-    const advice = 'The next run exports them as they are, and its manifest lists them. Tell the readers of the files.';
+    const advice =
+      'The next run exports the columns that are listed now. Its manifest has the changes. Inform its readers.';
     if (changes.length > 0) warn(of, changes.join(' '), advice);
   } catch (error) {
     findings.push(about(of, findingOf(error)));

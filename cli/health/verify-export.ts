@@ -63,7 +63,7 @@ export async function pollUntil<T>(
 /** Turns a finding that does not hold into `unknown` in a local cloud, which enforces less than AWS. */
 export async function unlessLocal({ configuration }: Pick<Verifying, 'configuration'>, finding: Finding) {
   const isLocal = finding.verdict !== 'holds' && (await ifRead(configuration))?.local === true;
-  return isLocal ? unknown('not enforced here') : finding;
+  return isLocal ? unknown('not enforced by the local cloud') : finding;
 }
 
 export interface Pace {
@@ -182,10 +182,10 @@ export const EXPORT_CHECKS: Check[] = [
           new HeadObjectCommand({ Bucket, Key }),
         );
         encrypted += by ? 1 : 0;
-        if (by !== 'aws:kms') wrong.push(`${Key} is encrypted by ${by ?? 'nothing'}`);
+        if (by !== 'aws:kms') wrong.push(`${Key} is ${by ? `encrypted with ${by}` : 'not encrypted'}`);
         else if (id.split('/').at(-1) !== ours) wrong.push(`${Key} is encrypted with another key, ${id}`);
       }
-      const finding = holdsUnless(wrong, `both by aws:kms with the key ${ours} of the deployment`);
+      const finding = holdsUnless(wrong, `both are encrypted with the key ${ours} of the deployment`);
       // S3 encrypts every object: https://docs.aws.amazon.com/AmazonS3/latest/userguide/default-encryption-faq.html
       return encrypted > 0 ? finding : unlessLocal(verifying, finding);
     },
@@ -252,7 +252,7 @@ export const METRIC_CHECK: Check = {
     const judge = (missing: Metric[]) =>
       missing.length === 0
         ? holds(`all ${expected.length} have data`)
-        : unknown(`no data yet of ${missing.map(metricText).join(', ')}`, LATER);
+        : unknown(`CloudWatch has no data yet for ${missing.map(metricText).join(', ')}`, LATER);
     const first = await unlessLocal(verifying, judge(await read()));
     // A finding without advice is final: a second read cannot change it.
     if (first.advice === null) return first;
@@ -260,7 +260,7 @@ export const METRIC_CHECK: Check = {
   },
 };
 
-const LATER = 'Some arrive late: check CloudWatch in a quarter of an hour.';
+const LATER = 'Some metrics arrive late: check CloudWatch in a quarter of an hour.';
 
 /** The metrics that every export writes, by the names of their dimensions. */
 function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<VerifyRun, 'rows' | 'steps'>): Metric[] {

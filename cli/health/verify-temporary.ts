@@ -39,7 +39,7 @@ export const ALARM_CHECK: Check = {
   ],
   answer: async (verifying) => {
     const { target, id, pace } = verifying;
-    if (!verifying.alarm) throw new CannotCheck('it sends a mail to all subscribers of alarms: add --alarm');
+    if (!verifying.alarm) throw new CannotCheck('skipped, because it mails all subscribers of alarms: add --alarm');
     const { name, before } = await quietAlarm(target);
     // If this check cannot reset the alarm, the check `left-overs` finds it by this reason and resets it.
     const StateReason = reasonFor(id, before);
@@ -210,18 +210,18 @@ export const RULE_START: Check = {
       // A run with this input requests no export: it ends in InvalidInput. A rule may start one more after its removal.
       const goal = { Id: RULE_TARGET, Arn, RoleArn, Input: JSON.stringify({ verify: id }) };
       const { FailedEntries = [] } = await events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
-      if (FailedEntries.length > 0) return broken(`${Name} accepted no target`, 'Run the command again.');
+      if (FailedEntries.length > 0) return broken(`the rule ${Name} got no target`, 'Run the command again.');
       const run = await pollUntil(() => startedBy(verifying, since), Boolean, verifying);
-      if (!run) return broken(`${Name} started no run`, NOT_STARTED);
+      if (!run) return broken(`the rule ${Name} started no run`, NOT_STARTED);
       runs.push(run);
-      return holds(`${Name} started ${run}, which fails in InvalidInput`);
+      return holds(`the rule ${Name} started ${run}, which fails on purpose (InvalidInput)`);
     } finally {
       await removeRule(target, Name);
     }
   },
 };
 
-const NOT_STARTED = `It should start a run within a minute. If not, the role of the rules may lack the right to start the machine. ${REWRITE}.`;
+const NOT_STARTED = `The role of the rules may lack the right to start the machine. ${REWRITE}.`;
 /** Allowance for a difference between two clocks. */
 const CLOCK_MS = 60_000;
 const RULE_TARGET = 'verify';
@@ -295,10 +295,10 @@ export async function removeLeftOvers({ target, id }: Pick<Verifying, 'target' |
   );
   const errors = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   const earlier = removed.filter((name) => !name.includes(id));
-  const also = earlier.length > 0 ? `; removed of an earlier verify: ${earlier.join(', ')}` : '';
+  const also = earlier.length > 0 ? `; also removed, from an earlier verify: ${earlier.join(', ')}` : '';
   const rights = errors.flatMap((error) => deniedRight(error) ?? []);
   if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
-    const lacking = rights.length > 0 ? `; lacking: ${rights.join(', ')}` : '';
+    const lacking = rights.length > 0 ? `; these credentials lack ${rights.join(', ')}` : '';
     return broken(
       `verify could not remove everything that it made${also}`,
       `Remove everything with verify_ in its name by hand${lacking}.`,

@@ -30,7 +30,7 @@ export async function verifyAndPrint(options: VerifyCommandOptions): Promise<voi
   const { entity = 'leads', alarm = false, json = false } = options;
   const target = await connect(options);
   printErr(
-    `Verifying ${target.stack}: up to ten minutes, longer if the CRM is slow. It exports ${entity} once. One more run fails on purpose and sends a mail.`,
+    `Verifying ${target.stack}. This takes up to ten minutes, or longer if the CRM is slow. verify exports ${entity} once, and starts one more run, which fails on purpose and sends a mail.`,
   );
   const words = 'Stopped. The command removed all that it made for the checks. Runs that it started continue.';
   const { checks, runs } = await untilInterrupted(words, (signal) => {
@@ -47,8 +47,8 @@ export async function verifyAndPrint(options: VerifyCommandOptions): Promise<voi
     countOf(checks, verdict),
   );
   if (json) printJson(documentOf(checks, ok));
-  else printOut(`${held} held, ${warned} with a warning, ${broken} did not, ${unanswered} unknown.`);
-  printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
+  else printOut(`${held} passed, ${warned} with a warning, ${broken} failed, ${unanswered} unknown.`);
+  printErr(runs.length > 0 ? `Runs that verify started: ${runs.join(', ')}.` : 'verify started no run.');
   process.exitCode = ok ? 0 : RUN_FAILED;
 }
 

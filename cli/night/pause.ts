@@ -19,7 +19,7 @@ export async function pause(named: Entity[], options: PauseOptions): Promise<voi
   printErr(PAUSED);
 }
 
-const PAUSED = `Nights wait for a paused entity that the configuration enables: each such night is mailed as incomplete (alarm NightIncomplete), and status says why. An entity that does not start once a day, or has its own freshnessHours, raises NoPublishedExport.
+const PAUSED = `Without a paused entity that the configuration enables, a night is not complete: the alarm NightIncomplete sends a mail for each such night, and status says why. An entity that does not start once a day, or has its own freshnessHours, raises the alarm NoPublishedExport.
 A deployment that changes a rule resets it to the configuration. To switch an entity off for good, set entities.NAME.enabled to false and deploy.`;
 
 /** `resume`, which switches the nightly rules of entities on again. */
@@ -50,10 +50,10 @@ async function switchRules(target: Target, entities: Entity[], state: Switch): P
     const rule = `${target.stack}-${entity}`;
     const isChanged = await switchRule(target.events, rule, state).catch((error: unknown) => {
       if (switched.length === 0) throw error;
-      throw partialFailure(error, `Switched ${word} before that: ${switched.join(', ')}; not: ${entity}.`);
+      throw partialFailure(error, `Already switched ${word}: ${switched.join(', ')}; not switched ${word}: ${entity}.`);
     });
     switched.push(entity);
-    printOut(`${entity}: ${isChanged ? `switched ${word}` : `was ${word} already`} (rule ${rule}).`);
+    printOut(`${entity}: ${isChanged ? `switched ${word}` : `was already ${word}`} (rule ${rule}).`);
   }
 }
 

@@ -45,7 +45,7 @@ export async function readers(principal: string | undefined, options: ReadersOpt
   const reads = named(all, principal);
   const place = await sharedPlace(target);
   for (const reader of reads) {
-    printErr(`${capitalized(readerText(reader))}, once its own account allows it by this policy too.`);
+    printErr(`${capitalized(readerText(reader))}, if this policy allows the same in the reader's own account.`);
   }
   printOut(JSON.stringify(policyOf(reads, deployed, place), null, 2));
   // The reader runs this command with its own credentials. The pointer names the file.
@@ -60,9 +60,9 @@ function named(all: Reader[], principal: string | undefined): Reader[] {
   const found = all.filter((reader) => readerName(reader) === principal);
   if (found.length > 0) return found;
   const names = [...new Set(all.map(readerName))].join(', ');
-  const existing = all.length === 0 ? 'the configuration names no readers' : `there are ${names}`;
+  const existing = all.length === 0 ? 'The configuration names no readers' : `The readers are ${names}`;
   const wrong = principal === undefined ? 'Name a reader, or add --tag' : `There is no reader ${principal}`;
-  throw new CommandError(`${wrong}: ${existing}.`, USAGE);
+  throw new CommandError(`${wrong}. ${existing}.`, USAGE);
 }
 
 /** A sentence about what a reader may read, without its full stop. */
@@ -121,7 +121,7 @@ async function tagAll(target: Place, deployment: Sharing): Promise<void> {
   const all = [...(await tagPublished(target, deployment)), ...(await tagDerived(target, deployment))];
   const tagged = all.filter((one) => one.tagged);
   const refused = all.length - tagged.length;
-  printOut(`${countsText(tagged) || 'Nothing'} tagged${refused > 0 ? `, ${refused} not` : ''}.`);
+  printOut(`Tagged: ${countsText(tagged) || 'nothing'}.${refused > 0 ? ` Not tagged: ${refused}.` : ''}`);
 }
 
 type Place = Pick<Target, 's3' | 'BucketName'>;

@@ -150,7 +150,7 @@ ${published ? warningsOf(published).map((warning) => html`<p class="warning">${w
 ${published ? columnTexts(published.run.drift, published.warnings).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((one) => attemptFacts({ ...one, cause: one.cause && withPlace(one.cause, data) }, published !== null))}
-${cell.missing ? html`<p>What helps: <code>${adviceFor(cell, [cell], data, { deployment: data.deployment })}</code></p>` : null}
+${cell.missing ? html`<p>To fix this: <code>${adviceFor(cell, [cell], data, { deployment: data.deployment })}</code></p>` : null}
 <p><button class="close" popovertarget="${id}" popovertargetaction="hide">Close</button></p></div>\n`;
 }
 

@@ -42,7 +42,7 @@ export function reportPage(data: Nights, warnings: string[] = []): string {
   const { tone, text } = headlineOf(data);
   const { deployment, now, configured, dates, grant } = data;
   const title = `${text} (${deployment})`;
-  const help = html` What helps: <code>${commandFor('authorize', { deployment })}</code>`;
+  const help = html` To fix this: <code>${commandFor('authorize', { deployment })}</code>`;
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -34,7 +34,7 @@ export async function backfill(entity: Entity, options: BackfillOptions): Promis
   const target = await connect(options);
   for (const date of [from, to]) refuseDate(target, { date });
   if (sameData) warnUnsettled(target);
-  else await refuseSameData(target, [entity], 'under its date');
+  else await refuseSameData(target, [entity], 'under each past date');
   const dates = await datesWithState(target, entity, wanted);
   const print = options.json ? printErr : printOut;
   const say = (date: BackfillDate) => print(dateText(date, STATES[date.state]));
@@ -186,8 +186,8 @@ export async function fillDates<T extends object>(
   const fillOne = async (date: T, signal: AbortSignal) => {
     for await (const to of fill(date, signal)) say(Object.assign(date, to));
   };
-  const stopped = `Stopped. No more runs are started, and those that are under way continue. To continue: ${again}`;
-  const after = `Runs that are under way continue. To continue: ${again}`;
+  const stopped = `Stopped. Runs that are under way continue. To start the other runs: ${again}`;
+  const after = `Runs that are under way continue. To start the other runs: ${again}`;
   await runForEach(dates, fillOne, { stopped, after, ...more });
 }
 
@@ -212,8 +212,8 @@ export function refuseFailed(
   const lines = [
     `${manyText(failed.length, what)} failed:`,
     ...failed.map(({ date, run, error }) => `  ${date}: ${error}${run ? ` (${run.run})` : ''}`),
-    ...(first ? [`Why, and what helps: ${commandFor(`show ${quoted(first.run)}`, place)}`] : []),
-    `To start them again: ${again}`,
+    ...(first ? [`To see the cause and what to do: ${commandFor(`show ${quoted(first.run)}`, place)}`] : []),
+    `To try these dates again: ${again}`,
   ];
   throw new CommandError(lines.join('\n'), RUN_FAILED, { documented });
 }

@@ -79,22 +79,19 @@ export function positionText(entered: EnteredState): string {
     : printableLine(`${entered.name}, ${manyText(entered.state?.checks ?? 0, 'check')}`);
 }
 
-/** `WaitBeforeCheck, 2 checks answered, the last 3 refused: 503, next try 03:12:05, deadline 07:00:00 UTC` */
+/** `WaitBeforeCheck, 2 checks answered, then 3 refused with 503; next try 03:12:05; deadline 07:00:00 UTC` */
 export function waitingText({ state, checks, trouble, nextTryAt, deadline }: Waiting, now = new Date()): string {
   const facts = [
-    state,
-    `${manyText(checks, 'check')}${trouble ? ' answered' : ''}`,
-    trouble && troubleText(trouble),
+    `${state}, ${manyText(checks, 'check')}${trouble ? troubleText(trouble) : ''}`,
     `next try ${clockText(nextTryAt, now)}`,
     deadline && `deadline ${clockText(deadline, now)}`,
   ];
-  return printableLine(`${facts.filter(Boolean).join(', ')} UTC`);
+  return printableLine(`${facts.filter(Boolean).join('; ')} UTC`);
 }
 
-/** `the last 3 refused: 503`, or the name of the error if there was no answer. */
+/** ` answered, then 3 refused with 503`, or with the name of the error if there was no answer. */
 function troubleText({ error, status, count }: NonNullable<Waiting['trouble']>): string {
-  const tries = count === 1 ? 'the last try' : `the last ${count}`;
-  return status === null ? `${tries} failed: ${error}` : `${tries} refused: ${status}`;
+  return ` answered, then ${count} ${status === null ? `failed with ${error}` : `refused with ${status}`}`;
 }
 
 /** The time, with its date unless that is today. */

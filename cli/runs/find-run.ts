@@ -114,7 +114,7 @@ function arnOf({ StateMachineArn }: Target, run: string): string | undefined {
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;
   if (run.startsWith('arn:')) {
-    const text = `This ARN is not a run of the deployment, whose ARNs start with ${prefix}: check --deployment.`;
+    const text = `This ARN does not name a run of the deployment. The ARNs of its runs start with "${prefix}". Check --deployment.`;
     throw new CommandError(text, USAGE);
   }
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
@@ -132,7 +132,7 @@ async function runEnding({ sfn: client, StateMachineArn: stateMachineArn }: Targ
   const found = nameEnding(end, names);
   if (found !== undefined) return found;
   const newest = names.slice(0, 3).join(', ');
-  const newestRuns = newest === '' ? '; nothing ran here yet' : `; the newest runs are ${newest}`;
+  const newestRuns = newest === '' ? ': no run has started yet' : `. The newest runs: ${newest}`;
   const near = suggestion(end, [...ENTITIES, ...names.slice(0, NAMES_COMPARED)]);
   throw new CommandError(`There is no run "${end}"${near}${newestRuns}.`, USAGE);
 }
@@ -147,5 +147,5 @@ export function nameEnding(end: string, names: string[]): string | undefined {
   if (found.length < 2) return found[0];
   const more = found.length > NAMES_SHOWN ? ` and ${found.length - NAMES_SHOWN} more` : '';
   const some = found.slice(0, NAMES_SHOWN).join(', ');
-  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}; give more of the name.`, USAGE);
+  throw new CommandError(`${found.length} runs end in "${end}": ${some}${more}. Type more of the name.`, USAGE);
 }

@@ -83,6 +83,6 @@ async function judge(manifests: Manifests, entity: Entity, run: string, newNorma
   const stays = latest && latest.date > date;
   return {
     manifest,
-    stays: stays ? ` It becomes the published ${entity} of ${date}. The pointer latest stays at ${latest.date}.` : '',
+    stays: stays ? ` Readers of ${date} get its file. The pointer latest stays at ${latest.date}.` : '',
   };
 }

@@ -47,7 +47,7 @@ export async function retry(run: string, options: RetryOptions): Promise<void> {
 }
 
 function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
-  if (what === 'table') return `the table of ${printableLine(of)} alone`;
+  if (what === 'table') return `only the table of ${printableLine(of)}`;
   if (what === 'release') return `the release of ${printableLine(of)}`;
   return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }

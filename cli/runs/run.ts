@@ -163,7 +163,7 @@ export type Execution = ReturnType<typeof executionOf>;
 
 /**
  * @param described the answer of DescribeExecution, or as much of it as is known
- * @returns with the text of the output, if the execution has ended well
+ * @returns the execution, with the text of its output if it has succeeded
  */
 export function executionOf(described: Partial<DescribeExecutionOutput>) {
   const { executionArn = '', status = 'RUNNING', startDate = new Date(0), stopDate, output } = described;
@@ -175,7 +175,7 @@ export interface RunContext {
   /** The last state data, for an execution without output. */
   state?: RunState | undefined;
   published?: Manifest | undefined;
-  /** Comes from the pointers, if `published` is known. */
+  /** Which pointers name the manifest `published`. */
   standing?: Standing | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | null;
@@ -254,7 +254,7 @@ export function fileStateOf({ state }: Pick<Manifest, 'state'>, standing: Standi
   return state === 'quarantined' && (standing === 'latest' || standing === 'current') ? 'released' : state;
 }
 
-/** Whether a person has to act: not if another run is published for the date. */
+/** Whether a person has to act. If another run is published for the date, no action is needed. */
 function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | undefined)[]): boolean {
   const ofDate = readers?.ofDate?.run;
   return OUTCOMES[outcome].tone === 'bad' && (ofDate === undefined || own.includes(ofDate));
@@ -344,7 +344,7 @@ export function headText(run: Run): string {
   const { entity, date, standing, rows, bytes, outcome } = run;
   const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
   if (!MEASURED.has(outcome)) return `${what}, ${outcomeText(run)}`;
-  const size = [rows === null ? 'uncounted rows' : manyText(rows, 'row'), bytesText(bytes)];
+  const size = [rows === null ? 'rows not counted' : manyText(rows, 'row'), bytesText(bytes)];
   return [what, outcomeText(run), ...size, standing && STANDINGS[standing]].filter(Boolean).join(', ');
 }
 

@@ -42,7 +42,7 @@ export async function start(named: Entity[], options: StartOptions): Promise<voi
       if (started.length === 0) throw error;
       const names = started.map(({ name }) => name).join(', ');
       const document = json ? { runs: runsOf(started) } : undefined;
-      throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, document);
+      throw partialFailure(error, `Already started: ${names}; not started: ${entity}.`, document);
     });
     started.push(begun);
   }
@@ -120,7 +120,7 @@ export async function refuseSameData(target: Target, entities: Entity[], where: 
   const undated = entities.filter((entity) => !isDated(deployed, entity));
   if (undated.length === 0) return;
   const [it, plans] = undated.length > 1 ? ['do', 'plans'] : ['does', 'plan'];
-  const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would store the data of today ${where}.`;
+  const what = `The deployed ${plans} of ${undated.join(', ')} ${it} not depend on the date, so every run would store today's data ${where}.`;
   const advice = `Add a date to entities.${undated.length > 1 ? 'ENTITY' : undated[0]}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
   throw new CommandError(`${what} ${advice}`, USAGE);
 }

@@ -52,13 +52,13 @@ function storedText(state: string): string[] {
   const step = 'A function that is running completes its step. No further step starts.';
   if (state === RECORDER) return [step];
   if (AFTER_PUBLICATION.test(state)) return ['The file stays published.', step];
-  const removed = 'uploaded parts are removed after 2 days, and a whole file when its retention ends.';
+  const removed = 'uploaded parts are removed after 2 days, and a complete file when its retention ends.';
   return [`The objects that the run stored are not published: ${removed}`, step];
 }
 
 /** @throws CommandError (exit code 1) if the run had already ended */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: Execution): Promise<void> {
-  const cause = 'An operator stopped it with the command stop.';
+  const cause = 'An operator stopped the run with the command stop.';
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // The execution ended in the meantime. Its status is read below.

@@ -31,7 +31,7 @@ const STATES: Partial<Record<Phase, string[]>> = {
 interface PhaseSpan {
   phase: Phase;
   states: EnteredState[];
-  /** State data at the end of the span; before that of its last state, if the run failed there. */
+  /** State data at the end of the span; if the run failed in the last state of the span, the data before that state. */
   after: RunState | undefined;
   /** How often the step itself ran, and for how many seconds. */
   visits: number;
@@ -130,7 +130,7 @@ function endMoment({ outcome, status, error, startedAt, endedAt }: Run): Moment 
 
 const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
   create: ({ after, visits }, shown) => {
-    if (hasNoExport(shown)) return `Requested nothing: ${outcomeText(shown)}`;
+    if (hasNoExport(shown)) return `Requested no export (${outcomeText(shown)})`;
     const tries = visits > 1 ? ` after ${visits} tries` : '';
     const run = after?.run;
     if (!run) return `Requested an export${tries}; none was created`;
@@ -138,7 +138,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     return `Export ${run.exportId} of ${run.date} ${made}${tries}, with ${manyText(run.request.columns.length, 'column')}`;
   },
   check: ({ after, visits, seconds }) => {
-    if (visits === 0) return 'Waited before a check of the status';
+    if (visits === 0) return 'Waited before a status check';
     const ready = after?.outcome === 'READY' ? ': the export is ready' : '';
     return `Status: ${manyText(visits, 'check')} over ${durationText(seconds)}${ready}`;
   },
@@ -146,7 +146,7 @@ const WORDS: Partial<Record<Phase, (span: PhaseSpan, run: Run) => string>> = {
     const invocations = manyText(visits, 'invocation');
     if (!after?.file) {
       if (error === 'FileRejected') return `The file was rejected after ${invocations}`;
-      const why = after?.outcome === 'NOT_READY' ? ': it was not there yet' : '';
+      const why = after?.outcome === 'NOT_READY' ? ': the file was not ready yet' : '';
       return `The file could not be fetched in ${invocations}${why}`;
     }
     const { bytes } = after.file;

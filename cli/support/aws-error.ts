@@ -12,10 +12,10 @@ const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
 
 /** Advice for a missing or changed part of the deployment. */
 export const RESTORE =
-  'Restore what was changed or deleted by hand, which an ordinary deployment does not: npx cdk deploy --revert-drift';
+  'Restore what was changed or deleted by hand (an ordinary deployment does not): npx cdk deploy --revert-drift';
 
 /** Advice for changed policies, which CloudFormation does not compare with the template (`docs/adr/0008`). */
-export const REWRITE = 'Write all policies again, which --revert-drift does not: npx cdk deploy -c rewrite=policies';
+export const REWRITE = 'Write all policies again (--revert-drift does not): npx cdk deploy -c rewrite=policies';
 
 /**
  * One sentence with advice for an error of AWS, the local cloud or the network.

@@ -11,7 +11,7 @@ export function entityArgument(text: string): Entity {
   const entity = ENTITIES.find((name) => name === text);
   if (entity) return entity;
   throw new InvalidArgumentError(
-    `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
+    `There is no entity "${text}"${suggestion(text, ENTITIES)}. The entities are ${ENTITIES.join(', ')}.`,
   );
 }
 
@@ -24,13 +24,13 @@ export function entitiesArgument(text: string, before: Entity[] = []): Entity[] 
 export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Entity[] {
   if (all && entities.length === 0) return [...ENTITIES];
   if (entities.length > 0 && !all) return entities;
-  throw new CommandError(`Name one or more of ${ENTITIES.join(', ')}, or else --all.`, USAGE);
+  throw new CommandError(`Name one or more of ${ENTITIES.join(', ')}, or add --all.`, USAGE);
 }
 
 /** A valid calendar date, YYYY-MM-DD. @throws InvalidArgumentError */
 export function dateArgument(text: string): string {
   if (isDate(text)) return text;
-  throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
+  throw new InvalidArgumentError('Use a date that exists, such as 2026-11-20.');
 }
 
 function isDate(text: string): boolean {
@@ -46,7 +46,7 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   if (unit) return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
   if (!isDate(text)) {
     throw new InvalidArgumentError(
-      'A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.',
+      'Use a length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.',
     );
   }
   const time = new Date(`${text}T00:00:00Z`);
@@ -60,8 +60,9 @@ export function numberArgument(least: number, most = Number.POSITIVE_INFINITY, k
   return (text: string): number => {
     const value = Number(text);
     if (pattern.test(text) && value >= least && value <= Math.min(most, Number.MAX_SAFE_INTEGER)) return value;
-    const what = kind === 'whole' ? 'A whole number' : 'A number, also with decimals,';
-    throw new InvalidArgumentError(`${what} from ${least} ${Number.isFinite(most) ? `to ${most}` : 'on'}.`);
+    const what = kind === 'whole' ? 'a whole number' : 'a number';
+    const range = Number.isFinite(most) ? `from ${least} to ${most}` : `of at least ${least}`;
+    throw new InvalidArgumentError(`Use ${what} ${range}.`);
   };
 }
 
@@ -93,7 +94,7 @@ const PACKAGE = resolve(import.meta.dirname, '../..');
 
 /** Resolves a path from the user's directory: npm changes to the package, and keeps that directory in INIT_CWD. */
 export function pathArgument(path: string): string {
-  if (path === '') throw new InvalidArgumentError('It is empty.');
+  if (path === '') throw new InvalidArgumentError('The value is empty.');
   const here = process.cwd() === PACKAGE ? process.env.INIT_CWD : undefined;
   return resolve(here ?? process.cwd(), path);
 }

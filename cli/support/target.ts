@@ -102,7 +102,7 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
   const { name, message } = error instanceof Error ? error : { name: 'unknown error', message: '' };
   if (/does not exist/.test(message)) {
     const place = await client.config.region();
-    return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
+    return `There is no stack ${stackName} in this account and region (${place}): check --deployment, --profile and --region, or deploy it first.`;
   }
   const other = `AWS could not describe the stack ${stackName} (${name}: ${asciiText(message.split('\n')[0] ?? '')}): try again, and look at the stack in the console of CloudFormation.`;
   return awsErrorText(error) ?? other;

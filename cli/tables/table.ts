@@ -31,7 +31,7 @@ interface TableOptions extends TargetOptions {
  */
 export async function table(named: string, options: TableOptions): Promise<void> {
   if (options.outdated) return writeAgain(named, options);
-  if (options.dryRun) throw new CommandError('--dry-run goes with --outdated.', USAGE);
+  if (options.dryRun) throw new CommandError('--dry-run needs --outdated.', USAGE);
   const target = await connect(options);
   const manifests = createManifests(target);
   const entity = entitySchema.safeParse(named).data;
@@ -83,7 +83,7 @@ async function writeAgain(named: string, options: TableOptions): Promise<void> {
     then === 'rewrite' ? [{ date, state: 'outdated', run: null, error: null }] : [],
   );
   if (removed.length + dates.length === 0)
-    return printOut(`Everything of ${entity} was written under the current column settings.`);
+    return printOut(`All tables, feeds and copied tables of ${entity} were written under the current column settings.`);
   if (!options.dryRun) await remove(target, removed);
   if (removed.length > 0) printOut(`${options.dryRun ? 'To be removed' : 'Removed'}: ${countsText(removed)}`);
   const say = (date: OutdatedDate) => printOut(dateText(date, date.state));

@@ -141,7 +141,7 @@ export async function connectForUpdates(options: TargetOptions): Promise<Updates
 /** @throws CommandError (exit code 2) for a text that cannot be the name of a batch */
 export function refuseBatchName(text: string): void {
   if (batchNameSchema.safeParse(text).success) return;
-  throw usage('The name of a batch has letters, digits and hyphens, at most 60.');
+  throw usage('The name of a batch has at most 60 letters, digits and hyphens.');
 }
 
 /** `BATCH-r2`, then `BATCH-r3`. The name is fixed, so that two people who resume at the same time create one batch. */

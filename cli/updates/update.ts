@@ -73,7 +73,7 @@ export async function update(file: string | undefined, options: UpdateOptions): 
   if ((file === undefined) === (resume === undefined)) {
     throw new CommandError('Name a file, or a batch with --resume.', USAGE);
   }
-  if (overNewer && resume === undefined) throw new CommandError('--over-newer belongs to --resume.', USAGE);
+  if (overNewer && resume === undefined) throw new CommandError('--over-newer needs --resume.', USAGE);
   if (dryRun && json) throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
   if (resume !== undefined) return resumeBatch(resume, options);
   const source = await openUpdateFile(file ?? '');
@@ -227,8 +227,7 @@ async function checkAndSend(
  * Uploads the checked bytes as the input of a batch, CSV as JSON Lines with the same line numbers. It stores all bytes
  * or none. The same bytes may exist already, from another person who resumes the same batch.
  * @returns the key
- * @throws CommandError (exit code 2) if the bytes differ from the checked ones; RunError of the bucket, such as
- *   `StorageConflict` for a key with other bytes
+ * @throws CommandError: 2 if the bytes differ from the checked ones, 1 if the key has other bytes; RunError of the bucket
  */
 export async function uploadInput(store: UploadBucket, batch: string, checked: CheckedUpdates): Promise<string> {
   const same = sameBytes(checked);
@@ -246,10 +245,9 @@ export async function uploadInput(store: UploadBucket, batch: string, checked: C
   const total = { bytes: 0, crc32: 0 };
   for await (const _ of measured((await store.stream(key))?.chunks ?? Readable.from([]), total));
   if (total.bytes === checked.bytes && total.crc32 === checked.crc32) return key;
-  throw new RunError(
-    'StorageConflict',
-    `The object ${key} has other lines than the ones to send again. If no execution has that batch, delete the object and resume again.`,
-  );
+  const why = `The object ${key} has other lines than the ones to send again`;
+  const advice = 'If no execution has that batch, delete the object and resume again.';
+  throw new CommandError(`StorageConflict: ${why}. ${advice}`, RUN_FAILED);
 }
 
 async function* sameBytes({ source, bytes, crc32 }: CheckedUpdates): AsyncGenerator<Uint8Array> {

@@ -30,7 +30,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
-    throw new ConfigurationError(`${path} does not exist; there are ${deploymentNames().join(', ')}`);
+    throw new ConfigurationError(`${path} does not exist. Configurations there: ${deploymentNames().join(', ')}`);
   const parsed = deploymentSchema.safeParse(readJson(path));
   if (!parsed.success) {
     const lines = problems(parsed.error).map((line) => `${path}: ${line}`);

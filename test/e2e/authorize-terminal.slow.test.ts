@@ -109,7 +109,7 @@ test('the commands of docs/operating.md restore a client whose secret the CRM ha
   );
 
   expect(await consents(authorize, 'a-wrong-one')).toMatch(
-    /invalid_client\. The secret of the client was typed: give another/,
+    /invalid_client\. The secret of the client was typed: set CRM_CLIENT_SECRET/,
   );
   expect(await consents(authorize, 'the-new-secret')).toMatch(
     /^Authorized\. .*\r?\nNext, while you can consent again, start a run\. .* start leads --wait /m,

@@ -238,7 +238,7 @@ it('reports a dead grant at the refresh, and later without a request to the CRM'
   expect(first.at('refresh')?.found).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
   expect(second.at('ledger')).toMatchObject({
     verdict: 'broken',
-    found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
+    found: expect.stringMatching(/^The grant has been dead since .*invalid_grant/),
     // The advice repeats the options of this command, which found this grant.
     advice: `Authorize again: npx --no -- crm-export authorize --region us-east-1 --endpoint-url ${system.cloud.endpoint} --deployment doctor.`,
   });

@@ -94,7 +94,7 @@ it('Ctrl-C ends follow but not the run; stop ends the run, and retry adopts its 
 
   const stopped = await cli('stop', 'meetings', '--yes');
   expect(stopped, stopped.stderr).toMatchObject({ code: 0, stdout: `${name}: stopped.\n` });
-  const error = { error: 'StoppedByOperator', cause: 'An operator stopped it with the command stop.' };
+  const error = { error: 'StoppedByOperator', cause: 'An operator stopped the run with the command stop.' };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
 
   const ended = await cli('follow', name);

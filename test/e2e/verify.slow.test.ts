@@ -234,6 +234,6 @@ it('encryption is broken for another key, and unknown if the bucket encrypts not
   await s3.send(new DeleteBucketEncryptionCommand({ Bucket }));
   expect(await finding('encryption')).toMatchObject({
     verdict: 'unknown',
-    found: 'not enforced here',
+    found: 'not enforced by the local cloud',
   });
 });

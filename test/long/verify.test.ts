@@ -42,7 +42,7 @@ test('the command ends with exit code 0 in a local cloud, and lists what is not 
   expect(await command.ended, command.stdout()).toBe(0);
   const { ok, checks } = JSON.parse(command.stdout());
   expect(ok).toBe(true);
-  const notEnforced = checks.filter(({ found }: { found: string }) => found === 'not enforced here');
+  const notEnforced = checks.filter(({ found }: { found: string }) => found === 'not enforced by the local cloud');
   expect(notEnforced.map(({ id }: { id: string }) => id)).toEqual([
     'encryption',
     'plain-http',

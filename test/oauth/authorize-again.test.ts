@@ -242,7 +242,8 @@ describe('the numbers of authorizations', () => {
 
     expect(await world.clock.run(older)).toMatchObject({
       exitCode: 1,
-      message: 'A later authorization (number 2) is stored already: the grant of this one (number 1) was not stored.',
+      message:
+        'A later authorization (number 2) is already stored, so the grant of this authorization (number 1) was not stored.',
     });
     expect(world.secrets.tokens).toEqual(standing);
     await world.pass(100_000);

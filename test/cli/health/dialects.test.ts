@@ -14,7 +14,7 @@ interface Dialect {
   settings?: Partial<Settings>;
   faults?: FaultInput[];
   /** The points because of which a run fails. */
-  otherwise: string[];
+  different: string[];
 }
 
 /** A marker in every cell of a record, every error and every link of the sandbox. */
@@ -24,11 +24,11 @@ const written = (as: FileDialect, more: Partial<FaultInput> = {}): FaultInput[] 
   { path: 'file', body: writtenAs(as), ...more },
 ];
 const differs = (id: string, settings: Partial<Settings>, faults: FaultInput[] = []): Dialect => ({
-  ...{ settings, faults, otherwise: [id] },
+  ...{ settings, faults, different: [id] },
 });
 const differsBy = (id: string, ...faults: FaultInput[]) => differs(id, {}, faults);
 const accepted = (settings: Partial<Settings>, faults: FaultInput[] = []): Dialect => ({
-  ...{ settings, faults, otherwise: [] },
+  ...{ settings, faults, different: [] },
 });
 
 /** The successful answers of each call, in the form of another CRM. */
@@ -179,12 +179,12 @@ async function probed({ settings, faults = [] }: Dialect) {
 test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a run', async (_, dialect) => {
   const { observed, ended, sandbox, accessToken, points } = await probed(dialect);
 
-  const otherwise = points.filter(({ verdict }) => verdict === 'otherwise');
+  const different = points.filter(({ verdict }) => verdict === 'different');
   expect(
-    otherwise.map(({ id }) => id),
+    different.map(({ id }) => id),
     JSON.stringify({ points, ended }, undefined, 1),
-  ).toEqual(dialect.otherwise);
-  if (dialect.otherwise.length === 0) expect(ended).toBeUndefined();
+  ).toEqual(dialect.different);
+  if (dialect.different.length === 0) expect(ended).toBeUndefined();
   expect(sandbox.ledger.count({ kind: 'create' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.count({ kind: 'file' })).toBeLessThanOrEqual(1);
   expect(sandbox.ledger.violations()).toEqual([]);
@@ -193,7 +193,7 @@ test.each(Object.entries(DIALECTS))('%s: reports exactly the points that fail a 
 });
 
 test('every point is as assumed at a CRM that follows the interface document', async () => {
-  const { points } = await probed({ otherwise: [] });
+  const { points } = await probed({ different: [] });
 
   expect(points.length).toBeLessThanOrEqual(15);
   expect(points.filter(({ verdict }) => verdict !== 'as assumed')).toEqual([]);

@@ -149,7 +149,7 @@ describe('readConfiguration refuses', () => {
 
   test('a missing file, and lists the existing deployments', () => {
     expect(() => readConfiguration('absent', undefined, undefined)).toThrow(
-      'config/absent.json does not exist; there are example, local',
+      'config/absent.json does not exist. Configurations there: example, local',
     );
   });
 });
