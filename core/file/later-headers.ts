@@ -53,7 +53,7 @@ const LONGEST_HEADER = 64 * 1024;
  * | 2 and up | one has a secret name, and a line above holds without the text that all begin or end with        |
  * |          | (`lead_id,lead_phone`) or, if all end with a digit, without digits around the names               |
  *
- * If columns are left out, one cell may hold records: a header above a line of as many cells, or JSON.
+ * If columns are left out, one cell may hold records: a header above a line of as many cells, JSON or XML.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */

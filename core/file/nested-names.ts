@@ -2,8 +2,11 @@ import { HUMPS } from '../folded.ts';
 import { cellsOf, SEPARATORS } from './csv-cells.ts';
 import { type Decoder, windows1255 } from './encoding.ts';
 
-/** A key of JSON, also inside of a text of JSON. Other texts have braces and quotation marks, but at other places. */
-const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:/g;
+/**
+ * A key of JSON, also inside of a text of JSON, or the end tag of an XML element. Other texts have braces and quotation
+ * marks, but at other places.
+ */
+const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>/g;
 /** A key that is an ordinary word, such as `title`, may mean anything. */
 const WORD = /^[A-Z]?[a-z]+$/;
 /**
@@ -12,9 +15,11 @@ const WORD = /^[A-Z]?[a-z]+$/;
  */
 const LONGEST_PART = 3;
 
-/** JSON, or several lines. */
-const MAY_NEST = /[{\r\n]/;
+/** JSON, XML, or several lines. */
+const MAY_NEST = /[{<\r\n]/;
 export const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
+
+const PAGE_SEPARATORS = [...SEPARATORS, '|'];
 
 interface Questions {
   /** The most cells that a header can have. */
@@ -27,7 +32,7 @@ interface Questions {
   isHeader: (cells: readonly string[]) => boolean;
 }
 
-/** Finds left-out columns inside a cell that holds JSON or records. In any other cell, their names are free text. */
+/** Finds left-out columns inside a cell that holds JSON, XML or records. In any other cell, their names are free text. */
 export class NestedNames {
   /** Parts of the names, by their first two bytes. */
   readonly #parts: ReadonlyMap<number, Uint8Array[]>;
@@ -61,15 +66,15 @@ export class NestedNames {
     return parts?.some((part) => part.every((byte, place) => block[at + place] === byte)) ?? false;
   }
 
-  /** Whether a cell holds JSON or records with a left-out column. */
+  /** Whether a cell holds JSON, XML or records with a left-out column. */
   areIn(cell: string): boolean {
     return MAY_NEST.test(cell) && (this.#areKeysIn(cell) || this.#isPage(cell));
   }
 
-  /** Whether the name of a left-out column is a key of JSON. */
+  /** Whether the name of a left-out column is a key of JSON or an element of XML. */
   #areKeysIn(cell: string): boolean {
     const { isLeftOut } = this.#questions;
-    for (const [, key = ''] of cell.matchAll(KEYS)) if (!WORD.test(key) && isLeftOut(key)) return true;
+    for (const [, key, name = key ?? ''] of cell.matchAll(KEYS)) if (!WORD.test(name) && isLeftOut(name)) return true;
     return false;
   }
 
@@ -78,7 +83,7 @@ export class NestedNames {
     const { widest, mayBeHeader, isHeader } = this.#questions;
     const lines = cell.split(LINE_BREAK);
     const isFound = (at: number) =>
-      SEPARATORS.some((separator) => {
+      PAGE_SEPARATORS.some((separator) => {
         const [header = [], below] = lines.slice(at, at + 2).map((text) => cellsOf(text, separator, true));
         const isAsWide = header.length > 1 && header.length <= widest && below?.length === header.length;
         // In ordinary text, a space follows a comma.

@@ -15,6 +15,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
 const BRACE = 0x7b;
+const TAG = 0x3c;
 
 /** A bit for each kind of line break. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
@@ -24,7 +25,7 @@ const SEPARATES = -1;
 const ENDS_LF = -2;
 const ENDS_CR = -3;
 const CLOSES = -4;
-/** A byte of a cell that holds records: a brace of JSON, or a line break of a page. */
+/** A byte of a cell that holds records: a brace of JSON, the first sign of a tag, or a line break of a page. */
 const NESTING = -5;
 
 /** The halves of the table of codes: for bytes outside and inside quotation marks. */
@@ -119,7 +120,8 @@ export class Scanner extends TextBlocks {
     const codes = this.#codes;
     for (const half of [OUTSIDE, INSIDE]) codes.set(names?.weights ?? [], half);
     this.#bitsBySum = names?.bitsBySum ?? NO_NAMES;
-    if (nested) for (const place of [BRACE, INSIDE + LF, INSIDE + CR, INSIDE + BRACE]) codes[place] = NESTING;
+    const nesting = nested ? [BRACE, TAG, INSIDE + BRACE, INSIDE + TAG, INSIDE + LF, INSIDE + CR] : [];
+    for (const place of nesting) codes[place] = NESTING;
     codes[INSIDE + QUOTE] = CLOSES;
     codes[LF] = ENDS_LF;
     codes[CR] = ENDS_CR;

@@ -135,6 +135,8 @@ describe('finds a header that names a left-out column', () => {
     ['a page of labels below a note', 'all of them:\r\nמזהה;Name;National ID\r\n1;דנה;312340001\r\n'],
     ['a page in quotation marks', '"id","name","nationalId"\n"1","Dana","312340001"'],
     ['a page with capitals', 'ID\tNAME\tNATIONAL_ID\n1\tDana\t312340001'],
+    ['a page with bars', 'id|name|nationalId\n1|Dana|312340001'],
+    ['XML', '<lead><id>1</id><nationalId>312340001</nationalId></lead>'],
     ['JSON', '{"id":1,"nationalId":"312340001"}'],
     ['JSON in a list', '[{"a": {"national_id" : 312340001}}]'],
     ['JSON in a text of JSON', '{"body":"{\\"nationalId\\":312340001}"}'],
@@ -190,6 +192,7 @@ describe('finds a header that names a left-out column', () => {
     ['a page of other columns', 'id,name,city\n1,Dana,Haifa'],
     ['JSON of other keys', '{"id":1,"note":"nationalId: missing","name":{"a":1}}'],
     ['a note in braces', '{nationalId}\nis missing, see "nationalId"'],
+    ['a template with a name in angle brackets', 'Dear <b>customer</b>, <nationalId> is missing'],
   ])('but not in an ordinary cell: %s', async (_, cell) => {
     const text = `${HEADER}${ROWS}${quoted(['7', 'Dana', 'Email', cell])}\n${ROWS}`;
 
