@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import {
   type Entry,
@@ -8,6 +9,7 @@ import {
   RandomAccessReader,
   type ZipFile,
 } from 'yauzl';
+import { isAllowedName } from '../spreadsheet/allowed-text.ts';
 import type { ByteSource } from './byte-source.ts';
 import { inflated, Pieces } from './gunzip.ts';
 import type { ReadingBudget } from './reading-limits.ts';
@@ -92,8 +94,12 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
   }
 }
 
+/** The name that an extra field gives, if there is one. Some writers do not mark UTF-8 by its flag. */
 const nameOf = ({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry) =>
-  getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+  getFileNameLowLevel(isUtf8(fileNameRaw) ? UTF8_FLAG : generalPurposeBitFlag, fileNameRaw, extraFields, false);
+
+/** The flag for a name in UTF-8 (APPNOTE.TXT, 4.4.4). */
+const UTF8_FLAG = 0x800;
 
 /** The error from the source, or an error without the message of yauzl, which may quote names. */
 function reasonOf(error: unknown, { failure }: ZipBytes, message: string): unknown {
@@ -204,10 +210,12 @@ const WITHOUT_TEXT = new Map<number, (data: Buffer) => boolean>([
 function holdsText(raw: Buffer, entry: Entry): boolean {
   const fields = parseExtraFields(raw);
   const isUsual = fields.every(({ id, data }) =>
-    id === 0x7075 ? data.toString('utf8', 5) === nameOf(entry) : (WITHOUT_TEXT.get(id)?.(data) ?? false),
+    id === 0x7075 ? isOfName(data.toString('utf8', 5), entry) : (WITHOUT_TEXT.get(id)?.(data) ?? false),
   );
   return !isUsual || fields.reduce((sum, { data }) => sum + 4 + data.length, 0) < raw.length;
 }
+
+const isOfName = (name: string, entry: Entry) => name === nameOf(entry) && isAllowedName(entry.fileNameRaw.toString());
 
 function hasTexts({ comment }: ZipFile, listed: Entry[]): boolean {
   const has = (entry: Entry) => entry.fileCommentLength > 0 || holdsText(entry.extraFieldRaw, entry);

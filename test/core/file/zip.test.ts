@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { crc32, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readContent } from '../../../core/file/read-content.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -67,6 +67,7 @@ describe('text of the archive itself', () => {
     'C:\\exports\\Employers.txt',
     'exports/2026/11/26/leads.csv',
     'leads_1764123456.csv',
+    'לידים.csv',
     'export-1b4e28ba-2fa1-11d2-883f-0016d3cca427.csv',
   ])('does not include a file name of usual words, dates and ids: %s', async (name) => {
     expect(await kindsOf({ ...FILE, name })).toEqual([]);
@@ -89,6 +90,16 @@ describe('text of the archive itself', () => {
     ['includes bytes after the extra fields', { extra: Buffer.from('Dan') }],
   ])('%s', async (_, more) => {
     expect(await kindsOf({ ...FILE, ...more })).toEqual(['comments or extra fields of the archive']);
+  });
+
+  test('includes a name that an extra field replaces', async () => {
+    const checksum = Buffer.alloc(4);
+    checksum.writeUInt32LE(crc32('dan.csv'));
+    const replaced = extra(0x7075, `\x01${checksum.toString('latin1')}leads.csv`);
+
+    expect(await kindsOf({ ...FILE, name: 'dan.csv', extra: replaced })).toEqual([
+      'comments or extra fields of the archive',
+    ]);
   });
 
   test('does not include extra fields of times, sizes and owners', async () => {
