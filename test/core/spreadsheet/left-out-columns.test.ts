@@ -348,6 +348,10 @@ describe('with a left-out column, a workbook is not stopped by', () => {
   });
 });
 
+test('with a left-out column, a workbook of the strict edition is not stopped', async () => {
+  expect(await fateOf(partsOf({ ...draft, strict: true }))).toMatchObject({ places: 0 });
+});
+
 test.each(ENTITIES)('with a left-out column, a sheet may be called after the records: %s', async (entity) => {
   for (const name of [entity, entity.toUpperCase(), `${entity.replace('-', ' ')} 2026-11-26`, entity.slice(0, -1)])
     expect(await fateOf(partsOf({ sheets: [{ name, rows }] })), name).toMatchObject({ places: 0 });
