@@ -201,6 +201,8 @@ export interface BrokenBytes {
 const MOST_BROKEN = 1 / 2;
 /** An estimate: a text outside ASCII has at least one such character in this number of bytes. */
 const BYTES_PER_CHARACTER = 20;
+/** This number of ASCII bytes counts as one valid character: text in another encoding has fewer between its letters. */
+const ASCII_PER_CHARACTER = 2000;
 /** After this number of invalid bytes, counting stops if the text is mostly invalid. */
 const ENOUGH_BROKEN = 10_000;
 
@@ -219,6 +221,7 @@ export class TextCheck {
    */
   read(block: Buffer, recordAt: (place: number) => number): void {
     if (block.includes(0)) this.nulRun = Math.max(this.nulRun, longestNulRun(block));
+    this.#valid += block.length / ASCII_PER_CHARACTER;
     if (isAscii(block)) return;
     this.ascii = false;
     if (isUtf8(block)) {

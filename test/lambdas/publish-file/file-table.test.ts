@@ -102,6 +102,11 @@ const PUBLISHED: Row[] = [
     { ...UNKNOWN, reads: { encoding: 'latin1' }, warns: 'is not recognised' },
   ],
   [
+    'one damaged byte in a file of ASCII',
+    damaged('id,name,phone', '1,Dan,2\r\n'),
+    { dialect: { encoding: 'utf-8' }, warns: 'UTF-8 except for 1 byte, the first in row 1501.' },
+  ],
+  [
     'one damaged byte far below a header of labels',
     damaged('מזהה,שם מלא', '1,חיפה\r\n'),
     {
