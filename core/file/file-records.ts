@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32Text } from '../../transfer/base/crc32.ts';
 import type { Manifest } from '../export/manifest.ts';
-import { visible } from '../folded.ts';
+import { isFilled } from '../folded.ts';
 import { type Content, type Facts, isEmptyFile } from '../gate/facts.ts';
 import { cellsOf as cellsOfRow } from '../spreadsheet/sheet-rows.ts';
 import { openWorkbook } from '../spreadsheet/workbook.ts';
@@ -193,10 +193,11 @@ async function* sheetRecords(
   let named: ReadonlySet<number> | undefined;
   for await (const row of sheet.rows()) {
     if (row.number < place.row || (named && !row.columns.some((column) => named?.has(column)))) continue;
-    const cells = cellsOfRow(row, first, Math.max(width, (row.columns.at(-1) ?? 0) - first + 1));
+    const last = row.columns.findLast((_, at) => isFilled(row.texts[at] ?? '')) ?? 0;
+    const cells = cellsOfRow(row, first, Math.max(width, last - first + 1));
     // The first row is the header, if the sheet has one.
     named ??= new Set(
-      cells.slice(0, width).flatMap((cell, at) => (headed === false || visible(cell) !== '' ? [first + at] : [])),
+      cells.slice(0, width).flatMap((cell, at) => (headed === false || isFilled(cell) ? [first + at] : [])),
     );
     yield [cells];
   }
