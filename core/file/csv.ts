@@ -4,7 +4,7 @@ import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from
 import { cellsOf } from './csv-cells.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
-import { ERROR_TEXT_BYTES, isErrorText, mayBeginError } from './error-text.ts';
+import { ERROR_TEXT_BYTES, errorWarnings, isErrorRow, isErrorText, mayBeginError } from './error-text.ts';
 import type { Expected } from './expected-file.ts';
 import { LaterHeaders } from './later-headers.ts';
 import { LINE_BREAKS, Scanner } from './scanner.ts';
@@ -67,9 +67,6 @@ function dialectOf(csv: Csv, { text, scanner }: CsvCount): Dialect {
   };
 }
 
-/** If more rows look like an error message, they are ordinary data. */
-const MOST_ERRORS = 3;
-
 /** Warnings for readers of a CSV file, in sentences. */
 function warningsOf(
   csv: Csv,
@@ -99,8 +96,7 @@ function warningsOf(
       `The file is ${isWide(csv.encoding) ? 'UTF-16' : 'UTF-8'} except for ${counted(broken?.bytes ?? 0, 'byte')}, the first in ${broken?.row ? `row ${broken.row}` : 'the header'}.`,
     ],
     [nulRun > 0, 'The file has NUL characters: a part of it may be damaged.'],
-    [errors > 0 && errors <= MOST_ERRORS && !endsWithError, `${counted(errors, 'row')} may be the text of an error.`],
-    [endsWithError, 'The last row may be the text of an error.'],
+    ...errorWarnings(errors, endsWithError).map((warning): [boolean, string] => [true, warning]),
     [doubts > 0 && content.headed !== null, `Rows are not counted: ${whyNot(csv, count)}.`],
   ];
   return [...headerWarnings(csv, headerless), ...warnings.flatMap(([holds, warning]) => (holds ? [warning] : []))];
@@ -139,6 +135,8 @@ const OTHER_SEPARATORS = [',', ';', '\t', '|'];
 class CsvCount {
   readonly text = new TextCheck();
   readonly scanner: Scanner;
+  /** Cells of titles with text after their closing quotation mark. */
+  #strayAbove = 0;
   /** Rows with empty cells beyond the width of the first record. */
   overhanging = 0;
   /** Rows that look like an error message. */
@@ -209,8 +207,7 @@ class CsvCount {
   /** Whether the last row looks like an error message. */
   get endsWithError(): boolean {
     if (this.records < 2) return false;
-    const cells = cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')).filter(isFilled);
-    return isErrorText(cells[0] ?? '') || cells.filter(isErrorText).length * 2 > cells.length;
+    return isErrorRow(cellsOf(this.#last, this.#csv.separator, this.#last.includes('"')));
   }
 
   get content(): Content {
@@ -235,7 +232,7 @@ class CsvCount {
           ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }
           : null,
       ...counts,
-      strayQuotes,
+      strayQuotes: strayQuotes - this.#strayAbove,
       nulRun: this.text.nulRun,
       broken: this.#broken,
       ascii: this.text.ascii && !isWide(encoding),
@@ -262,6 +259,7 @@ class CsvCount {
 
   #add(record: Scanner): void {
     const { records } = this;
+    if (records === 0) this.#strayAbove = this.scanner.strayQuotes;
     if (records === 0) return;
     const { from, to, cells, quoted } = record;
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };

@@ -1,3 +1,6 @@
+import { isFilled } from '../folded.ts';
+import { countText } from '../gate/report.ts';
+
 /** Recognises the text of an error where a file should have a row. */
 
 const QUOTE = 0x22;
@@ -7,7 +10,7 @@ const BEGINNINGS = new Set(
   [
     ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
     ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi'],
-    ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- '],
+    ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi'],
     // Two Hebrew letters in UTF-8.
     ...['*** ', 'proc', 'שג'],
   ].map((text) => inLowerCase(Buffer.from(text).readUInt32LE())),
@@ -22,7 +25,7 @@ for (let bytes = 0; bytes < FIRST_TWO.length; bytes += 1) {
 }
 
 const ERROR_TEXT =
-  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
+  /\b(?:errors?|exception|traceback|timed out|timeout|truncated|exceeded|aborted|fatal|unavailable|bad gateway|stack ?trace|connection (?:reset|refused)|access denied|unable to|could not|failed to|went wrong|ORA-\d+)\b|שגיא[הת]|\w(?:Error|Exception)\b|^\s+at [\w.$<>]+[ (]|^\s+File "|[\w$]\.[\w$]+\.[\w$]+\([\w.]*:\d+\)|^\s*<(?:!doctype|html|\?xml)/i;
 
 /** Number of bytes of a record that are searched for an error message. */
 export const ERROR_TEXT_BYTES = 512;
@@ -36,6 +39,26 @@ export function mayBeginError(block: Buffer, from: number): boolean {
   const at = block[from] === QUOTE ? from + 1 : from;
   const two = (block[at] as number) | ((block[at + 1] as number) << 8);
   return FIRST_TWO[two] === 1 && BEGINNINGS.has(inLowerCase(block.readUInt32LE(at)));
+}
+
+/** Whether a row of a sheet begins with the text of an error. */
+export function beginsWithError([text = '']: readonly string[]): boolean {
+  return mayBeginError(Buffer.from(text.slice(0, 5).padEnd(5)), 0) && isErrorText(text);
+}
+
+/** Whether a last row may be the text of an error. */
+export function isErrorRow(texts: readonly string[]): boolean {
+  const filled = texts.filter(isFilled);
+  return isErrorText(filled[0] ?? '') || filled.filter(isErrorText).length * 2 > filled.length;
+}
+
+/** If more rows look like an error message, they are ordinary data. */
+const MOST_ERRORS = 3;
+
+/** @param errors rows that begin with the text of an error */
+export function errorWarnings(errors: number, endsWithError: boolean): string[] {
+  if (endsWithError) return ['The last row may be the text of an error.'];
+  return errors > 0 && errors <= MOST_ERRORS ? [`${countText(errors, 'row')} may be the text of an error.`] : [];
 }
 
 function inLowerCase(letters: number): number {

@@ -1,5 +1,6 @@
 import { type FieldIndex, fieldIndex } from '../columns/header.ts';
 import { type Header, headedByShape, headerOf, namesMost } from '../file/csv-start.ts';
+import { beginsWithError, errorWarnings, isErrorRow } from '../file/error-text.ts';
 import type { Expected } from '../file/expected-file.ts';
 import { LaterHeaders } from '../file/later-headers.ts';
 import { UnreadableFile } from '../file/unreadable-file.ts';
@@ -72,7 +73,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
       elsewhere: elsewhere.length,
       elsewhereKinds: [...new Set(elsewhere)].toSorted(),
     },
-    warnings: warningsOf([...besides, ...outside], findings),
+    warnings: [...warningsOf([...besides, ...outside], findings), ...counter.warnings],
   };
 }
 
@@ -211,6 +212,7 @@ class RowCounter {
   private records = 0;
   private longer = 0;
   private irregular = 0;
+  private errors = 0;
   private last: SheetRow = { number: 0, columns: [], texts: [] };
   /** The number of the last row with a value, and whether the rows below the header have a gap. */
   private lastNumber = 0;
@@ -257,8 +259,9 @@ class RowCounter {
     if (this.nameless.size > 0 || begin < this.header.first) this.findUnnamed(row);
     this.checkHeader(row, begin, last);
     if (!columns.some((column) => this.isUnderHeader(column))) return;
-    if (this.last.number > 0 && row.number > this.last.number + 1) this.behindGap = true;
+    if (this.last.number > 0 && row.number > this.lastNumber + 1) this.behindGap = true;
     this.records += 1;
+    if (beginsWithError(row.texts)) this.errors += 1;
     if (longer || this.behindGap) this.irregular += 1;
     if (this.last.number > 0) {
       this.fewest = Math.min(this.fewest, this.last.columns.length);
@@ -283,6 +286,10 @@ class RowCounter {
 
   private isUnderHeader(column: number): boolean {
     return column >= this.header.first && column < this.end && !this.nameless.has(column);
+  }
+
+  get warnings(): string[] {
+    return errorWarnings(this.errors, isErrorRow(this.last.texts));
   }
 
   get content(): Content {

@@ -19,6 +19,7 @@ test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
   ['a row that begins like the header', 'id,name\nid,nam\nid,name2\nid\n', { repeatedHeaders: 0 }],
   ['a quotation mark inside an unquoted cell', 'id,name\n1,5" wide\n', { strayQuotes: 0 }],
   ['text after a closing mark', 'id,name\n1,5" wide\n2,"a"b\n', { strayQuotes: 1 }, 'is 1 cell with text after its'],
+  ['text after a closing mark in a title', '"All" leads\nid,name\n1,a\n', { rowsAbove: 1, strayQuotes: 0 }],
   ['doubled quotation marks', 'id,name\n1,"a ""b"""\n', { strayQuotes: 0 }],
   ['a longer record', 'id,name\n1,a,secret\n1\n', { longer: 1, irregular: 2 }],
   ['an end without a line break', 'id,name\n1,a\n2', { ending: { cells: 1, lineBreak: false } }],

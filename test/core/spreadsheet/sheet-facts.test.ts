@@ -78,6 +78,18 @@ test.each<[what: string, rows: Rows, content: object, found?: Found]>([
     { width: 3, place: at(1, 3), unnamed: 0 },
     { records: ['id,name,phone', '1,Dan,03'] },
   ],
+  [
+    'a blank cell after the header',
+    [[...HEADER, ' '], DAN, [...DAN, '\u200b']],
+    { width: 3, rows: 2, longer: 0 },
+    { records: ['id,name,phone', '1,Dan,03', '1,Dan,03'] },
+  ],
+  [
+    'a row with only a text to the left of the header',
+    [[null, ...HEADER], [null, ...DAN], ['Haifa'], [null, ...DAN]],
+    { unnamed: 1, rows: 2, irregular: 0 },
+    { records: ['id,name,phone', '1,Dan,03', '1,Dan,03'] },
+  ],
   ['a header of one column', [['All ids'], ['id'], [1], [2]], { rowsAbove: 1, rows: 2 }, { columns: ['id'] }],
   ['a title that is the name of a field', [['name'], HEADER, DAN], { rowsAbove: 1, rows: 1 }],
   [
@@ -201,6 +213,18 @@ describe('a sheet without a header by its setting', () => {
 });
 
 describe('rows', () => {
+  test.each<[string, string[][], string[]]>([
+    ['one in the middle', [DAN, ['Error: timed out'], DAN], ['1 row may be the text of an error.']],
+    [
+      'as wide as the header, at the end',
+      [DAN, ['504', 'timeout', 'error']],
+      ['The last row may be the text of an error.'],
+    ],
+    ['many', [...new Array(4).fill(['Error: timed out']), DAN], []],
+  ])('that begin like the text of an error cause a warning: %s', async (_, rows, warnings) => {
+    expect((await readWorkbook(workbookOf(HEADER, ...rows), COLUMNS)).warnings).toEqual(warnings);
+  });
+
   test('after an empty row are irregular, unless the empty row is directly below the header', async () => {
     const below = await readWorkbook(workbookOf(HEADER, [], ['1'], ['2']), COLUMNS);
     const after = await readWorkbook(workbookOf(HEADER, ['1'], ['2'], [], ['3'], ['4', null, '03']), COLUMNS);
