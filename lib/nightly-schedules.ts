@@ -57,7 +57,7 @@ export class NightlySchedules extends Construct {
     if (spansMidnight(deployment, new Date()))
       this.warn(
         'night-spans-midnight',
-        `The night spans midnight in ${deployment.timeZone}: entities that start before and after it get different dates, so no night is complete. Choose another start time (nightly.at).`,
+        `The night spans midnight in ${deployment.timeZone}: entities that start before and after it get different dates, so the record of a date has entities of two nights. Choose another start time (nightly.at).`,
       );
   }
 
