@@ -257,7 +257,7 @@ export const ALARMS = {
     'A file or table of the night is missing after its deadline, or RecordNight could not check the night.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
   PublishedWithWarnings: 'A file was published with a warning: it may not hold what readers expect.',
-  FileQuarantined: 'The gate stopped a file until a person releases it.',
+  FileQuarantined: 'The gate stopped a file: readers do not get it.',
   TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
   UndeliveredStarts:
