@@ -71,10 +71,10 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
   const authorize = `Authorize again: ${AUTHORIZE}.`;
   if (!item) return holds('The ledger is reachable. The current token set is not claimed.');
   const { state, deadline, refusals } = item;
-  const reason = asciiText(item.reason).replace(/[.!?]*$/, '');
+  const reason = item.reason && `: ${asciiText(item.reason).replace(/[.!?]*$/, '')}`;
   if (isDead(item)) {
     const dead = item.diedAt ? `has been dead since ${item.diedAt}` : 'is dead';
-    return broken(`The grant ${dead}: ${reason}.`, authorize);
+    return broken(`The grant ${dead}${reason}.`, authorize);
   }
   if (state === 'STORED') {
     const text = 'According to the ledger, the current token set has a successor, but the secret does not have it.';
@@ -86,20 +86,18 @@ export function ledgerFinding(item: LedgerItem | undefined, { now, refreshComman
   const claimedAt = new Date(deadline - LEASE_MS).toISOString();
   if (left < 0) {
     const text = `The current token set was claimed at ${claimedAt}, and its holder did not record a result`;
-    const found = item.unanswered > 0 ? unansweredText(item) : text;
+    const found = item.unanswered > 0 ? `${unansweredText(item)}${reason}` : text;
     return warning(`${found}.`, `The next run tries again; to try now: ${refreshCommand}.`);
   }
   if (left <= LEASE_MS + CLOCKS_MS) {
     const text = `The current token set has been claimed since ${claimedAt}: a refresh or an authorization is under way.`;
     return warning(text, 'Run the command again in a minute.');
   }
-  const next = `the next attempt is after ${new Date(deadline).toISOString()}.`;
-  if (refusals > 0) {
-    const times = `${refusals} refreshes of the current token set were refused with an unrecognised error code`;
-    return broken(`${times}; ${next} ${reason}.`, authorize);
-  }
+  const next = `${reason}. The next attempt is after ${new Date(deadline).toISOString()}.`;
+  const refused = `Refreshes of the current token set were refused with an unrecognised error code (${refusals} attempts)`;
+  if (refusals > 0) return broken(`${refused}${next}`, authorize);
   const advice = `Check whether the token endpoint answers. To get a new grant without waiting: ${AUTHORIZE}.`;
-  return broken(`${unansweredText(item)}; ${next}`, advice, ENVIRONMENT);
+  return broken(`${unansweredText(item)}${next}`, advice, ENVIRONMENT);
 }
 
 function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
