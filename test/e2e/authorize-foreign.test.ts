@@ -110,7 +110,7 @@ test('stores a grant of oidc-provider, refreshes it, and replaces it after an ol
   const first = await places.tokens();
   expect(done).toMatchObject({ scope: 'openid profile global:export', notes: [] });
   expect(first.scope).toBe('openid profile global:export');
-  expect(shown.join()).toContain('<h1>Authorized at the CRM</h1>');
+  expect(shown.join()).toContain('<h1>Authorized');
 
   const { accessToken } = await functionAt(places, crm)({ rejected: first.accessToken });
   const second = await places.tokens();

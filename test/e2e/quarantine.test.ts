@@ -89,7 +89,7 @@ it('a bad file moves no pointer until a release publishes and tags it, records t
   expect(JSON.parse(release?.text ?? '')).toMatchObject({ run, reason: 'Offices were closed', newNormal: true });
 
   const again = await runCli(...args);
-  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is published already') });
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining(`${run} is published`) });
 });
 
 /** Forms of the left-out column of employers, the company number; its label is ח.פ. */
@@ -110,9 +110,7 @@ it('quarantines a delivered left-out column under any name, and puts no value of
     const cells = lines.map((line, row) => `${line},"${row === 0 ? text : CANARY}"\r\n`);
     system.sandbox.faults.add({ path: 'file', entity: 'employers', body: pack(cells.join('')) });
     const report = await system.run('employers');
-    expect(`${report.error}: ${report.cause}`, text).toMatch(
-      /^File(Quarantined: .*columns\.except.*cannot be released|Rejected: )/,
-    );
+    expect(`${report.error}: ${report.cause}`, text).toMatch(/^File(Quarantined: .*columns\.except|Rejected: )/);
     withheld.push(nameOf(report));
   }
 
@@ -150,11 +148,7 @@ it('sends a mail for each failed run, and none for a good one', async () => {
   for (const name of [failed, again].map(nameOf)) {
     const { subject, text = '' } = sent.find((mail) => mail.text.includes(name)) ?? {};
     expect(subject).toBe(`${system.name}: agent-numbers ended in ExportFailed`);
-    expect(text).toContain(
-      ['  Readers have no file of agent-numbers.', `  ${CRM_EXPORT} show ${name} --deployment ${system.name}`].join(
-        '\n',
-      ),
-    );
+    expect(text).toContain(`\n  ${CRM_EXPORT} show ${name} --deployment ${system.name}`);
   }
   expect(sent.some(({ text }) => text.includes(nameOf(good)))).toBe(false);
   expect(JSON.stringify(sent)).not.toContain(CANARY);

@@ -89,7 +89,7 @@ describe('docs/recipes/read_file.py', () => {
     await expect(records('leads', 'date=2026-01-05')).rejects.toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringMatching(/The file is corrupt\.\n$/),
+      stderr: expect.stringMatching(/ corrupt\.\n$/),
     });
   });
 

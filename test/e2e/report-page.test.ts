@@ -186,10 +186,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
       'Last night: 3 of 7 missing: leads, customers, meetings (prod)',
       ...['Last night', 'Nights', 'Rows', 'Bytes'],
     ]);
-    expect(names('table').slice(0, 2)).toEqual([
-      'Friday 20 November 2026',
-      'Outcome of each entity in the last 30 nights',
-    ]);
+    expect(names('table').slice(0, 2)).toEqual(['Friday 20 November 2026', expect.stringMatching(/ 30 nights$/)]);
     expect(names('rowheader')).toEqual(expect.arrayContaining(['leads', 'meetings paused']));
     expect(names('columnheader')).toEqual(expect.arrayContaining(['Outcome', '20 November']));
     expect(names('button')).toContain('leads, 20 November: failed (ReauthorizationRequired)');

@@ -73,9 +73,7 @@ test('the services of --keep work and end on Ctrl-C', async () => {
 
   const doctor = run(CLI, ['doctor', ...place]);
   expect(await doctor.ended, doctor.stderr()).toBe(0);
-  expect(doctor.stdout()).toMatch(
-    /\nNo check found a reason for a nightly run to fail, but no function has refreshed the grant yet: see grant-stored\.\n$/,
-  );
+  expect(doctor.stdout()).toMatch(/\nNo check .*: see grant-stored\.\n$/);
 
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);
   expect(await started.ended, started.stderr()).toBe(0);

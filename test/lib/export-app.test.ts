@@ -1,40 +1,26 @@
 import { expect, test } from 'vitest';
+import { ENTITIES } from '../../core/config/entities.ts';
 import { exportsText } from '../../lib/export-app.ts';
 import { deployment } from '../support/builders.ts';
+import { expectTexts } from '../support/screen.ts';
 
 const textOf = (entities: NonNullable<Parameters<typeof deployment>[0]>['entities']) =>
   exportsText({ name: 'prod', deployment: deployment({ entities }) });
+const off = { enabled: false };
 
-test('settings of one entity disable no other: all seven are named', () => {
-  expect(textOf({ leads: {} })).toBe(
-    'The deployment prod exports leads, agent-numbers, workflows, contacts, customers, meetings, employers.',
-  );
-});
-
-test('left-out columns and disabled entities are named', () => {
-  const entities = {
+test('names what a deployment exports by itself', async () => {
+  const some = {
     leads: { columns: { except: ['nationalId', 'phone'] } },
     contacts: { columns: ['id', 'firstName'] },
-    meetings: { enabled: false },
-    employers: { enabled: false },
-  };
-
-  expect(textOf(entities)).toBe(
-    'The deployment prod exports leads (without nationalId, phone), agent-numbers, workflows, contacts (2 columns), customers. Switched off: meetings, employers.',
-  );
-});
-
-test('says that a deployment without enabled entities exports nothing', () => {
-  const off = { enabled: false };
-  const entities = {
-    leads: off,
-    'agent-numbers': off,
-    workflows: off,
-    contacts: off,
-    customers: off,
     meetings: off,
     employers: off,
   };
 
-  expect(textOf(entities)).toMatch(/^The deployment prod exports nothing by itself\. Switched off: leads, /);
+  await expectTexts('exported-entities', [
+    ['all entities', textOf({})],
+    ['left-out columns and disabled entities', textOf(some)],
+    ['no enabled entity', textOf(Object.fromEntries(ENTITIES.map((entity) => [entity, off])))],
+  ]);
+  // Settings of one entity disable no other.
+  expect(textOf({ leads: {} })).toBe(textOf({}));
 });

@@ -14,7 +14,7 @@ describe('the committed files', () => {
 
   test('need the markers of each section, and the parts of each entry of the runbook', () => {
     expect(() => withSection('docs/a.md', '<!-- b:end --><!-- b:begin -->', 'b', '')).toThrow('docs/a.md lacks');
-    expect(() => withAdvice('### StorageDenied\n\n**Look.** x\n')).toThrow('has no part "Fix"');
+    expect(() => withAdvice('### StorageDenied\n\n**Look.** x\n')).toThrow('"Fix"');
   });
 });
 

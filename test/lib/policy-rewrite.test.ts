@@ -34,7 +34,5 @@ test('-c rewrite=policies changes only one Sid in each policy of bucket, key, qu
 });
 
 test('-c rewrite refuses anything but "policies"', () => {
-  expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow(
-    '-c rewrite=rules: the only allowed value is -c rewrite=policies',
-  );
+  expect(() => rewritePolicies(new Stack(new App()), 'rules', new Date())).toThrow('-c rewrite=policies');
 });

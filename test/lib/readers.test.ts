@@ -78,15 +78,14 @@ describe('policies that are too large for AWS', () => {
     Array.from({ length: count }, (_, index): Reader => {
       return { ...ALL, principal: `arn:aws:iam::444455556666:role/analyst-${index}` };
     });
+  const TOO_LARGE = /^readers: .* [23]\d,\d{3} bytes, .* 20,480/;
   const refusedFor = (deployment: Deployment) => refuseLargePolicies(stackOf(deployment).stack);
 
   test('are refused at synthesis, with their size', () => {
     expect(() => refusedFor(sharing(...roles(30)))).not.toThrow();
     const refused = () => refusedFor(sharing(...roles(100)));
-    const message = expect.stringMatching(
-      /^readers: the policy of the bucket would have about [23]\d,\d{3} bytes, and AWS allows 20,480: name accounts/,
-    );
-    expect(refused).toThrow(expect.objectContaining({ constructor: ConfigurationError, message }));
+    expect(refused).toThrow(expect.objectContaining({ constructor: ConfigurationError }));
+    expect(refused).toThrow(TOO_LARGE);
   });
 
   test('are not those that fit even with the longest name of a bucket', () => {
@@ -98,7 +97,7 @@ describe('policies that are too large for AWS', () => {
 
     // They fit because the ARN of a bucket is 19 characters shorter than the longest one of a role.
     expect(() => refusedFor({ ...feedDeployment(), readers: readers.slice(0, 11) })).not.toThrow();
-    expect(() => refusedFor({ ...feedDeployment(), readers })).toThrow('of the bucket would have about 2');
+    expect(() => refusedFor({ ...feedDeployment(), readers })).toThrow(TOO_LARGE);
   });
 });
 

@@ -53,7 +53,9 @@ test('the documented company setup deploys, after an error for the missing boots
 
   expect(early.code).toBe(1);
   expect(early.text).toMatch(/has the environment been bootstrapped\? Please run 'cdk bootstrap'/i);
-  await expect(cloudformation.send(new DescribeStacksCommand({ StackName }))).rejects.toThrow(/does not exist/);
+  await expect(cloudformation.send(new DescribeStacksCommand({ StackName }))).rejects.toMatchObject({
+    name: 'ValidationError',
+  });
 
   const place = `aws://${LOCAL_ACCOUNT}/${LOCAL_REGION}`;
   const ready = await cdk('bootstrap', '--qualifier', 'company', '--toolkit-stack-name', 'CDKToolkit-company', place);

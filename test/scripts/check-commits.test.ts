@@ -14,7 +14,7 @@ test.each([
   'fix(CLI): read the last page',
   'wip',
 ])('"%s" is refused, because it does not have the form of a subject', (subject) => {
-  expect(subjectProblems(subject)).toEqual([expect.stringContaining('does not have the form "type(scope): summary"')]);
+  expect(subjectProblems(subject)).toEqual([expect.stringContaining('"type(scope): summary"')]);
 });
 
 test('a subject with more than 72 characters is refused', () => {

@@ -29,6 +29,15 @@ export async function expectTexts(name: string, texts: readonly (readonly [title
   await expect(lasting(parts.join('\n'))).toMatchFileSnapshot(join(SCREENS, `${name}.txt`));
 }
 
+/** Compares messages with `test/screens/NAME.txt`: each message once, above the cases that lead to it. */
+export function expectMessages(name: string, cases: readonly (readonly [what: string, message: string])[]) {
+  const byMessage = [...Map.groupBy(cases, ([, message]) => message)];
+  return expectTexts(
+    name,
+    byMessage.map(([message, of]) => [message, of.map(([what]) => what).join('\n')]),
+  );
+}
+
 /** Compares what commands print with `test/screens/NAME.txt`, each below its title and with its exit code. */
 export function expectResults(name: string, results: readonly (readonly [title: string, CliResult])[]): Promise<void> {
   return expectTexts(

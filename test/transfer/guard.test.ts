@@ -11,6 +11,7 @@ import { checkAddress, guardedLookup, type Resolve } from '../../transfer/source
 import { CANARY } from '../support/builders.ts';
 import { portOf } from '../support/loopback.ts';
 import { runs } from '../support/runs.ts';
+import { expectMessages } from '../support/screen.ts';
 
 const HOST = 'files.example.com';
 const POLICY: SourcePolicy = { hosts: [HOST, '.s3.eu-west-1.amazonaws.com'], local: false };
@@ -44,58 +45,49 @@ describe('an address', () => {
     expect(checkAddress(address, POLICY).href).toBe(asked);
   });
 
-  test.each([
-    ['', 'cannot be read'],
-    ['/a.csv', 'cannot be read'],
-    ['//files.example.com/a', 'cannot be read'],
-    ['https://', 'cannot be read'],
-    ['https://a b/', 'cannot be read'],
-    ['https://files.example.com:99999/', 'cannot be read'],
-    [`https://user@${HOST}/`, 'user name'],
-    [`https://user:pass@${HOST}/`, 'user name'],
-    [`https://:pass@${HOST}/`, 'password'],
-    [`https://${HOST}@evil.example/`, 'user name'],
-    [`https://${HOST}%2F@evil.example/`, 'user name'],
-    [`https://evil.example\\@${HOST}/`, 'leads to evil.example,'],
-    [`https://${HOST}:80/`, 'a port other than 443'],
-    [`https://${HOST}:8443/`, 'a port other than 443'],
-    [`https://${HOST}:0/`, 'a port other than 443'],
-    [`https://${HOST}./`, 'ends its host with a dot'],
-    ['https://localhost./', 'ends its host with a dot'],
-    ['https://localhost/', 'leads to localhost,'],
-    ['https://example.com/', 'leads to example.com,'],
-    ['https://xfiles.example.com/', 'leads to xfiles.example.com,'],
-    ['https://a.files.example.com/', 'leads to a.files.example.com,'],
-    ['https://files.example.com.evil.example/', 'leads to files.example.com.evil.example,'],
-    ['https://s3.eu-west-1.amazonaws.com/bucket/k', 'leads to s3.eu-west-1.amazonaws.com,'],
-    ['https://evils3.eu-west-1.amazonaws.com/', 'leads to evils3.eu-west-1.amazonaws.com,'],
-    ['https://.s3.eu-west-1.amazonaws.com/', 'leads to a host whose name is not shown,'],
-  ])('refuses %j: %s', (address, why) => {
-    expect(refusal(address)).toContain('The address of the file ');
-    expect(refusal(address)).toContain(why);
+  test.each([[], ['.']])('is refused with every host if the list of hosts is %j', (...hosts) => {
+    expect(refusal(`https://${HOST}/`, { hosts, local: false })).toContain(`leads to ${HOST},`);
   });
+});
 
-  test.each([
-    ...['http', 'ftp', 'file', 'data', 'javascript', 'blob', 'ws', 'wss', 's3'].map(
-      (scheme) => `${scheme}://${HOST}/a`,
-    ),
+const refusals = (where: string, policy: SourcePolicy, addresses: string[], base?: URL) =>
+  addresses.map((address) => [`${where}: ${JSON.stringify(address)}`, refusal(address, policy, base)] as const);
+
+test('every other address is refused for a reason that a person can act on', async () => {
+  const schemes = ['http', 'ftp', 'file', 'data', 'javascript', 'blob', 'ws', 'wss', 's3'];
+  const otherSchemes = [
+    ...schemes.map((scheme) => `${scheme}://${HOST}/a`),
     ...['data:text/csv,a', 'javascript:alert(1)', `blob:https://${HOST}/1`, 'file:///etc/passwd', `ftp:${HOST}`],
-  ])('refuses %s, deployed or local', (address) => {
-    const why = 'The address of the file does not begin with https:.';
-
-    expect([refusal(address), refusal(address, LOCAL)]).toEqual([why, why]);
-  });
-
-  test('a refused host names the setting that would allow it', () => {
-    expect(refusal('https://other.example/a')).toBe(
-      'The address of the file leads to other.example, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy.',
-    );
-  });
-
-  test('refuses every host if none is allowed', () => {
-    expect(refusal(`https://${HOST}/`, { hosts: [], local: false })).toContain(`leads to ${HOST},`);
-    expect(refusal(`https://${HOST}/`, { hosts: ['.'], local: false })).toContain(`leads to ${HOST},`);
-  });
+  ];
+  await expectMessages('file-addresses-refused', [
+    ...refusals('deployed', POLICY, [
+      ...['', '/a.csv', '//files.example.com/a', 'https://', 'https://a b/', 'https://files.example.com:99999/'],
+      ...[`https://user@${HOST}/`, `https://user:pass@${HOST}/`, `https://:pass@${HOST}/`],
+      ...[`https://${HOST}@evil.example/`, `https://${HOST}%2F@evil.example/`, `https://evil.example\\@${HOST}/`],
+      ...[`https://${HOST}:80/`, `https://${HOST}:8443/`, `https://${HOST}:0/`],
+      ...[`https://${HOST}./`, 'https://localhost./', 'https://localhost/', 'https://example.com/'],
+      ...['https://xfiles.example.com/', 'https://a.files.example.com/', 'https://files.example.com.evil.example/'],
+      ...['https://s3.eu-west-1.amazonaws.com/bucket/k', 'https://evils3.eu-west-1.amazonaws.com/'],
+      ...['https://.s3.eu-west-1.amazonaws.com/', ...otherSchemes],
+    ]),
+    ...refusals('local', LOCAL, [
+      ...['http://files.example.com/', 'https://files.example.com:8443/', 'http://10.0.0.1/', 'https://10.0.0.1/'],
+      ...['https://[::ffff:127.0.0.1]/', 'https://[::]/', 'https://0.0.0.0/', 'http://127.0.0.1.example.com/'],
+      ...['https://127.0.0.1.example.com/', 'https://localhost.example.com/', 'http://user@127.0.0.1/'],
+      ...['ftp://127.0.0.1/', ...otherSchemes],
+    ]),
+    ...refusals(
+      'redirect',
+      POLICY,
+      [
+        ...[`http://${HOST}/`, 'http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', 'https://127.0.0.1/'],
+        ...['//169.254.169.254/latest/meta-data', '//2852039166/', '//evil.example/', `//user@${HOST}/`],
+        ...[`//${HOST}:8443/`, 'file:///etc/passwd', 'https://'],
+      ],
+      new URL(`https://${HOST}/a/b.csv?sig=${CANARY}`),
+    ),
+    ['resolved: a private address', String((await lookUp(['10.0.0.1'])).error)],
+  ]);
 });
 
 describe('a refusal does not quote the address', () => {
@@ -128,7 +120,6 @@ describe('a refusal does not quote the address', () => {
     const message = refusal(`https://${label}.example.com/`);
 
     expect(message.includes(`${label}.example.com`)).toBe(told);
-    expect(message.includes('a host whose name is not shown')).toBe(!told);
   });
 
   test('but names a plain host of at most 253 characters', () => {
@@ -157,7 +148,7 @@ describe('refuses an IP address as the host', () => {
   test.each(['1.2.3.4.5', '256.0.0.1', '0x100000000', 'files.1', '[::1', '[fe80::1%25eth0]', '[::ffff:127.1]'])(
     'refuses %s, which is not an address, as unreadable',
     (host) => {
-      expect(refusal(`https://${host}/a`, { hosts: [host], local: true })).toContain('cannot be read');
+      expect(refusal(`https://${host}/a`, { hosts: [host], local: true })).toBe(refusal(''));
     },
   );
 
@@ -216,28 +207,20 @@ describe('a redirect', () => {
     expect(checkAddress(location, POLICY, base).href).toBe(asked);
   });
 
-  test.each([
-    [`http://${HOST}/`, 'leads from https: to http:'],
-    ['http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', 'leads from https: to http:'],
-    ['https://127.0.0.1/', 'names an IP address'],
-    ['//169.254.169.254/latest/meta-data', 'names an IP address'],
-    ['//2852039166/', 'names an IP address'],
-    ['//evil.example/', 'leads to evil.example,'],
-    [`//user@${HOST}/`, 'user name'],
-    [`//${HOST}:8443/`, 'a port other than 443'],
-    ['file:///etc/passwd', 'does not begin with https:'],
-    ['https://', 'cannot be read'],
-  ])('to %s is refused at its hop: %s', (location, why) => {
-    expect(refusal(location, POLICY, base)).toMatch(/^Redirect 1 of the address of the file /);
-    expect(refusal(location, POLICY, base, 3)).toMatch(/^Redirect 3 of the address of the file /);
-    expect(refusal(location, POLICY, base)).toContain(why);
+  test('is refused with its number', () => {
+    const [first, third] = [1, 3].map((hop) => refusal('//evil.example/', POLICY, base, hop));
+    expect(third).toBe(first?.replace('1', '3'));
   });
 
   test.each(['http://127.0.0.1:8080/', 'http://localhost/', `http://${HOST}/`])(
     'from https to %s is refused even in a local deployment',
     (location) => {
-      expect(refusal(location, LOCAL, base)).toContain('leads from https: to http:');
-      expect(refusal(location, LOCAL, new URL('https://localhost:8443/'))).toContain('leads from https: to http:');
+      const why = refusal(location, POLICY, base);
+
+      expect([base, new URL('https://localhost:8443/')].map((from) => refusal(location, LOCAL, from))).toEqual([
+        why,
+        why,
+      ]);
     },
   );
 
@@ -260,23 +243,6 @@ describe('a local deployment', () => {
     `https://${HOST}/`,
   ])('accepts %s', (address) => {
     expect(checkAddress(address, LOCAL).href).toBe(address);
-  });
-
-  test.each([
-    ['http://files.example.com/', 'does not begin with https:'],
-    ['https://files.example.com:8443/', 'a port other than 443'],
-    ['http://10.0.0.1/', 'does not begin with https:'],
-    ['https://10.0.0.1/', 'names an IP address'],
-    ['https://[::ffff:127.0.0.1]/', 'names an IP address'],
-    ['https://[::]/', 'names an IP address'],
-    ['https://0.0.0.0/', 'names an IP address'],
-    ['http://127.0.0.1.example.com/', 'does not begin with https:'],
-    ['https://127.0.0.1.example.com/', 'leads to 127.0.0.1.example.com,'],
-    ['https://localhost.example.com/', 'leads to localhost.example.com,'],
-    ['http://user@127.0.0.1/', 'user name'],
-    ['ftp://127.0.0.1/', 'does not begin with https:'],
-  ])('refuses %s: %s', (address, why) => {
-    expect(refusal(address, LOCAL)).toContain(why);
   });
 });
 
@@ -338,7 +304,6 @@ describe('the lookup', () => {
       const { error, found: returned } = await lookUp(found);
 
       expect(error).toMatchObject({ name: 'TransferError', reason: 'address-rejected' });
-      expect(error?.message).toMatch(/^The host of the file resolves to an address that is not public: \w+\.$/);
       expect(returned).toEqual([]);
     }
   });
@@ -421,7 +386,7 @@ describe('the lookup', () => {
 
     test('refuses a private address if the host is not in privateHosts', async () => {
       expect((await answer(['10.0.0.1'], { ...listed, privateHosts: [] })).error).toMatchObject({
-        message: 'The host of the file resolves to an address that is not public: private.',
+        reason: 'address-rejected',
       });
     });
 

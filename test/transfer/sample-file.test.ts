@@ -34,7 +34,7 @@ test('fetches a file with one GET, whole or up to mostBytes', async () => {
 test('does not repeat a failed request', async () => {
   const refusing = origin.file({ size: 5000, script: () => ({ status: 503 }) });
 
-  await expect(sampleFile(refusing.url, options())).rejects.toThrow('The GET of the file was answered 503.');
+  await expect(sampleFile(refusing.url, options())).rejects.toMatchObject({ reason: 'source-unavailable' });
   expect(refusing.requests).toHaveLength(1);
 });
 

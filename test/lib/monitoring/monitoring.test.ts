@@ -98,7 +98,7 @@ describe('the alarms', () => {
   });
 
   test('link the configured runbook', () => {
-    expect([...alarmsOf(allOff).keys()], 'even if all entities are disabled').toContain('NightIncomplete');
+    expect([...alarmsOf(allOff).keys()]).toContain('NightIncomplete');
     expect(alarmsOf(allOff).get('UndeliveredStarts')?.AlarmDescription).toContain(
       'Runbook: https://wiki.example.com/runbook#undeliveredstarts',
     );
@@ -160,7 +160,8 @@ describe('the alarm NoPublishedExport of an entity with rate(…) or with its ow
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
     expect(warned({ leads: RATE, contacts: { freshnessHours: 32 } })).toEqual(['freshness-leads']);
-    expect(warned({ leads: {}, contacts: {} }), 'no entity has the alarm').toEqual([]);
+    // No entity has the alarm.
+    expect(warned({ leads: {}, contacts: {} })).toEqual([]);
   });
 });
 

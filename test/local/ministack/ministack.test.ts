@@ -32,7 +32,7 @@ test('MiniStack listens on loopback with its own settings, and leaves no process
 
 test('reports a MiniStack that does not start, with its log', async () => {
   const error: unknown = await start({ command: 'sh', args: ['-c', 'echo broken; exit 3'] }).catch((why) => why);
-  expect(error).toMatchObject({ name: 'EnvironmentError', message: expect.stringContaining('did not start') });
+  expect(error).toMatchObject({ name: 'EnvironmentError', message: expect.stringContaining('MiniStack') });
   const { logFile } = error instanceof Object && 'logFile' in error ? error : { logFile: '' };
   expect(await lastLines(String(logFile), 1)).toEqual(['broken']);
 });
