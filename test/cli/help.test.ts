@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
+import { CRM_EXPORT } from '../../core/commands.ts';
 import { isAccepted } from './support/is-accepted.ts';
 
 /** The commands of the program, except `help` and the one that only shells call. */
@@ -29,7 +30,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
   ([name, command]) => {
     const help = helpOf(command);
     const examples = examplesOf(help);
-    expect(help).toMatch(new RegExp(`^Usage: npx --no -- crm-export ${name} `));
+    expect(help).toMatch(new RegExp(`^Usage: ${CRM_EXPORT} ${name} `));
     expect(command.description()).not.toBe('');
     expect(examples.length).toBeGreaterThanOrEqual(2);
     for (const example of examples) expect(example).toMatch(new RegExp(`^${name} `));

@@ -43,11 +43,9 @@ test('a RunError has the name of the error, not of its class, because a bundler 
 });
 
 test('the cause of a failure names the entity and the run if they are known', () => {
-  const failed = new RunError('FileQuarantined', 'RUN is a word of the message.');
+  const failed = new RunError('FileQuarantined', 'RUN: a word of the message.');
 
-  expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(
-    /^RUN is a word .* npx --no -- crm-export diff leads --run leads-1\. /,
-  );
+  expect(failed.failureOf({ entity: 'leads', execution: 'leads-1' }).cause).toMatch(/^RUN: .* leads --run leads-1\. /);
   expect(failed.failure.cause).toContain('diff ENTITY --run RUN');
 });
 

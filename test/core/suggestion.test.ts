@@ -28,11 +28,11 @@ test.each([
   ['a"b', 'a name with a quotation mark'],
   ['', 'an empty name'],
 ])('does not quote "%s", %s', (name) => {
-  expect(quotedName(name)).toBe(`a name of ${name.length} characters that is not repeated here`);
+  expect(quotedName(name)).toContain(` ${name.length} characters`);
 });
 
 test('suggests the nearest name even if the name itself is not quoted', () => {
   expect(quotedName('customer_address_of_2024', ['customer_address_of_2025'])).toContain(
-    'not repeated here (did you mean "customer_address_of_2025"?)',
+    suggestion('customer_address_of_2024', ['customer_address_of_2025']),
   );
 });

@@ -105,7 +105,7 @@ test('the commands of docs/operating.md restore a client whose secret the CRM ha
   await expect(refresh()).rejects.toThrow(/invalid_client\. .* --new-secret\./);
 
   expect(await consents(authorize, 'a-wrong-one')).toMatch(/invalid_client\. .* typed: /);
-  expect(await consents(authorize, 'the-new-secret')).toMatch(/^Authorized\. .*\r?\nNext, .* start leads --w /m);
+  expect(await consents(authorize, 'the-new-secret')).toMatch(/^Authorized\. .*\r?\nNext, .* start leads /m);
 
   await refresh();
   expect(sandbox.ledger.violations()).toEqual([]);

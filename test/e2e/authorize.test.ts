@@ -225,10 +225,7 @@ describe('a person without a browser on this machine', () => {
     await go({ paste: one.input });
     expect((await places.tokens()).refreshToken).toBeTruthy();
     const elsewhere = { redirectUri: 'https://crm.example/elsewhere', onUrl: () => undefined };
-    await expect(go({ ...elsewhere, paste: two.input })).rejects.toMatchObject({
-      exitCode: 2,
-      message: expect.stringContaining('pasted'),
-    });
+    await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('pasted');
     await expect(go(elsewhere)).rejects.toMatchObject({ exitCode: 2 });
   });
 });

@@ -107,7 +107,7 @@ it('warns after an authorization that no function has refreshed the grant, and r
   expect(at('grant-stored')).toMatchObject({
     verdict: 'warning',
   });
-  expect(at('grant-stored')?.advice).toMatch(/ start leads --w .*--deployment doctor\.$/);
+  expect(at('grant-stored')?.advice).toMatch(/ start leads .*--deployment doctor\.$/);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
   expect(await storedTokens(system)).toEqual(before);
 });
@@ -182,7 +182,7 @@ it('--refresh does not refresh an expired token of an untried grant, and names t
   expect(code).toBe(0);
   expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'unknown', 'access-token': 'warning' });
   for (const id of ['refresh', 'service', 'access-token', 'grant-stored'])
-    expect(at(id)?.advice).toContain(' start leads --w');
+    expect(at(id)?.advice).toContain(' start leads ');
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 

@@ -107,7 +107,7 @@ test('at a terminal, init checks each answer at once, and Enter takes the defaul
 
   expect(await ended, shown()).toBe(0);
   expect(written()).toEqual({ crm, timeZone: 'Asia/Jerusalem', alarms: { email: ['night@watch.test'] } });
-  expect(shown()).toMatch(/Next:\r\n {2}npx --no -- crm-export plan /);
+  expect(shown()).toMatch(/Next:\r\n {2}.* plan /);
 });
 
 test.for([

@@ -3,6 +3,7 @@ import { nightsOf } from '../../../cli/night/night.ts';
 import { gatherFacts } from '../../../cli/night/night-facts.ts';
 import { reportPage } from '../../../cli/report/night-report.ts';
 import { listRuns, runsText } from '../../../cli/runs/list-runs.ts';
+import { CRM_EXPORT } from '../../../core/commands.ts';
 import { LAYOUT } from '../../../core/export/layout.ts';
 import { nightKey } from '../../../core/night/night-record.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
@@ -146,5 +147,5 @@ test.each<[string, object | null, string]>([
 
   const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
   expect(cell).toMatchObject({ outcome, attempts: [] });
-  expect(reportPage(data).includes('npx --no -- crm-export table leads-night')).toBe(table === null);
+  expect(reportPage(data).includes(`${CRM_EXPORT} table leads-night`)).toBe(table === null);
 });

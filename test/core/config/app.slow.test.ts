@@ -13,7 +13,7 @@ test('the app exits with code 2 and one line per mistake, with the file and the 
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^ConfigInvalid: .*\/given\.json: crm\.baseUrl: /),
-    `ConfigInvalid: ${file}: retention: is unknown (did you mean "retentionDays"?)`,
+    expect.stringMatching(/^ConfigInvalid: .*\/given\.json: retention: .*"retentionDays"/),
   ]);
 });
 

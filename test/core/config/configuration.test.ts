@@ -120,9 +120,7 @@ describe('readConfiguration refuses', () => {
     ['"entities": { "leads": { "columns": { "except": ["a"] } } }, "\\u0065ntities": { "leads": {} }', 'entities'],
     ['"entities": { "leads": { "extra": { "a\\"b": "x: {", "c": "\\"c\\": 1", "a\\"b": 7 } } }', 'a"b'],
   ])('a setting that is given twice, of which JSON keeps only the last: %s', (more, name) => {
-    expect(() => read(`{ "crm": ${JSON.stringify(CRM)}, ${more} }`)).toThrow(
-      `given.json: ${name}: is given twice in one object: keep one of them`,
-    );
+    expect(() => read(`{ "crm": ${JSON.stringify(CRM)}, ${more} }`)).toThrow(`given.json: ${name}: `);
   });
 
   test.each([
@@ -138,18 +136,14 @@ describe('readConfiguration refuses', () => {
     'http://0.0.0.0:4566',
     'rubbish',
   ])('a local configuration whose cloud is %s', (endpoint) => {
-    expect(() => read({ local: true, crm: CRM }, endpoint)).toThrow(
-      /given\.json: local: is true, so AWS_ENDPOINT_URL must name a loopback address/,
-    );
+    expect(() => read({ local: true, crm: CRM }, endpoint)).toThrow(/given\.json: local: .*AWS_ENDPOINT_URL/);
   });
 
   test.each([undefined, 7, '', 'Upper', '../etc/passwd', 'x'.repeat(40)])('the deployment name %j', (name) => {
-    expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment is named: .*example, local/);
+    expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment .*example, local/);
   });
 
   test('a missing file, and lists the existing deployments', () => {
-    expect(() => readConfiguration('absent', undefined, undefined)).toThrow(
-      'config/absent.json does not exist. Configurations there: example, local',
-    );
+    expect(() => readConfiguration('absent', undefined, undefined)).toThrow(/config\/absent\.json .*example, local$/);
   });
 });

@@ -68,6 +68,6 @@ describe('a name in filters and sorts', () => {
     expect(
       labelsIn([{ field: 'lead.מספר זהות' }, { by: '+Date of birth' }], ['מספר זהות', 'date-of-birth']),
     ).toHaveLength(2);
-    expect(labelsIn([{ note: 'the date of birth is wrong' }], ['Date of birth'])).toEqual([]);
+    expect(labelsIn([{ note: 'a date of birth, which is wrong' }], ['Date of birth'])).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ test.each([512, 4096, 500_096])(
     const bytes = compoundFile(['Root Entry', 'EncryptionInfo', 'EncryptedPackage'], offset);
 
     for (const stored of [bytes, gzipSync(bytes)])
-      expect((await failureOf(read(stored), 'FileRejected')).message).toContain('encrypted with a password');
+      expect((await failureOf(read(stored), 'FileRejected')).message).toContain('password');
   },
 );
 

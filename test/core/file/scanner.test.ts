@@ -118,14 +118,12 @@ test('reads a record of 15 MiB, and refuses one of 17 MiB', () => {
   const long = 'x'.repeat(15 * 1024 * 1024);
 
   expect(scanOf(`id,name\n1,"${long}"\n`).records[1]?.[1]?.length).toBe(long.length);
-  expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('a record of more than 16 MiB');
+  expect(() => scanOf(`id,name\n1,"${'x'.repeat(17 * 1024 * 1024)}"\n`)).toThrow('16 MiB');
 });
 
 test('reads a record of 100,000 cells, and refuses one of more', () => {
   expect(scanOf(`id,name\n${','.repeat(99_999)}\n`).records[1]).toHaveLength(100_000);
-  expect(() => scanOf(`id,name\n${','.repeat(100_000)}\n`)).toThrow(
-    'a record of more than 100,000 cells, its record 2',
-  );
+  expect(() => scanOf(`id,name\n${','.repeat(100_000)}\n`)).toThrow(/100,000 cells, .* 2$/);
 });
 
 const { expected } = reading({ expected: { excepted: [{ name: 'secret', label: 'סוד' }] } });

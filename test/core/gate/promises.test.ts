@@ -4,6 +4,7 @@ import { isReleasable, passGate, stoppedText } from '../../../core/gate/gate.ts'
 import { failedChecks } from '../../../core/gate/report.ts';
 import type { History } from '../../../core/gate/subject.ts';
 import { factsOf, historyOf, night, type Promised, subjectOf } from '../../support/gate.ts';
+import { expectMessages } from '../../support/screen.ts';
 
 type SubjectOptions = Parameters<typeof subjectOf>[1];
 
@@ -87,7 +88,7 @@ test('a file without its line break, like a released one, passes with a warning'
   const found = judged(ofContent(ending(2, false)), { history: released('lastLineBreak', 'csv 2 2', [factsOf(10)]) });
 
   expect(found.stoppedBy).toEqual([]);
-  expect(found.warnings).toEqual([expect.stringMatching(/^It ends without a line break, /)]);
+  expect(found.warnings).toEqual([expect.stringContaining('line break')]);
 });
 
 test('required stops a file whose header is unknown or does not contain a required column', () => {
@@ -97,7 +98,7 @@ test('required stops a file whose header is unknown or does not contain a requir
   expect(judged(factsOf(10, {}, { header: ['name'] }), { promised })).toMatchObject({
     stoppedBy: ['required'],
     releasable: true,
-    text: 'lacks 1 column of columns.required',
+    text: expect.stringContaining('columns.required'),
   });
   expect(stoppedBy(ofContent({ headed: null }, { header: null }), { promised })).toEqual(['required', 'unknownHeader']);
 });
@@ -160,64 +161,29 @@ test('the text for a file without a header names the setting "header": "none"', 
   expect(stoppedBy(ofContent({ headed: false }, { header: null }), { promised: { headerless: true } })).toEqual([]);
 });
 
-const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>, text: string | undefined][] = [
-  ['every cell names a listed column', {}, {}, undefined],
-  ['one column fewer', {}, { header: ['id'] }, undefined],
-  ['a left-out column', { excepted: 1 }, { header: null }, 'has 1 column that must not be there (columns.except)'],
-  [
-    'a text that is not listed',
-    { unlisted: 1, unlistedPlaces: [2] },
-    { header: null },
-    'has 1 text in its header that the CRM does not list (column 2 of the header; if it is another column, name its text in columns.labels) (columns.except)',
-  ],
-  ['values without a column name', { unnamed: 1 }, {}, 'has 1 column with values and without a name (columns.except)'],
-  [
-    'a name twice',
-    {},
-    { header: ['id', 'name', 'name'] },
-    'has 1 column with the name of another column (columns.except)',
-  ],
-  ['a record longer than the header', { longer: 2 }, {}, 'has 2 records longer than its header (columns.except)'],
-  [
-    'another sheet',
-    { elsewhere: 1, elsewhereKinds: ['formulas'] },
-    { format: 'xlsx' },
-    'has 1 place that may hold text besides its rows (formulas) (columns.except)',
-  ],
-  [
-    'no header',
-    { headed: false, excepted: null, unlisted: null },
-    { header: null },
-    'may have columns that must not be there: it seems to have no header (columns.except)',
-  ],
-  [
-    'an unknown header',
-    { headed: null, excepted: null, unlisted: null },
-    { header: null },
-    'may have columns that must not be there: its first line has no column that the CRM lists. If the line is the header, name its texts in columns.labels (columns.except)',
-  ],
-  [
-    'a label of several columns',
-    {},
-    { header: null },
-    'may have columns that must not be there: a text of its header may name several columns (columns.except)',
-  ],
+const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>][] = [
+  ['a left-out column', { excepted: 1 }, { header: null }],
+  ['a text that is not listed', { unlisted: 1, unlistedPlaces: [2] }, { header: null }],
+  ['values without a column name', { unnamed: 1 }, {}],
+  ['a name twice', {}, { header: ['id', 'name', 'name'] }],
+  ['a record longer than the header', { longer: 2 }, {}],
+  ['another sheet', { elsewhere: 1, elsewhereKinds: ['formulas'] }, { format: 'xlsx' }],
+  ['no header', { headed: false, excepted: null, unlisted: null }, { header: null }],
+  ['an unknown header', { headed: null, excepted: null, unlisted: null }, { header: null }],
+  ['a label of several columns', {}, { header: null }],
 ];
 
-test.each(LEFT_OUT)(
-  'the check excepted stops a file unless every cell names a listed column: %s',
-  (_, content, facts, text) => {
-    const {
-      stoppedBy: by,
-      releasable,
-      text: told,
-    } = judged(ofContent(content, facts), { promised: { excepting: true } });
-
-    expect(by.includes('excepted')).toBe(text !== undefined);
-    expect(releasable).toBe(text === undefined);
-    if (text !== undefined) expect(told).toContain(text);
-  },
-);
+test('the check excepted stops a file unless every cell names a listed column', async () => {
+  const promised = { excepting: true };
+  for (const facts of [{}, { header: ['id'] }])
+    expect(judged(ofContent({}, facts), { promised }).stoppedBy).toEqual([]);
+  const told = LEFT_OUT.map(([what, content, facts]) => {
+    const { stoppedBy: by, releasable, text } = judged(ofContent(content, facts), { promised });
+    expect([by.includes('excepted'), releasable], what).toEqual([true, false]);
+    return [what, text] as const;
+  });
+  await expectMessages('stopped-left-out-columns', told);
+});
 
 test('an unread file cannot be released with left-out columns, and counted stops it only after a counted file', () => {
   const opaque = factsOf(null, {}, { format: 'xls', header: null, content: null });
@@ -246,7 +212,7 @@ test('an export id of another date stops the file; one of its own date is a warn
   });
   const again = { ...ofDate, comparedWith: [night(factsOf(10), 0, { exportId: 'export-0' })] };
   expect(stoppedBy(factsOf(10), { history: again })).toEqual([]);
-  expect(judged(factsOf(10), { history: ofDate }).warnings).toEqual([expect.stringContaining('has the same id')]);
+  expect(judged(factsOf(10), { history: ofDate }).warnings).toEqual([expect.stringContaining('same id')]);
   expect(judged(factsOf(10), { history: ofDate, run: { adopted: 'night-0' } }).warnings).toEqual([]);
 });
 
@@ -283,23 +249,28 @@ test.each(FORMS)('warns about a change of form since the last published file: %s
   const { stoppedBy: by, warnings } = judged(now, { history: historyOf(before) });
 
   expect(by).toEqual([]);
-  expect(warnings).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} of the file has changed `)]);
+  expect(warnings).toEqual(word === undefined ? [] : [expect.stringMatching(`^The ${word} .* changed `)]);
 });
 
-test.each<[string, Partial<Facts>, Partial<Content>, string]>([
-  ['no rows', { rows: 0 }, {}, 'The file has no rows.'],
-  ['fewer columns', { header: ['id'] }, {}, 'The header has 1 columns; 2 were requested.'],
-  ['other names', { header: ['ID', 'Name'] }, {}, 'The header names the columns differently from the request.'],
-  ['another order', { header: ['name', 'id'] }, {}, 'The header names the columns differently from the request.'],
-  ['irregular rows', {}, { irregular: 3 }, '3 rows have more or fewer fields than the first record.'],
-])('a file is published with a warning: %s', (_, facts, content, warning) => {
-  expect(judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) }).warnings).toEqual([warning]);
+test('a file is published with a warning on its header and its rows', async () => {
+  const warned: [what: string, facts: Partial<Facts>, content?: Partial<Content>][] = [
+    ['no rows', { rows: 0 }],
+    ['fewer columns', { header: ['id'] }],
+    ['other names', { header: ['ID', 'Name'] }],
+    ['another order', { header: ['name', 'id'] }],
+    ['irregular rows', {}, { irregular: 3 }],
+  ];
+  const told = warned.map(([what, facts, content]) => {
+    const { warnings } = judged(factsOf(1, content, facts), { history: historyOf(factsOf(null)) });
+    return [what, warnings.join('\n')] as const;
+  });
+  await expectMessages('header-and-row-warnings', told);
 });
 
 test('a file is published with a warning if a part of the history cannot be read', () => {
   const { stoppedBy: by, warnings } = judged(factsOf(98), { history: { ...historyOf(factsOf(100)), unreadable: 1 } });
 
-  expect([by, warnings]).toEqual([[], [expect.stringContaining('not compared with 1 published exports')]]);
+  expect([by, warnings]).toEqual([[], [expect.stringContaining('1 published')]]);
 });
 
 test('minRows applies to full exports only, not to partial ones', () => {

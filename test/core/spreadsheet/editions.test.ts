@@ -128,7 +128,7 @@ describe('an invalid workbook is refused', () => {
   test('bytes that are invalid in the encoding', async () => {
     const bytes = changed((content, name) => (name.includes('sheet1') ? Buffer.from(content, 'latin1') : content));
 
-    await expect(recordsOf(bytes)).rejects.toThrow('bytes that are invalid in its encoding');
+    await expect(recordsOf(bytes)).rejects.toThrow('encoding');
   });
 
   test('a binary workbook', async () => {
@@ -167,5 +167,5 @@ test('names of inherited properties are read as values', async () => {
 test('refuses parts whose names differ only by a leading slash', async () => {
   const twice = zipOfFiles(...partsOf(draft), { name: '/xl/workbook.xml', content: '<workbook/>' });
 
-  expect((await failureOf(factsOf(twice), 'FileRejected')).message).toContain('several parts of one name');
+  expect((await failureOf(factsOf(twice), 'FileRejected')).message).toContain('one name');
 });

@@ -188,7 +188,7 @@ describe('with a left-out column, a workbook is stopped by', () => {
   test('a comment of the archive or of an entry', async () => {
     for (const text of [{ comment: CANARY }, { entryComment: CANARY }]) {
       const [first, ...others] = partsOf(draft);
-      expect(first && (await fateOf([{ ...first, ...text }, ...others])).detail).toContain('comments or extra fields');
+      expect(first && (await fateOf([{ ...first, ...text }, ...others])).detail).toContain('comments');
     }
   });
 });

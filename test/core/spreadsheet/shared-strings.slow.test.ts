@@ -17,6 +17,6 @@ test('reads 256 MB of shared texts, and refuses one byte more', async () => {
 
   await expect(readSharedStrings(sharedTexts(MOST_SHARED_BYTES + 1), 2 * MOST_SHARED_BYTES)).rejects.toMatchObject({
     name: 'ReadingUnfinished',
-    message: 'has more than 256 MB of shared texts',
+    message: expect.stringContaining('256 MB'),
   });
 });

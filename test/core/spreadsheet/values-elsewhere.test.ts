@@ -22,7 +22,7 @@ test.each<[string, string, string, string]>([
 ])('counts %s as values elsewhere: %s', async (what, name, type, content) => {
   expect(await besides({ parts: [{ name, type, content }] })).toEqual({
     elsewhere: 1,
-    warnings: [`The workbook has values besides the rows of its sheet: ${what}.`],
+    warnings: [expect.stringMatching(`: ${what}\\.$`)],
   });
 });
 
@@ -46,7 +46,7 @@ test('counts a shared text that no cell uses as a value elsewhere', async () => 
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['', 'Dan'] })).toMatchObject({ elsewhere: 0 });
   expect(await besides({ sheets: [{ rows }], sharedStrings: ['Ruth', 'Dan'] })).toEqual({
     elsewhere: 1,
-    warnings: ['The workbook has values besides the rows of its sheet: texts that no cell uses.'],
+    warnings: [expect.stringContaining('texts')],
   });
 });
 
@@ -76,7 +76,7 @@ test('counts each hidden sheet, and each of several parts of one kind', async ()
 
   expect(await besides({ sheets: [...sheets, { state: 'hidden', rows: [['x']] }], parts })).toEqual({
     elsewhere: 3,
-    warnings: ['The workbook has values besides the rows of its sheet: hidden sheets, comments (2).'],
+    warnings: [expect.stringMatching(/: hidden sheets, comments \(2\)\.$/)],
   });
 });
 

@@ -48,7 +48,7 @@ test('replace writes only if the ETag is the one that was read', async () => {
 test('replace returns false if the object was removed', async () => {
   const { bucket } = await bucketOn();
 
-  expect(await bucket.replace('k', 'two', '"as it was read"')).toBe(false);
+  expect(await bucket.replace('k', 'two', '"as before"')).toBe(false);
   expect(await bucket.read('k')).toBeUndefined();
 });
 
