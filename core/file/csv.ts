@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isFilled } from '../folded.ts';
 import { CONTENT_NOT_READ, type Content, type Dialect, type Facts, rowsIn } from '../gate/facts.ts';
+import { countText } from '../gate/report.ts';
 import { cellsOf } from './csv-cells.ts';
 import type { Csv } from './csv-start.ts';
 import { decoded, decodedBelow, isWide, TextCheck, Utf16Reader } from './encoding.ts';
@@ -78,7 +79,7 @@ function warningsOf(
   const { overhanging, errors, endsWithError, records } = count;
   const some = (number: number) => number > 0 && number < records - 1;
   const warnings: [holds: boolean, warning: string][] = [
-    [rowsAbove > 0, `The header is below ${counted(rowsAbove, 'line')} of titles.`],
+    [rowsAbove > 0, `The header is below ${countText(rowsAbove, 'line')} of titles.`],
     [emptyRows > 0, `There ${areMany(emptyRows, 'row')} without a value in any column.`],
     [repeatedHeaders > 0, `There ${areMany(repeatedHeaders, 'row')} that repeat${s(repeatedHeaders)} the header.`],
     [
@@ -89,11 +90,11 @@ function warningsOf(
       strayQuotes > 0,
       `There ${areMany(strayQuotes, 'cell')} with text after ${strayQuotes === 1 ? 'its' : 'their'} closing quotation mark.`,
     ],
-    [some(overhanging), `${counted(overhanging, 'row')} end${s(overhanging)} with empty cells beyond the header.`],
+    [some(overhanging), `${countText(overhanging, 'row')} end${s(overhanging)} with empty cells beyond the header.`],
     [dialect.encoding === null, 'The encoding of the file is not recognised.'],
     [
       broken !== null,
-      `The file is ${isWide(csv.encoding) ? 'UTF-16' : 'UTF-8'} except for ${counted(broken?.bytes ?? 0, 'byte')}, the first in ${broken?.row ? `row ${broken.row}` : 'the header'}.`,
+      `The file is ${isWide(csv.encoding) ? 'UTF-16' : 'UTF-8'} except for ${countText(broken?.bytes ?? 0, 'byte')}, the first in ${broken?.row ? `row ${broken.row}` : 'the header'}.`,
     ],
     [nulRun > 0, 'The file has NUL characters: a part of it may be damaged.'],
     ...errorWarnings(errors, endsWithError).map((warning): [boolean, string] => [true, warning]),
@@ -102,8 +103,7 @@ function warningsOf(
   return [...headerWarnings(csv, headerless), ...warnings.flatMap(([holds, warning]) => (holds ? [warning] : []))];
 }
 
-const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`;
-const areMany = (count: number, what: string) => `${count === 1 ? 'is' : 'are'} ${counted(count, what)}`;
+const areMany = (count: number, what: string) => `${count === 1 ? 'is' : 'are'} ${countText(count, what)}`;
 const s = (count: number) => (count === 1 ? 's' : '');
 
 function whyNot({ first }: Csv, { scanner: { strayBreaks, endMarkInside, emptyLines } }: CsvCount): string {
@@ -129,14 +129,12 @@ function headerWarnings({ header: { names, counts }, seemsHeaded }: Csv, headerl
 
 const BLANK = 0x20;
 /** Separators that may split the rows of a file of one column. */
-const OTHER_SEPARATORS = [',', ';', '\t', '|'];
+const OTHER_SEPARATORS = [',', ';', '\t', '|', '^', '~'];
 
 /** Counts the records of a CSV file, chunk by chunk. */
 class CsvCount {
   readonly text = new TextCheck();
   readonly scanner: Scanner;
-  /** Cells of titles with text after their closing quotation mark. */
-  #strayAbove = 0;
   /** Rows with empty cells beyond the width of the first record. */
   overhanging = 0;
   /** Rows that look like an error message. */
@@ -161,7 +159,7 @@ class CsvCount {
   readonly #unnamedInside: boolean;
   /** Positions of unnamed columns that have values. */
   readonly #valued = new Set<number>();
-  /** Rows that each other separator would split; `null` unless the file has one column and columns are left out. */
+  /** Rows that each other separator would split, or split at one place before a space; `null` unless the file has one column and columns are left out. */
   readonly #splits: Map<string, number> | null;
   /** The last record that was decoded, and its place in the text. */
   #decoded = { place: 0, record: [] as readonly string[], column: 0, otherEncoding: false };
@@ -232,11 +230,11 @@ class CsvCount {
           ? { cells: separatorProven ? this.#cellsOfLast : 1, lineBreak: endsWithBreak }
           : null,
       ...counts,
-      strayQuotes: strayQuotes - this.#strayAbove,
+      strayQuotes,
       nulRun: this.text.nulRun,
       broken: this.#broken,
       ascii: this.text.ascii && !isWide(encoding),
-      elsewhere: strayBreaksBeforeQuote + (this.#isSplit ? 1 : 0),
+      elsewhere: strayBreaksBeforeQuote + (this.#isSplit ? 1 : 0) + (this.text.hasUtf16 ? 1 : 0),
     };
   }
 
@@ -259,8 +257,11 @@ class CsvCount {
 
   #add(record: Scanner): void {
     const { records } = this;
-    if (records === 0) this.#strayAbove = this.scanner.strayQuotes;
-    if (records === 0) return;
+    if (records === 0) {
+      // Quotation marks in titles do not matter.
+      record.strayQuotes = 0;
+      return;
+    }
     const { from, to, cells, quoted } = record;
     if (cells !== this.#width) this.#odd = { record: records, cells: this.#oddWidth(record) };
     if (to - from - cells + 1 === 2 * quoted) this.#emptyRows += 1;
@@ -339,8 +340,9 @@ class CsvCount {
   #findSplit(record: Uint8Array, splits: Map<string, number>): void {
     for (const separator of OTHER_SEPARATORS) {
       const at = separator === this.#csv.separator ? -1 : record.indexOf(separator.charCodeAt(0));
-      // In ordinary text, a space follows a comma.
-      if (at !== -1 && record[at + 1] !== BLANK) splits.set(separator, (splits.get(separator) ?? 0) + 1);
+      // In ordinary text, a space follows a comma, which is not at the same place in most rows.
+      const split = record[at + 1] === BLANK ? `${separator}${at}` : separator;
+      if (at !== -1) splits.set(split, (splits.get(split) ?? 0) + 1);
     }
   }
 

@@ -211,6 +211,8 @@ export class TextCheck {
   ascii = true;
   /** The most NUL characters in a row. */
   nulRun = 0;
+  /** A part of the text has NUL characters after single bytes: a page in UTF-16 or UTF-32. */
+  hasUtf16 = false;
   broken: BrokenBytes | null = null;
   readonly #hebrew = new HebrewSigns();
   #valid = 0;
@@ -220,7 +222,10 @@ export class TextCheck {
    * @param recordAt returns the number of the record at a position of the block
    */
   read(block: Buffer, recordAt: (place: number) => number): void {
-    if (block.includes(0)) this.nulRun = Math.max(this.nulRun, longestNulRun(block));
+    if (block.includes(0)) {
+      this.nulRun = Math.max(this.nulRun, longestNulRun(block));
+      this.hasUtf16 ||= UTF16_BYTES.test(block.toString('latin1'));
+    }
     this.#valid += block.length / ASCII_PER_CHARACTER;
     if (isAscii(block)) return;
     this.ascii = false;
@@ -248,6 +253,8 @@ export class TextCheck {
     return (this.broken?.bytes ?? 0) <= MOST_BROKEN * this.#valid;
   }
 }
+
+const UTF16_BYTES = /(?:[^\0]\0{1,3}){4}/;
 
 function longestNulRun(block: Buffer): number {
   let longest = 0;

@@ -79,6 +79,10 @@ test.each<Case>([
   below('with a separator that no export has', `lead.id|lead.name|lead.nationalId\n1|דנה|${CANARY}\n`),
   below('in a gzip member', Buffer.concat([gzipSync(FILE), gzipSync(`id,name,nationalId\n${ROW}\n`)])),
   below('in UTF-16', utf16(`${FILE}מזהה,שם,תעודת זהות\n${ROW}\n`)),
+  below(
+    'in another encoding',
+    Buffer.concat([Buffer.from(FILE), encodedAs(`מזהה,שם,תעודת זהות\n${ROW}\n`, 'utf-16be'), Buffer.from(rows(240))]),
+  ),
   belowWide('before empty cells', `id,name,nationalId,,,,\n${ROW},,,,\n`),
   belowWide('after empty cells', `,,,,id,name,nationalId\n,,,,${ROW}\n`),
   belowWide('between empty quoted cells', `"","",id,name,nationalId,"",""\n,,${ROW},,\n`),
@@ -90,6 +94,7 @@ test.each<Case>([
   ['a header below a title', `Leads\nid,name,nationalId\n1,a,${CANARY}\n`, LEFT_OUT],
   ['a possible second column after a semicolon', `id\n${'1;31234\n'.repeat(50)}`, ONE_LEFT_OUT],
   ['a possible second column after a tab in most rows', `id\n1\n${'1\t31234\n'.repeat(50)}`, ONE_LEFT_OUT],
+  ['a possible second column after a semicolon and a space', `id\n${'1; 31234\n'.repeat(50)}`, ONE_LEFT_OUT],
   ['a possible second column after a bar', `id\n${'1|31234\n'.repeat(50)}`, ONE_LEFT_OUT],
   ['an odd line break before a quotation mark', `${FILE}1,a\r"x",05\n`, LEFT_OUT],
 ])('with a left-out column, quarantines for good: %s', async (_, bytes, setting) => {
