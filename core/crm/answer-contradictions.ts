@@ -2,15 +2,15 @@ import { cased } from '../folded.ts';
 import { isRecord, ownValue } from '../json.ts';
 
 /**
- * Whether the body of a good answer contradicts the request. The record may be the answer itself or inside up to three
+ * Whether the body of a 2xx answer contradicts the request. The record may be the body itself or inside up to three
  * wrappers: `{ "data": { "customer": { … } } }`.
  */
 
-/** Whether the body of a successful answer shows that the CRM did not do the call. */
+/** What the body of a 2xx answer shows about whether the CRM made the change. */
 export interface BodyJudgement {
-  /** Why the call was not done, as the end of a sentence; `undefined` if the body does not contradict the request. */
+  /** How the body contradicts the request, as the end of a sentence; `undefined` if it does not. */
   contradiction: string | undefined;
-  /** The body holds an error and no record: a plain refusal. */
+  /** The body contains an error and no record: the CRM refused the call. */
   isRefusal: boolean;
 }
 
@@ -21,7 +21,7 @@ interface Sent {
   fields?: Record<string, unknown>;
 }
 
-/** An object of the body that may be the record, with its folded keys. */
+/** An object of the body that may be the record. Its keys are folded: in lower case, without `_` and `-`. */
 interface Level {
   /** The folded key of its wrapper; empty at the top. */
   wrapper: string;
@@ -31,29 +31,29 @@ interface Level {
 type SentFields = ReadonlyMap<string, { name: string; value: unknown }>;
 
 const MOST_WRAPPERS = 3;
-/** Keys that services wrap a record in. */
+/** Keys under which services return a record. */
 const WRAPPERS = new Set(
   `attributes body content customer customers d data document entity export fields item items model node object output
     payload properties record records response result results return updated value values`.split(/\s+/),
 );
 /**
- * Wrappers that may hold something else. Next to an error, they may hold the reasons by field:
- * `{ "error": …, "fields": { "city": … } }`. In a record, they may hold another object of the customer:
- * `{ "city": …, "properties": [{ "city": … }] }`.
+ * Wrappers that may contain something other than the record. Next to an error, they may contain the reasons by field:
+ * `{ "error": …, "fields": { "city": … } }`. In a record, they may contain another object of the customer: `{ "city":
+ * …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
 const NO_RECORD =
   /^(?:errors?$|meta|request|trace|debug|links?$|embedded|included|pag|context|audit|history|before|old|original|prev)|by$/;
-/** Keys of objects that describe the caller if they are next to another object. */
+/** Keys of objects that describe the caller. They are not the record if the body has another object. */
 const BESIDE = /^(?:user|session)/;
 /** Keys that describe a refusal in a wrapper, not the record. */
 const OF_REFUSAL =
   /^(?:errors?|success|message|status|(?:error|status)?code|path|timestamp|(?:correlation|request|trace)id)$/;
-/** Fields that control an update or are deprecated, so an answer need not repeat them. */
+/** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
-/** @param sent left out if no values are compared, only the status words of the body */
+/** @param sent left out if only the error and status words of the body are checked, and no values are compared */
 export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   for (const name of NEVER_COMPARED) sent.delete(name);
@@ -61,21 +61,21 @@ export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJu
   const ours = hexOf(id);
   const isForeign = (level: Level) => id !== undefined && ![undefined, ours].includes(idIn(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && !isForeign(level));
-  // A wrapper may have its own id, and so may related records.
+  // Objects with another id are ignored if one has the expected id: a wrapper or a related record may have its own id.
   const levels = hasOurs ? all.filter((level) => !isForeign(level)) : all;
   const hasError = levels.some(hasErrorIn);
   const other = otherValue(levels, sent);
   const reasons = [
-    hasError && 'it holds an error',
-    (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'it says that the call failed',
-    levels.some(isForeign) && 'it holds the id of another record',
-    other !== undefined && `it holds another value of ${other} than was sent`,
+    hasError && 'the answer contains an error',
+    (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'the answer says that the call failed',
+    levels.some(isForeign) && 'the answer has the id of another record',
+    other !== undefined && `the answer has a different value of ${other} than the request`,
   ];
   const contradiction = reasons.find((reason) => typeof reason === 'string');
   return { contradiction, isRefusal: hasError && !all.some((level) => isRecordBesideError(level, sent)) };
 }
 
-/** The objects that may be the record: the answer itself and the contents of its wrappers. */
+/** The objects that may be the record: the body itself and the contents of its wrappers. */
 function levelsOf(body: unknown, sent: SentFields): Level[] {
   const layers = [objectsIn('', body)];
   for (let wrappers = 0; wrappers < MOST_WRAPPERS; wrappers += 1)
@@ -84,8 +84,8 @@ function levelsOf(body: unknown, sent: SentFields): Level[] {
 }
 
 /**
- * The objects inside a wrapper: under the usual keys, or its only other object if the wrapper is not a record. Next to
- * an error, every other object may be the record.
+ * The objects inside a wrapper that may be the record: those under the usual keys. If there are none and the wrapper is
+ * not a record, its only other object. Next to an error, all its other objects.
  */
 function wrappedIn(level: Level, sent: SentFields): Level[] {
   const { entries } = level;
@@ -110,7 +110,7 @@ function hasErrorIn({ entries }: Level): boolean {
   return entries.some(([key, value]) => /^errors?$/.test(key) && isError(value));
 }
 
-/** Whether an object of an answer with an error shows the record, so that the CRM may have changed it. */
+/** Whether an object next to an error is the record. If it is, the CRM may have made the change. */
 function isRecordBesideError(level: Level, sent: SentFields): boolean {
   const { wrapper, entries } = level;
   const isSure = WRAPPERS.has(wrapper) && !AMBIGUOUS.test(wrapper);
@@ -122,9 +122,9 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
   });
 }
 
-/** Meanings of keys and values of an answer without a record. An error does not count if another key says `done`. */
+/** Meanings of keys and values of a body without a record. An error does not count if another key says `done`. */
 const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' | 'failed' | 'error'][] = [
-  // An `errorMessage` next to such a key may say in any language that the call was done.
+  // The text of an `errorMessage` next to such a code is not read: it may say in any language that the call succeeded.
   [/code$|^err(?:or)?(?:id|no|num(?:ber)?)$/, worded(/^(?:0+|2\d\d|ok|success)$/i), 'done'],
   [/^(?:ok|status|(?:is)?success(?:ful)?|succeeded)$/, worded(/^(?:true|1|2\d\d|ok|success\w*)$/i), 'done'],
   [/^(?:ok|(?:is)?success(?:ful)?|succeeded)$/, isFalse, 'failed'],
@@ -133,7 +133,7 @@ const MEANINGS: [keys: RegExp, says: (value: unknown) => boolean, means: 'done' 
   [/^(?:has|is|validation)?(?:err|fault|exception|fail(?:ed|ures?)?$)/, isError, 'error'],
 ];
 
-/** Whether an answer that is not a record says in other words that the call failed: `{ "status": "error" }`. */
+/** Whether a body without a record says that the call failed: `{ "status": "error" }`. */
 function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
   const entries = isRecord(body) ? objectsIn('', body).flatMap((level) => level.entries) : [];
   if (entries.some(([key]) => /^(?:uu|export|customer)?id$/.test(key) || sent.has(key))) return false;
@@ -142,7 +142,7 @@ function isFailedEnvelope(body: unknown, sent: SentFields): boolean {
   return meanings.includes('failed') || (meanings.includes('error') && !meanings.includes('done'));
 }
 
-/** The objects that a key holds, or the list under it. */
+/** The object under a key, or the objects in the list under it. */
 function objectsIn(wrapper: string, value: unknown): Level[] {
   const values = Array.isArray(value) ? value : [value];
   return values.filter(isRecord).map((one) => ({
@@ -151,7 +151,7 @@ function objectsIn(wrapper: string, value: unknown): Level[] {
   }));
 }
 
-/** Services differ in the spelling of keys: `firstName`, `FirstName`, `first_name`. */
+/** Removes differences in the spelling of keys between services: `firstName`, `FirstName`, `first_name`. */
 function folded(key: string): string {
   return key.replace(/[_-]/g, '').toLowerCase();
 }
@@ -171,23 +171,23 @@ function hexOf(value: unknown): string | undefined {
   return /^[\da-f]{32}$/.test(hex) ? hex : undefined;
 }
 
-/** Whether a text, number or flag is one of these words. An object in JSON may have a `toString` that is no function. */
+/** Tests whether a text, number or boolean matches. Objects are never converted: in JSON, `toString` may be a value. */
 function worded(words: RegExp): (value: unknown) => boolean {
   return (value) => typeof value !== 'object' && words.test(String(value).trim());
 }
 
-/** Texts in `error` by which services report that no error occurred. */
+/** Texts in `error` that mean that no error occurred. */
 const isNoErrorText = worded(
   /^(?:0+|200|false|n\/?a?|nil|none|null|no(?:[ _-]?errors?(?: found)?)?|ok|done|(?:completed ?)?(?:success(?:ful(?:ly)?)?)?|undefined|(?:אין|ללא)(?: שגיא(?:ה|ות))?|\[\]|\{\})?\.?$/i,
 );
 
-/** Whether the value of `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not report an error. */
+/** Whether the value of a key such as `error` reports an error. `[]` and `{ "code": 0, "message": "OK" }` do not. */
 function isError(value: unknown, depth = 0): boolean {
   if (typeof value !== 'object' || value === null) return Boolean(value) && !isNoErrorText(value);
   return depth >= MOST_WRAPPERS || Object.values(value).some((inner) => isError(inner, depth + 1));
 }
 
-/** The first sent field that the answer has with another value. */
+/** The name of the first field whose value in the answer differs from the value that was sent. */
 function otherValue(levels: readonly Level[], sent: SentFields): string | undefined {
   const fields = levels.flatMap(({ entries }) => entries.map(([key, echoed]) => ({ ...sent.get(key), echoed })));
   return fields.find(({ name, value, echoed }) => name !== undefined && isOther(name, value, echoed))?.name;
@@ -198,24 +198,24 @@ function isSame(sent: unknown, echoed: unknown): boolean {
   return comparable(sent) === comparable(echoed);
 }
 
-/** Whether the answer contradicts the value that was sent. A value of another JSON type, such as a label, does not. */
+/** Whether the value in the answer contradicts the value that was sent. Values of different JSON types do not. */
 function isOther(name: string, sent: unknown, echoed: unknown): boolean {
   if (typeof sent === 'string' && typeof echoed === 'string') return isOtherText(name, sent.trim(), echoed.trim());
   if (typeof sent === 'number' && typeof echoed === 'number') return isOtherNumber(sent, echoed);
   return typeof sent === 'boolean' && typeof echoed === 'boolean' && sent !== echoed;
 }
 
-/** Amounts may be rounded to hundredths. */
+/** Whether two numbers differ by more than rounding to hundredths. */
 function isOtherNumber(sent: number, echoed: number): boolean {
   return Number.isInteger(sent) && Number.isInteger(echoed) ? sent !== echoed : Math.abs(sent - echoed) > 0.0051;
 }
 
-/** Marks of a text that is masked (also by a word in brackets), absent, shortened with an ellipsis, or HTML-encoded. */
+/** Matches texts that are masked (also by a word in brackets), missing, shortened with an ellipsis, or HTML-encoded. */
 const MASK =
   /[*\uff0a\u2022\u204e\u2217\u2580-\u25ff\u2026]|x{3}|#{2}|\.{3}|^[-_]{3}|&(?:#x?[\da-f]+|[a-z]+);|^[^\p{L}]*(?:null|undefined|hidden|masked|redacted)[^\p{L}]*$|^[[(<{]+[\p{L}_-]+[\])>}]+$/iu;
 const PHONE = /phone|cell|fax/i;
 const PHONE_DIGITS = 7;
-/** Fields whose values are words, which services return as labels or in another language. */
+/** Fields whose value is one of a set of words. Services return such words as labels or in another language. */
 const WORDS = ['bankAccountType', 'country'];
 
 function isOtherText(name: string, sent: string, echoed: string): boolean {
@@ -232,8 +232,8 @@ function isOtherText(name: string, sent: string, echoed: string): boolean {
 }
 
 /**
- * Removes what services change in a text: Unicode form, white space, invisible characters, letter case, and the kind of
- * its dashes and quotation marks, such as the gershayim of Hebrew.
+ * Removes differences that services make in a text: Unicode form, white space, invisible characters, letter case, and
+ * the kind of dashes and quotation marks, such as the gershayim of Hebrew.
  */
 function comparableText(text: string): string {
   const normalized = text
@@ -244,10 +244,10 @@ function comparableText(text: string): string {
   return cased(normalized);
 }
 
-/** Whether the CRM kept only the beginning of a long text, or wrote a number without zeros or as its last digits. */
+/** Whether the CRM kept only the beginning of a long text, removed leading zeros, or kept only the last four digits. */
 function isCut(ours: string, theirs: string): boolean {
   if (theirs.length >= 3 && ours.startsWith(theirs) && !ours.includes('@')) return true;
-  // In a short number a separator counts: house `12/3` is not house `123`.
+  // Separators are ignored only in long numbers: house `12/3` is not house `123`.
   const comparable = (text: string) =>
     text.replace(/^[\d./-]{8,}$/, (long) => long.replace(/[./-]/g, '')).replace(/^0+(?=\d)/, '');
   const sent = comparable(ours);
@@ -261,26 +261,26 @@ function isAddedTo(sent: string, echoed: string): boolean {
   const joins = isAddress ? /[\p{L}\p{N}._%+-]/u : /[\p{L}\p{N}]/u;
   const isBeside = (at: number) => {
     const [before = '', after = ''] = [theirs[at - 1], theirs[at + ours.length]];
-    // `not paid yet` is another text than `paid`.
+    // `not paid yet` does not mean `paid`.
     return at !== -1 && (isAddress || before === '' || after === '') && !joins.test(before + after);
   };
   return ours.length >= 3 && [theirs.indexOf(ours), theirs.lastIndexOf(ours)].some(isBeside);
 }
 
-/** Whether one text is a code and the other a name. */
+/** Whether one text is a numeric code and the other is a name. */
 function isNumberFor(one: string, other: string): boolean {
   const isNumber = (text: string) => /^\d+$/.test(text);
   return (isNumber(one) && !/\d/.test(other)) || (isNumber(other) && !/\d/.test(one));
 }
 
 function kindOfWord(text: string): string {
-  // A country has a code of two letters and one of three.
+  // The two-letter and the three-letter code of a country are different kinds.
   if (/^[A-Z]{2,3}$/.test(text)) return `code of ${text.length}`;
   if (/^[A-Z][A-Z\d_]*$/.test(text)) return 'code';
   return /^[\p{Script=Latin}\s\p{P}]+$/u.test(text) ? 'latin' : 'other';
 }
 
-/** Compares the last digits. One of the texts may have an extension after them, or a prefix before them. */
+/** Whether the last digits of two phone numbers differ. An extension or a prefix in one of them is ignored. */
 function isOtherPhone(sent: string, echoed: string): boolean {
   const [ours, theirs] = [sent, echoed].map((text) => text.replace(/\D/g, '')) as [string, string];
   const isIn = (one: string, other: string) =>
@@ -288,17 +288,17 @@ function isOtherPhone(sent: string, echoed: string): boolean {
   return !isIn(theirs, ours) && !isIn(ours, theirs);
 }
 
-/** A day, or a time. */
+/** Matches a date, with or without a time. */
 const DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d.*)?$/;
-/** A longer text is not a date. The patterns below would take long for it. */
+/** A longer text is not a date, and matching the patterns below against it would take long. */
 const LONGEST_DATE = 100;
 const DAY_MS = 86_400_000;
-/** The clock time of a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
+/** Matches the time of day in a date: `2026-11-20T10:00:00Z`, `20/11/2026 10:00`. */
 const CLOCK = /[T ,]+\d{1,2}:\d\d.*$/i;
 const ZONE = /(?:Z|GMT|UTC|(?:GMT|UTC)?[+-]\d\d(?::?\d\d)?)$/i;
 const MIDNIGHT = /^(?:00?:00(?::00(?:\.0+)?)?|12:00(?::00)? ?am)$/i;
 
-/** Whether two dates differ. Another order of day and month, or midnight in some time zone, is the same date. */
+/** Whether two dates differ. Day and month may be in either order, and a date may be midnight in any time zone. */
 function isOtherDate(sent: string, text: string): boolean {
   const isTime = sent.includes('T');
   const echoed = usualForm(text);
@@ -306,7 +306,7 @@ function isOtherDate(sent: string, text: string): boolean {
   const instant = isTime && ZONE.test(clock) ? instantOf(echoed) : Number.NaN;
   if (!Number.isNaN(instant))
     return Math.abs(instantOf(sent) - instant) >= (/\d:\d\d:\d\d/.test(clock) ? 1000 : 60_000);
-  // A clock time without an offset may be in any time zone, and so on the day before or after.
+  // A time of day without an offset may be in any time zone, so its date may be the day before or after.
   const isDay = !isTime && (clock === '' || MIDNIGHT.test(clock.replace(ZONE, '').trim()));
   const days = daysIn(echoed);
   const most = isDay ? 0 : DAY_MS;
@@ -330,7 +330,7 @@ function instantOf(text: string): number {
 
 /**
  * The days that a text may mean, in milliseconds since 1970: `02/01/1990` is in January or February, `2 Jan 1990` in
- * any month. A text that is not a date, or has a year of another calendar, means none.
+ * any month. The list is empty for a text that is not a date or has a year of another calendar.
  */
 function daysIn(text: string): number[] {
   const date = text
@@ -346,7 +346,7 @@ function daysIn(text: string): number[] {
   return months.flatMap((month) => daysOf(Math.max(a, b), month, Math.min(a, b)));
 }
 
-/** @param year a year of two digits may be in this century or the last one */
+/** @param year with two digits, it may be in this century or the last one */
 function daysOf(year: number, month: number, day: number): number[] {
   if (month < 1 || month > 12 || day < 1 || day > 31) return [];
   const years = [year, 1900 + year, 2000 + year].filter((each) => each >= 1800 && each < 2200);

@@ -10,31 +10,31 @@ import { errorCode, saysBusy } from './error-code.ts';
 import { exportIdIn, hasList, isWithoutAddress, kindOfStatus, linkSchema, shapeOf } from './read-body.ts';
 
 /**
- * Decides what an answer of the CRM means: each operation has a table of conditions, and the first match counts. The
- * tables of the token endpoint are in `core/oauth/token-answers.ts`, those of the GET of the file in
- * `transfer/source/file-answers.ts`, because the transfer engine imports nothing from `core`.
+ * Decides what an answer of the CRM means. Each operation has a table of conditions, and the first row that matches
+ * counts. Two tables are elsewhere: `core/oauth/token-answers.ts` has that of the token endpoint, and
+ * `transfer/source/file-answers.ts` has that of the file download, because `transfer` imports nothing from `core`.
  */
 
-/** An answer of the interface, with its whole body read. */
+/** An answer of the CRM with its whole body. */
 export interface CrmAnswer extends Omit<WholeAnswer, 'body'> {
-  /** The value of the JSON in its body; `undefined` if the body holds none. */
+  /** The parsed JSON of the body; `undefined` if the body is not JSON. */
   body: unknown;
-  /** The body is a web page, or another document in HTML or XML. */
+  /** The body is a web page, or another HTML or XML document. */
   isPage: boolean;
   /** Number of characters in the body. */
   characters: number;
-  /** Why the body could not be read. */
+  /** Why the body could not be read, if so. */
   unread?: UnreadableBody | undefined;
-  /** The machine-readable error code, if it may be shown. */
+  /** The machine-readable error code, if it is safe to show. */
   code?: string | undefined;
-  /** The path of the address that was called. */
+  /** The path of the URL that was called. */
   path: string;
 }
 
 /**
- * `done`: the body counts. `notTaken`: not processed, can be repeated later. `unknown`: perhaps processed. `refused`:
- * not processed, and a repetition would be refused too. `contradiction`: the answer does not match the interface
- * document.
+ * `done`: the call succeeded. `notTaken`: the CRM did not process the call, and it can be repeated later. `unknown`:
+ * the CRM may have processed the call. `refused`: the CRM did not process the call, and would refuse it again.
+ * `contradiction`: the answer does not match the interface document.
  */
 export type Outcome = 'done' | 'notTaken' | 'unknown' | 'refused' | 'contradiction';
 
@@ -44,22 +44,22 @@ export interface Meaning {
   error: RunError | undefined;
 }
 
-/** The facts about a call and its answer that the rows of the table test. */
+/** The facts about a call and its answer that the table tests. */
 interface Facts {
   call: CrmCall;
   answer: CrmAnswer;
-  /** Scopes of the token that was sent. */
+  /** The scopes of the token that was sent. */
   scope: string;
   status: number;
   isPage: boolean;
   /** The body says that the CRM is busy. */
   isBusy: boolean;
-  /** A 2xx answer has what the call asks for. */
+  /** The answer is 2xx and contains the result of the call. */
   hasResult: boolean;
   judged: BodyJudgement;
 }
 
-/** The operations, the condition, the outcome, the error, and the end of the message `POST /leads/exports was answered 409…`. */
+/** Operations, condition, outcome, error, and the end of the message after `POST /leads/exports was answered 409`. */
 type Row = [
   operations: readonly Operation[],
   when: (facts: Facts) => boolean,
@@ -72,15 +72,15 @@ const is =
   (...codes: number[]) =>
   ({ status }: Facts) =>
     codes.includes(status);
-/** The call may have been processed. */
+/** The CRM may have processed the call. */
 const isUnclear = ({ status }: Facts) => status >= 500 || status === 408 || status === 425;
 const isRefusal = ({ status }: Facts) => status >= 400;
 const isNoJson = ({ answer }: Facts) => answer.body === undefined;
 const hasError = ({ judged }: Facts) => judged.contradiction !== undefined;
-/** A web page that another service sent: its status is not one of those that a proxy in front of the CRM sends. */
+/** Whether another service sent this web page: a proxy in front of the CRM would send one of the other statuses. */
 const isOtherPage = ({ isPage, status }: Facts) =>
   isPage && status < 500 && ![401, 403, 408, 425, 429].includes(status);
-/** The statuses of a server or proxy that does not know the address. */
+/** Statuses of a server or proxy for an address that does not exist. */
 const isUnknownAddress = is(404, 405, 410, 421);
 const isUnconfirmed = ({ status, answer }: Facts) => status !== 200 || !isRecord(answer.body);
 const isTooLarge = ({ answer }: Facts) => answer.unread?.reason === 'too large';
@@ -90,7 +90,7 @@ const isWithoutStatus = (facts: Facts) => {
   return kind === 'blank' || (kind === undefined && hasError(facts));
 };
 
-/** The ends of messages. */
+/** The ends of messages; `Row` shows how they begin. */
 const SAYS = {
   busy: text(': its body says that the CRM is busy.'),
   locked: text(': the CRM is busy with another export, or has locked the record.'),
@@ -100,10 +100,10 @@ const SAYS = {
   noUrl: ({ call, answer: { body } }) =>
     ` without the URL of the file, although export ${call.id} is PROCESSED: ${body === undefined ? 'an empty body' : shapeOf(body)}.`,
   noObject: ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
-  noCustomer: (facts) => `${errorText(facts)} and without a customer.`,
+  noCustomer: (facts) => `${errorText(facts)} and no customer record.`,
   contradicts: ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
   error: (facts) => `${errorText(facts)}.`,
-  noId: (facts) => `${errorText(facts)} and without the id of an export.`,
+  noId: (facts) => `${errorText(facts)} and no id of an export.`,
   incomplete: (facts) =>
     `${errorText(facts)} and the id of an export: the answer does not prove that the export is complete.`,
   noStatus: (facts) =>
@@ -119,23 +119,23 @@ const EVERY: Operation[] = ['fields', 'create', 'status', 'address', 'update'];
 const ROWS: Row[] = [
   [EVERY, ({ status, isBusy }) => status === 403 && isBusy, ...BUSY],
   [EVERY, ({ status }) => status >= 300 && status < 400, 'contradiction', 'CrmContractError', SAYS.redirect],
-  // The first call of a run. An answer from another service is a wrong configuration.
+  // `fields` is the first call of a run: an answer from another service means that the configuration is wrong.
   [['fields'], (facts) => isUnknownAddress(facts) || isOtherPage(facts), 'refused', 'ConfigInvalid', elsewhereText],
-  // The CRM may refuse a line with a page of its own, but not with one for an unknown address.
+  // For an update, a web page alone may be a refusal by the CRM; a web page with one of these statuses is not.
   [['update'], (facts) => facts.isPage && isUnknownAddress(facts), 'refused', 'ConfigInvalid', elsewhereText],
   [EVERY, is(401), 'refused', 'AuthRefused', text(' twice, the second time with a fresh token.')],
   [EVERY, is(403), 'refused', 'AuthRefused', SAYS.forbidden],
   [EVERY, is(429), 'notTaken', 'RateLimited', text(': too many requests.')],
-  // The server was not reached or is busy (521, 523, 525 and 526 are Cloudflare's).
+  // The CRM was not reached or is busy (521, 523, 525 and 526 are statuses of Cloudflare).
   [['fields', 'create', 'status', 'address'], is(503, 521, 523, 525, 526), 'notTaken', 'CrmUnavailable'],
   [['fields', 'create', 'status'], is(409, 423), ...LOCKED],
-  // A conflict (409) is about the values of the line.
+  // A 409 to an update is not here: it is a conflict about the values of the line.
   [['update'], is(423), ...LOCKED],
   [['status', 'address'], is(404, 410), 'refused', 'ExportNotFound'],
   [['create'], isUnclear, 'unknown', 'CreateUnanswered'],
   [EVERY, isUnclear, 'unknown', 'CrmUnavailable'],
   [['address'], isRefusal, 'notTaken', 'ExportNotReady', SAYS.notYet],
-  [['update'], is(404), 'refused', 'CrmRejectedRequest', text('. There is no such customer.')],
+  [['update'], is(404), 'refused', 'CrmRejectedRequest', text(': there is no customer with this id.')],
   [EVERY, (facts) => isRefusal(facts) && facts.isBusy, ...BUSY],
   [EVERY, isRefusal, 'refused', 'CrmRejectedRequest'],
 
@@ -146,13 +146,13 @@ const ROWS: Row[] = [
   [['fields'], isNoJson, 'contradiction', 'CrmContractError', unreadText],
   [['create'], isNoJson, 'unknown', 'CreateUnanswered', unreadText],
   [['address'], isEmpty, ...NO_URL],
-  // Unreadable answers are retried: the run has its export, and this CRM has answered in JSON before.
+  // Answers that are not JSON are retried: the export exists, and the CRM has answered this run in JSON before.
   [['status', 'address'], isTooLarge, 'contradiction', 'CrmContractError', unreadText],
   [['status', 'address'], isNoJson, 'notTaken', 'CrmContractError', unreadText],
-  // The answer may have only some of the fields, and a run with them would leave out columns.
+  // An answer that says "busy" may list only some fields, and a run with them would lose columns.
   [['fields'], (facts) => facts.isBusy && (hasError(facts) || !facts.hasResult), ...BUSY],
   [['fields'], hasError, 'notTaken', 'CrmContractError', SAYS.error],
-  // With a 2xx status, the CRM may have made an export in spite of the error.
+  // After a 2xx status the CRM may have created an export although its body reports an error.
   [['create'], ({ isBusy, hasResult }) => isBusy && !hasResult, 'unknown', 'CreateUnanswered', SAYS.busy],
   [['create'], (facts) => hasError(facts) && !facts.hasResult, 'refused', 'CrmRejectedRequest', SAYS.noId],
   [['create'], hasError, 'contradiction', 'CrmContractError', SAYS.incomplete],
@@ -161,7 +161,7 @@ const ROWS: Row[] = [
   [['address'], (facts) => !facts.hasResult && (hasError(facts) || isWithoutAddress(facts.answer.body)), ...NO_URL],
 ];
 
-/** Whether a good body has what the call asks for. An update asks for nothing that its body must have. */
+/** Whether the body of a 2xx answer contains the result of the call. For an update, no content is required. */
 const HAS_RESULT: Record<Operation, (body: unknown) => boolean> = {
   fields: hasList,
   create: (body) => exportIdIn(body) !== undefined,
@@ -170,7 +170,7 @@ const HAS_RESULT: Record<Operation, (body: unknown) => boolean> = {
   update: () => true,
 };
 
-/** The meaning of an answer: the first matching row of its operation. */
+/** The meaning of an answer, by the first row of the table that matches. */
 export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: Date): Meaning {
   const facts = factsOf(about);
   const row = ROWS.find(([operations, when]) => operations.includes(about.call.operation) && when(facts));
@@ -181,7 +181,7 @@ export function meaningOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>, now: 
   const isRepeated = outcome === 'notTaken' || outcome === 'unknown';
   const wanted = isRepeated ? headers.get('retry-after') : null;
   const seconds = retryAfterSeconds(wanted, headers.get('date'), now);
-  // The table decides whether the run waits, even if the error is final elsewhere.
+  // `momentary`: the run waits if this table says so, even for an error that ends a run elsewhere.
   const options = { ...(!ok && { status }), retryAfterSeconds: seconds, cause, momentary: outcome === 'notTaken' };
   return { outcome, error: new RunError(name, message, options) };
 }
@@ -191,16 +191,16 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const { status, isPage, body } = answer;
   const isUpdate = call.operation === 'update';
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
-  // Any refusal of an update except a 403, which is about a missing right.
+  // The CRM may refuse the values of an update with any status except 403, which means a missing right.
   const isBusy = saysBusy(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
-  // `updates.confirmation: "status"` compares no values.
+  // With `updates.confirmation: "status"`, the values in the answer are not compared.
   const fields = isUpdate && call.confirmation !== 'status' && isRecord(call.json) ? call.json : undefined;
   return { ...about, status, isPage, isBusy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
 }
 
 /**
- * The body of the answer to a call that is done.
- * @throws RunError `CrmContractError`, which names keys and paths, no values
+ * The parsed body of a successful answer.
+ * @throws RunError `CrmContractError`, which names keys and paths but quotes no values
  */
 export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$ZodType<T>): T {
   const parsed = z.safeParse(schema, answer.body);
@@ -215,7 +215,7 @@ export function parsedBody<T>(answer: CrmAnswer, call: CrmCall, schema: z.core.$
   );
 }
 
-/** Reads the body of an answer in any format. @param path of the address that was called */
+/** Reads the body of an answer in any format. @param path of the URL that was called */
 export function readAnswer(
   { status: code, ok, headers, body: text }: WholeAnswer,
   sent: { call: CrmCall; accessToken: string },
@@ -223,7 +223,7 @@ export function readAnswer(
 ): CrmAnswer {
   const [read, unread] = text instanceof UnreadableBody ? ['', text] : [text, undefined];
   const body = jsonOrUndefined(read);
-  // Some servers send JSON as text/html.
+  // Some servers send JSON with the media type text/html.
   const isPage = body === undefined && (/html/i.test(headers.get('content-type') ?? '') || /^\s*</.test(read));
   const shown = errorCode(body, sent, { isGood: ok });
   return { status: code, ok, headers, body, isPage, characters: read.length, unread, code: shown, path };
@@ -235,38 +235,38 @@ export function contentType({ headers }: Pick<CrmAnswer, 'headers'>): string {
   return type ? ` (${type})` : '';
 }
 
-/** The end of a message, after the media type and the error code of the answer. */
+/** Makes the end of a message: the media type and the error code of the answer, then this text. */
 function text(end: string): (facts: Facts) => string {
   return (facts) => `${described(facts)}${end}`;
 }
 
-/** Returns ` (application/json), code "unknown_field"`. The rest of the body may hold records and is not shown. */
+/** Returns ` (application/json), code "unknown_field"`. The body may contain records, so the rest is not shown. */
 function described({ answer }: Facts): string {
   return `${contentType(answer)}${answer.code === undefined ? '' : `, code "${answer.code}"`}`;
 }
 
-/** The end of the message about a good answer that holds an error. */
+/** The end of the message about a 2xx answer that contains an error. */
 function errorText({ answer: { code } }: Facts): string {
   return ` with an error${code === undefined ? '' : ` (code "${code}")`}`;
 }
 
 function unreadText({ answer }: Facts): string {
-  // The message begins with the status, which is removed here.
+  // The message of `UnreadableBody` begins with the status. The caller writes the status itself.
   if (answer.unread) return `${answer.unread.message.replace(/^\d+/, '')}.`;
   return `${contentType(answer)}, but not in JSON (${answer.characters} characters).`;
 }
 
 function elsewhereText(facts: Facts): string {
-  const what = facts.isPage ? ', a web page.' : ', as by a server that does not know the address.';
+  const what = facts.isPage ? ', a web page.' : ': this path does not exist there.';
   return `${described(facts)}${what}`;
 }
 
-/** The path that was called, if another service may have answered. This is likely only at the first call of a run. */
+/** Names the path that was called, if another service may have answered: this is likely only at a run's first call. */
 function addressText(name: RunErrorName, { call, answer }: Pick<Facts, 'call' | 'answer'>): string {
   const isOfFirst =
     name === 'CrmContractError' || name === 'CrmRejectedRequest' || (name === 'AuthRefused' && answer.isPage);
   if (name !== 'ConfigInvalid' && !(isOfFirst && call.operation === 'fields')) return '';
-  return ` The path that was called is ${answer.path}: check crm.baseUrl, which it starts from.`;
+  return ` The called path is ${answer.path}: check crm.baseUrl.`;
 }
 
 function scopesOf({ call, scope, isPage }: Facts): string {
@@ -274,8 +274,8 @@ function scopesOf({ call, scope, isPage }: Facts): string {
   const has = `The token has the scopes "${scope}"`;
   if (isPage) return `${has}. The answer is a web page: a firewall in front of the CRM may have refused the call.`;
   if (scope.split(/\s+/).includes(needed))
-    return `${has}, with "${needed}", which ${what} need: the person who authorized lacks a right in the CRM.`;
-  return `${has}; ${what} need "${needed}" or what crm.scopes names for it.`;
+    return `${has}, including "${needed}", which ${what} need. So the person who authorized lacks a right in the CRM.`;
+  return `${has}; ${what} need "${needed}", or the scope that crm.scopes has in its place.`;
 }
 
 function bodyText({ unread, characters }: CrmAnswer): string {

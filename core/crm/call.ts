@@ -1,6 +1,6 @@
 import type { Entity } from '../config/entities.ts';
 
-/** The operations of the interface (`docs/interface/reference.md`). `address` (stage 3) returns the file's address. */
+/** The operations of the interface (`docs/interface/reference.md`). `address` is stage 3: it returns the file's URL. */
 const OPERATIONS = {
   fields: ['get', '/{entity}/fields'],
   create: ['post', '/{entity}/exports'],
@@ -17,19 +17,19 @@ export interface CrmCall {
   /** The id of the export, or of the customer to update. */
   id?: string;
   json?: unknown;
-  /** Time limit until the whole answer has arrived; the default is in `crm-client.ts`. */
+  /** Time limit for the whole answer; the default is in `crm-client.ts`. */
   timeoutMs?: number;
-  /** What confirms an update. `status` ignores the values in the answer. Default: `answer`. */
+  /** What confirms an update. With `status`, the values in the answer are ignored. Default: `answer`. */
   confirmation?: 'answer' | 'status';
-  /** Seconds until the invocation is killed. The call is sent only if its full time limit is left. */
+  /** Seconds until the invocation times out. The call is sent only if its whole time limit is left. */
   secondsLeft?: () => number;
 }
 
-/** The method and path of a call. The path in logs and errors is `template`, as in the interface document. */
+/** The method and path of a call. Logs and errors show `template`, the interface document's path without the id. */
 export function requestOf({ operation, entity, id = '' }: CrmCall) {
   const [method, pattern] = OPERATIONS[operation];
   const template = pattern.replace('{entity}', entity);
-  // Relative to the base address, without a leading slash.
+  // The path relative to the base URL, without a leading slash.
   const path = template.slice(1).replace('{id}', () => id);
   return { method, template, path };
 }

@@ -11,33 +11,33 @@ import { type CrmCall, nameOf, requestOf } from './call.ts';
 
 const TIMEOUT_MS = 30_000;
 const LARGEST_ANSWER_BYTES = 5_000_000;
-/** Seconds of an invocation that are reserved for the work after the answer. */
+/** Seconds of an invocation that are reserved for its work after the answer. */
 const MARGIN_SECONDS = 5;
 
 export interface CrmClient {
   /**
-   * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once. A 403 repeats it
-   * once if a person has authorized again.
-   * @throws RunError those in the table of the operation (`answers.ts`), and those of `GetAccessToken`
-   * @param onRetryAfter called with the seconds of `Retry-After`, even for a good answer
+   * Makes one call and parses its JSON answer. After a 401, it refreshes the token and repeats the call once. After a
+   * 403, it repeats the call once if a person has authorized again.
+   * @throws RunError the errors of the table in `answers.ts`, and those of `GetAccessToken`
+   * @param onRetryAfter called with the seconds of `Retry-After`, even after a successful answer
    */
   call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** The end of a call that was sent. After a 401 or 403, `error` may be the reason that the call was not repeated. */
+/** How a call ended. After a 401 or 403, `error` may say why the call was not repeated. */
 interface Exchange extends Meaning {
-  /** `undefined` if no answer came. */
+  /** `undefined` if the CRM did not answer. */
   answer: CrmAnswer | undefined;
   /** The token that was sent. */
   token: AccessToken;
 }
 
-/** Makes calls whose refusals are results, not errors. */
+/** Makes calls and returns refusals as results, not as errors. */
 export interface CrmExchange {
   /**
    * Makes one call like `CrmClient.call`, and returns how it ended.
-   * @throws RunError if no request was sent: `CrmUnavailable`, and those of `GetAccessToken`; `CrmContractError` for a
-   *  token that no header can hold; `TokenRefreshInProgress` if the wait for a token left no time
+   * @throws RunError if no request was sent: `CrmUnavailable`, and the errors of `GetAccessToken`; `CrmContractError`
+   *   if the token cannot be sent in a header; `TokenRefreshInProgress` if no time was left after the wait for a token
    */
   exchange(call: CrmCall): Promise<Exchange>;
 }
@@ -49,11 +49,11 @@ interface ClientDeps {
   now: () => Date;
   /** Called for every request. */
   count?: () => void;
-  /** Ends a request that has no answer yet. */
+  /** Aborts a request that has no answer yet. */
   signal?: AbortSignal;
 }
 
-/** The dependencies of one client; `baseUrl` ends in a slash. */
+/** The settings of one client; `baseUrl` ends in a slash. */
 interface Connected extends ClientDeps {
   http: KyInstance;
 }
@@ -62,11 +62,12 @@ export function createCrmClient(clientDeps: ClientDeps): CrmClient & CrmExchange
   const baseUrl = `${clientDeps.baseUrl.replace(/\/+$/, '')}/`;
   const http = ky.create({
     baseUrl,
-    // Following a redirect would send the credentials to an address that is not configured.
+    // A redirect is not followed, because it would send the credentials to an address that is not configured.
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // One retry, for a kept-alive connection that the server has just closed. Wait states handle longer outages.
+    // One retry, for a kept-alive connection that the server has just closed. The Wait states of the workflow handle
+    // longer outages.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   const deps = { ...clientDeps, baseUrl, http };
@@ -87,7 +88,7 @@ async function exchange(call: CrmCall, deps: Connected): Promise<Exchange> {
   const timely: Connected = {
     ...deps,
     getAccessToken: async (options) => {
-      refuseLate(call, 'CrmUnavailable', 'The earlier work');
+      refuseLate(call, 'CrmUnavailable', 'Earlier work');
       const token = await deps.getAccessToken(options);
       if (!SENDABLE.test(token.accessToken)) {
         const what = 'The access token that the CRM issued has a character that is not allowed in a header';
@@ -102,7 +103,7 @@ async function exchange(call: CrmCall, deps: Connected): Promise<Exchange> {
   return repeated(second, 403, call, timely);
 }
 
-/** Repeats a refused call if there is another token. The call was not processed, so a create is safe to repeat. */
+/** If there is another token, repeats a refused call. The CRM did not process it, so repeating a create is safe. */
 async function repeated(refused: Exchange, status: 401 | 403, call: CrmCall, deps: Connected): Promise<Exchange> {
   if (refused.answer?.status !== status) return refused;
   const { accessToken } = refused.token;
@@ -142,7 +143,7 @@ async function send(call: CrmCall, token: AccessToken, deps: Connected): Promise
   return { answer, ...meaningOf({ call, answer, scope: token.scope }, deps.now()), token };
 }
 
-/** The error of a call without an answer: not sent, or its answer was lost. */
+/** The error of a call without an answer: the request was not sent, or the answer was lost. */
 export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
@@ -156,13 +157,13 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   return new RunError(name, `${nameOf(call)} got no answer (${reason}).`, { cause: error });
 }
 
-/** Characters that a header can hold. The token endpoint may return any text as a token. */
+/** Matches tokens that can be sent in a header. The token endpoint may return any text as a token. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
-/** @throws RunError if a call may outlast the invocation: Lambda would end it, and the result would be unknown */
+/** @throws RunError if a call may outlast the invocation: Lambda would end it, and its result would be unknown */
 function refuseLate(call: CrmCall, name: RunErrorName, reason: string): void {
   const { timeoutMs = TIMEOUT_MS, secondsLeft } = call;
   if (!secondsLeft || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS) return;
-  const late = `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent.`;
-  throw new RunError(name, `${late} The next invocation sends it.`);
+  const late = `${reason} left too little time in this invocation for ${nameOf(call)}, so it was not sent.`;
+  throw new RunError(name, `${late} The next invocation will send it.`);
 }

@@ -9,7 +9,7 @@ import { accessTokenDeps } from '../oauth/refresh.ts';
 import type { Invocation } from '../step/step.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './crm-client.ts';
 
-/** A CRM client for each invocation. They share the AWS clients and the token. */
+/** Creates a CRM client for each invocation. All clients share the AWS clients and the access token. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
   const {
     DEPLOYMENT,

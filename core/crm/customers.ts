@@ -5,22 +5,22 @@ import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './crm-client.ts';
 
 /**
- * The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. After a
- * `contradiction`, the CRM may have made the change, so it is not sent again. After a `refused` 401 or 403 the error is
+ * The answer to one `PATCH /customers/{id}` (`docs/interface/reference.md`), without customer data. A change that ended
+ * in a `contradiction` is not sent again, because the CRM may have made it. After a `refused` 401 or 403, the error is
  * transient if the call could not be repeated with another token.
  */
 export interface UpdateAnswer extends Meaning {
-  /** `null` if the request was sent but not answered. */
+  /** `null` if the CRM did not answer. */
   status: number | null;
-  /** The sent fields that the CRM names when it refuses their values. */
+  /** If the CRM refused values: the sent fields that its answer names. */
   fields?: string[];
-  /** The answer is a 403, and the token lacks the scope. */
+  /** The answer is 403, and the token lacks the scope for updates. */
   scopeMissing?: boolean;
 }
 
 /**
- * Sends one change. Updates are idempotent, so one without an answer may be sent again.
- * @throws RunError if no request was sent, see `CrmExchange.exchange`
+ * Sends one change. Updates are idempotent, so an update without an answer may be sent again.
+ * @throws RunError if no request was sent: see `CrmExchange.exchange`
  */
 export async function updateCustomer(
   crm: CrmExchange,
@@ -36,13 +36,13 @@ export async function updateCustomer(
     status,
     outcome,
     error,
-    // After a 422 an empty list means that the CRM named no field.
+    // After a 422, an empty list means that the answer names no field.
     ...((status === 422 || (ok && outcome === 'refused')) && { fields: namedIn(answer, fields) }),
     ...(status === 403 && outcome === 'refused' && { scopeMissing: isScopeMissing(token.scope) }),
   };
 }
 
-/** Services need not list the scopes of a token: without a list, no scope counts as missing. */
+/** If the token endpoint did not list the scopes of a token, no scope counts as missing. */
 function isScopeMissing(scope: string): boolean {
   const scopes = scope.split(/\s+/).filter(Boolean);
   return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);

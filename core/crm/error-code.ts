@@ -7,13 +7,13 @@ interface Sent {
   accessToken: string;
 }
 
-/** The keys that services use for an error code. A value is shown if it is one plain token. */
+/** Keys under which services return an error code. The value is shown only if it is a plain token (`TOKEN`). */
 const CODE_KEYS = ['code', 'errorCode', 'error_code'];
 
-/** A letter, then letters, digits, `_`, `-` and `.`. More than four digits may be the number of a person, a key or an id. */
+/** Matches a plain token. With more than four digits, it may be the number of a person, a key or an id. */
 const TOKEN = /^(?!(?:\D*\d){5})[a-z][a-z\d_.-]{0,47}$/i;
 
-/** Codes in `error` by RFC 6749, sections 4.1.2.1 and 5.2. The key may also hold a sentence or a value. */
+/** Values of `error` that RFC 6749 lists, sections 4.1.2.1 and 5.2. Other values may be a sentence or customer data. */
 export const RFC_6749_WORDS = [
   'access_denied',
   'invalid_client',
@@ -27,7 +27,7 @@ export const RFC_6749_WORDS = [
   'unsupported_response_type',
 ];
 
-/** Further codes in `error` that are shown: RFC 6750, section 3.1, and common codes of other services. */
+/** Further values of `error` that are shown: those of RFC 6750, section 3.1, and common codes of other services. */
 const OTHER_WORDS = [
   'bad_request',
   'busy',
@@ -60,9 +60,10 @@ const OTHER_WORDS = [
 const WORDS = new Set([...RFC_6749_WORDS, ...OTHER_WORDS]);
 
 /**
- * The machine-readable error code in the body of a refusal, such as `unknown_field`; `undefined` if it has no code
- * that may be shown. The body may hold values of records, so only these are shown: a plain token in a key for codes,
- * and a listed word in `error` or `errors[0]`. Parts of the request are never shown: access token, text or path.
+ * The machine-readable error code in the body of an answer, such as `unknown_field`; `undefined` if the body has no
+ * code that may be shown. The body may contain values of records. So only two kinds of text are shown: a plain token
+ * under a key for codes, and a listed word in `error` or `errors[0]`. Parts of the request are never shown: the access
+ * token, its texts and its path.
  * @param isGood the status is 2xx: the body may be a record, so only its `error` and `errors[0]` are searched
  */
 export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boolean }): string | undefined {
@@ -72,14 +73,14 @@ export function errorCode(body: unknown, sent: Sent, { isGood }: { isGood: boole
   return [...found, ...words].find((code) => !wasSent(code, sent));
 }
 
-/** The places that may describe an error: `error`, the answer or its first element, and the first of the errors. */
+/** The places of a body that may describe an error: `error`, the body itself or its first element, and `errors[0]`. */
 function errorsIn(body: unknown): unknown[] {
   const answer = firstIn(body);
   const error = firstIn(ownValue(answer, 'error'));
   return [error, answer, firstIn(ownValue(answer, 'errors')), firstIn(ownValue(error, 'errors'))];
 }
 
-/** The texts in the keys for codes. */
+/** The texts under the keys for codes. */
 function codesIn(body: unknown): string[] {
   return textsIn(errorsIn(body), CODE_KEYS);
 }
@@ -88,17 +89,17 @@ function textsIn(places: unknown[], keys: string[]): string[] {
   return places.flatMap((place) => keys.map((key) => ownValue(place, key))).filter((text) => typeof text === 'string');
 }
 
-/** Keys in which services give the reason of an error. */
+/** Keys under which services return the reason of an error. */
 const REASON_KEYS =
   'code errorCode error_code error errorType error_type message title type reason status detail'.split(' ');
 
-/** Texts by which a service says that it gets too many requests; letters only. */
+/** Texts that mean that the service got too many requests; letters only. */
 const LIMITED = [
   '(?:api|user)*(?:rate|request)limit(?:s|ed|error|exceeded|reached)?',
   'toomanyrequests(?:exception)?|resourceexhausted|slowdown',
   '(?:request)?throttl(?:ed|ing)(?:error|exception)?',
 ].join('|');
-/** Texts by which a service says that it cannot answer now, or that another request is under way; letters only. */
+/** Texts that mean that the service cannot answer now, or that another request is still running; letters only. */
 const BUSY = [
   LIMITED,
   '(?:in|under)?maintenance(?:mode)?',
@@ -109,18 +110,18 @@ const BUSY = [
   'concurren(?:t|cy)(?:exports?|requests?|jobs?)?limit(?:exceeded|reached)?|concurrent(?:export|request|job)s?',
   '(?:export|file)(?:is)?not(?:yet)?(?:ready|processed)',
 ].join('|');
-/** Words that ask for a later retry, alone or after the reason of the error. */
+/** Words that ask the caller to retry later, alone or after the reason of the error. */
 const ADVICE = '(?:please)?(?:retrylater|tryagain(?:later|soon|shortly)?)';
 const BUSY_TEXT = new RegExp(`^(?:(?:${BUSY})(?:${ADVICE})?|${ADVICE})$`);
 const LIMITED_TEXT = new RegExp(`^(?:${LIMITED})(?:${ADVICE})?$`);
 
 /**
- * Whether a body says that the CRM is too busy for the call. A reason counts if all its letters match:
- * `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.`
- * A value that was sent is no reason, because the CRM may repeat it.
+ * Whether a body says that the CRM is too busy for the call. A reason must match as a whole, without its separators:
+ * `rate_limit_exceeded`, `RateLimitExceeded`, `Please try again later.` A value of the request is not a reason, because
+ * the CRM may repeat it.
  * @param isResult the body may be a record or a list, so only its `error` and `errors` are read
- * @param isAboutValues the CRM may refuse the values that were sent, so only the keys for codes are read: a message
- *   such as `Unavailable` may be about a value, but `Too many requests` is not
+ * @param isAboutValues the CRM may refuse values of the request. A message such as `Unavailable` may be about a value,
+ *   so `BUSY` texts count only under the keys for codes. `Too many requests` counts anywhere.
  */
 export function saysBusy(
   body: unknown,
@@ -137,7 +138,7 @@ export function saysBusy(
   return isAboutValues ? isSaid(BUSY_TEXT, codesIn(body)) || isSaid(LIMITED_TEXT, reasons) : isSaid(BUSY_TEXT, reasons);
 }
 
-/** The texts of a request. The CRM may repeat them in another spelling. */
+/** The texts of a request, folded, because the CRM may repeat them in another spelling. */
 function textsSent(json: unknown): ReadonlySet<string> {
   const texts = entriesIn(json).map(([, value]) => value);
   return new Set(texts.filter((text) => typeof text === 'string').map(folded));
@@ -150,8 +151,7 @@ function reasonsIn(body: unknown, isResult: boolean): string[] {
 }
 
 /**
- * The texts in a refusal that may be an error code: in a key for codes or in `error`, or as one word in another key. An
- * error may have its code in any key.
+ * The texts in a refusal that may be an error code: under a key for codes, in `error`, or one word under any other key.
  */
 export function possibleCodes(body: unknown): string[] {
   const [error, , first] = errorsIn(body);
@@ -171,7 +171,7 @@ function isListed(value: unknown): value is string {
   return typeof value === 'string' && WORDS.has(value.toLowerCase());
 }
 
-/** Whether an error code only repeats a word or text of the request, or a part of the access token. */
+/** Whether an error code only repeats a word or text of the request, or part of the access token. */
 function wasSent(code: string, { call, accessToken }: Sent): boolean {
   const request = JSON.stringify([call.json, requestOf(call).path]).replace(/\\[bfnrt]/g, ' ');
   const word = new RegExp(`(?<![\\p{L}\\p{N}_])${code.replaceAll('.', '\\.')}(?![\\p{L}\\p{N}_])`, 'iu');

@@ -9,17 +9,16 @@ import { exportIdIn, isOfExport, linkSchema, recordSchema, STATUSES, shapeOf, st
 /** The three stages of an export (`docs/interface/reference.md`). */
 
 /**
- * How long the CRM may answer that it does not know an export. This happens soon after its creation, or during an
- * outage.
+ * How long the CRM may answer 404 for an export. It may do so soon after the export's creation, or during an outage.
  */
 const UNKNOWN_SECONDS = 1800;
 
-/** @param since when the CRM first answered that it does not know the export */
+/** @param since when the CRM first answered that the export does not exist */
 export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** Errors that do not show whether the CRM knows an export. They interrupt a series of `ExportNotFound` errors. */
+/** Whether an error does not show if the export exists. It interrupts a series of `ExportNotFound` errors. */
 export function isOutage(error: unknown): error is RunError {
   return (
     error instanceof RunError && ['CrmUnavailable', 'CrmBusy', 'RateLimited', 'CrmContractError'].includes(error.name)
@@ -40,7 +39,7 @@ export async function createExport(
   throw new RunError('CrmContractError', `${nameOf(call)} returned no UUID of an export: ${shapeOf(answer)}.`);
 }
 
-/** Stage 2. @throws RunError `CrmContractError` for an unlisted status and for the record of another export */
+/** Stage 2. @throws RunError `CrmContractError` if the status is not listed or the record is of another export */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string) {
   let retryAfterSeconds: number | undefined;
   const call: CrmCall = { operation: 'status', entity, id: exportId };
@@ -48,7 +47,7 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
     retryAfterSeconds = seconds;
   });
   if (isOfExport(record, exportId) === false) {
-    throw new RunError('CrmContractError', `${nameOf(call)} returned the record of another export than ${exportId}.`);
+    throw new RunError('CrmContractError', `${nameOf(call)} returned the record of an export other than ${exportId}.`);
   }
   const status = statusOf(record.status);
   if (status) return { status, retryAfterSeconds };
@@ -59,9 +58,9 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 }
 
 /**
- * Stage 3: the address of the file, a secret that is valid for minutes.
- * @throws RunError `ExportNotReady` if the CRM refuses it (409 or another 4xx) or returns no address; `ExportNotFound`
- *  on 404 and 410, which may also mean that the file is not ready
+ * Stage 3: returns the URL of the file, which is a secret and valid for minutes.
+ * @throws RunError `ExportNotReady` if the CRM refuses the call (409 or another 4xx) or returns no URL;
+ *   `ExportNotFound` after 404 and 410, which may also mean that the file is not ready
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
   return (await crm.call({ operation: 'address', entity, id: exportId }, linkSchema)).url;

@@ -7,14 +7,14 @@ import { FIELD_LISTS, unwrapped } from './read-body.ts';
 /** A column that an export can have. */
 export interface Field {
   name: string;
-  /** `null` if the CRM has none, or one that is not a few words on one line. */
+  /** `null` if the CRM returned no label, or a label that is not a few words on one line. */
   label: string | null;
-  /** `null` if the CRM has none, or one that is not a name. */
+  /** `null` if the CRM returned no type, or a type that is not a name. */
   type: string | null;
 }
 
 /**
- * `GET /{entity}/fields`: an array of objects with `fieldName`, which may be wrapped (`docs/interface/open-points.md`).
+ * `GET /{entity}/fields`: an array of objects with `fieldName`, or a wrapper of it (`docs/interface/open-points.md`).
  */
 const fieldsSchema = unwrapped(
   z
@@ -31,10 +31,7 @@ const fieldsSchema = unwrapped(
   ...FIELD_LISTS,
 );
 
-/**
- * The fields of an entity, in the order of the CRM.
- * @throws RunError the errors of `CrmClient.call`
- */
+/** The fields of an entity, in the order of the answer. @throws RunError the errors of `CrmClient.call` */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const fields = await crm.call({ operation: 'fields', entity }, fieldsSchema);
   return fields.map(({ fieldName, label, fieldLabel, type, fieldType }) => ({

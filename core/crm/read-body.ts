@@ -2,17 +2,17 @@ import * as z from 'zod/mini';
 import { entriesIn, ownValue } from '../json.ts';
 import { isSafeName } from '../suggestion.ts';
 
-/** Reads the bodies of good answers: the id, record and file address of an export, in every accepted shape. */
+/** Reads the bodies of successful answers: the id, the record and the URL of an export, in every accepted shape. */
 
 const ID_FIELDS = ['id', 'uuid', 'exportId'];
-/** The keys that may hold the list of `GET /{entity}/fields`. */
+/** Keys that may contain the list of fields in the answer to `GET /{entity}/fields`. */
 export const FIELD_LISTS = ['data', 'fields', 'items'];
 
-/** The body itself, and what it holds under `data`. */
+/** The body itself, and its value under `data`. */
 const levelsOf = (body: unknown) => [body, ownValue(body, 'data')];
 const guidIn = (value: unknown) => z.guid().safeParse(value).data;
 
-/** Stage 1: the id of the new export, as a text or under one of three names; `undefined` if the body has none. */
+/** Stage 1: the id of the new export, as a text or under a key of `ID_FIELDS`; `undefined` if the body has no UUID. */
 export function exportIdIn(body: unknown): string | undefined {
   return levelsOf(body)
     .flatMap((level) => [level, ...ID_FIELDS.map((field) => ownValue(level, field))])
@@ -20,11 +20,10 @@ export function exportIdIn(body: unknown): string | undefined {
     .find((id) => id !== undefined);
 }
 
-/** The statuses of an export; the CRM may write them in any letter case. */
 export const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export type ExportStatus = (typeof STATUSES)[number];
 
-/** The status for a word of the CRM; `undefined` for a value that the interface document does not list. */
+/** The status for a word of the CRM, in any letter case; `undefined` if the interface document does not list it. */
 export function statusOf(word: unknown): ExportStatus | undefined {
   return STATUSES.find((known) => typeof word === 'string' && known === word.trim().toUpperCase());
 }
@@ -32,8 +31,8 @@ export function statusOf(word: unknown): ExportStatus | undefined {
 const statusRecord = z.looseObject({ status: z.string() });
 
 /**
- * Stage 2: the record is the body itself or under `data`. Both levels may have a `status` and an id. The body itself
- * is the record if its status is listed or its id is that of the export.
+ * Stage 2: finds the record, which is the body itself or its `data`. Both may have a `status` and an id. The body
+ * itself is the record if its status is listed or its id is that of the export.
  */
 export function recordSchema(exportId: string) {
   const recordIn = (body: unknown): unknown => {
@@ -44,15 +43,15 @@ export function recordSchema(exportId: string) {
   return z.pipe(z.transform(recordIn), statusRecord);
 }
 
-/** Whether a record is of this export; `undefined` if it has no id, under any name that the id may have. */
+/** Whether a record is of this export; `undefined` if the record has no id. */
 export function isOfExport(record: object, exportId: string): boolean | undefined {
   const ids = ID_FIELDS.flatMap((field) => guidIn(ownValue(record, field)) ?? []);
   return ids.length === 0 ? undefined : ids.some((id) => id.toLowerCase() === exportId.toLowerCase());
 }
 
 /**
- * Stage 2: the kind of status in a body; `undefined` if it has none. `blank`: the body, its `data` or its status is
- * empty. `unlisted`: the interface document does not list it.
+ * Stage 2: the kind of status in a body; `undefined` if the body has no status. `blank`: the body, its `data` or its
+ * status is empty. `unlisted`: the interface document does not list the status.
  */
 export function kindOfStatus(body: unknown): 'listed' | 'unlisted' | 'blank' | undefined {
   const levels = levelsOf(body);
@@ -63,21 +62,21 @@ export function kindOfStatus(body: unknown): 'listed' | 'unlisted' | 'blank' | u
   return statuses.some((status) => typeof status === 'string') ? 'unlisted' : undefined;
 }
 
-/** Whether a body is a list, or has one under a key for lists of fields. */
+/** Whether a body is a list, or contains one under a key of `FIELD_LISTS`. */
 export function hasList(body: unknown): boolean {
   return [body, ...FIELD_LISTS.map((key) => ownValue(body, key))].some(Array.isArray);
 }
 
-/** Stage 3: the address of the file. */
+/** Stage 3: the URL of the file. */
 export const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
-/** Keys that services use for the address of a file. */
+/** Matches keys under which services return the URL of a file. */
 const ADDRESS_KEY = /ur[il]|link|href|address|file|path/i;
 
-/** A text in place of an address that is still to come: words and signs in any language, such as `pending`. */
+/** Matches a placeholder for a URL that does not exist yet: words and signs in any language, such as `pending`. */
 const NO_ADDRESS = /^(?:n\/a|(?:(?!\.\p{L})[^\p{N}/\\:])*)$/iu;
 
-/** Stage 3: whether a body has no address: an empty `url`, or no `url` and no other text that may be an address. */
+/** Stage 3: whether a body has no URL: `url` is empty, or `url` is missing and no other text may be a URL. */
 export function isWithoutAddress(body: unknown): boolean {
   const inner = ownValue(body, 'url') === undefined ? unwrap(body, 'data') : body;
   const url = typeof inner === 'string' ? inner : ownValue(inner, 'url');
@@ -91,7 +90,7 @@ export function isWithoutAddress(body: unknown): boolean {
   );
 }
 
-/** Accepts a value itself, or in an object under one of these keys. */
+/** Accepts a value itself, or an object that contains it under one of these keys. */
 export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
   return z.pipe(
     z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),
@@ -109,7 +108,7 @@ function isEmptyValue(value: unknown): boolean {
   return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 }
 
-/** Describes the shape of an answer for messages: it names keys and types, no values. */
+/** Describes the shape of an answer for messages. It shows keys and types, and no values. */
 export function shapeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) {
@@ -118,7 +117,7 @@ export function shapeOf(value: unknown): string {
   }
   if (typeof value !== 'object') return `a ${typeof value}`;
   const keys = Object.keys(value);
-  // A key may be data, such as an e-mail address.
+  // A key may be customer data, such as an e-mail address.
   const named = keys.filter(isSafeName).slice(0, 20);
   const others = keys.length > named.length ? [`${keys.length - named.length} keys that are not shown`] : [];
   return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';

@@ -4,15 +4,14 @@ import { type AccessTokenDeps, readHolder, refreshTokenSet, SECONDS_NEEDED } fro
 
 export interface AccessToken {
   accessToken: string;
-  /** The scopes of the token, separated by blanks, in the CRM's spelling. */
+  /** The scopes of the token, separated by spaces, as the configuration spells them. */
   scope: string;
 }
 
-/** Facts from a caller about the token that it used last. */
 interface Refused {
-  /** A token that was refused with 401. The function does not return this token again. */
+  /** The CRM refused this token with 401, so it is not returned again. */
   rejected?: string;
-  /** A token that was refused with 403. The function then reads the secret once, because it may have a newer token. */
+  /** The CRM refused this token with 403. The secret is read once more, because it may contain a newer token. */
   reread?: string;
 }
 
@@ -27,20 +26,20 @@ export type GetAccessToken = (refused?: Refused) => Promise<AccessToken>;
 export interface TokenCache {
   /** The token set that was read last. */
   tokenSet?: TokenSet;
-  /** Until when an ageing token is used without another attempt to refresh it, in milliseconds. */
+  /** Until when an ageing token is used without another attempt to refresh it, in milliseconds since 1970. */
   usedUntil?: number;
 }
 
 /**
- * How long a caller waits for a refresh by another function. It is longer than a claim, so that a waiting caller can
+ * How long a caller waits for a refresh by another function. It is longer than a claim lasts, so a waiting caller can
  * take over from a function that died.
  */
 const PATIENCE_MS = 60_000;
 const LEAST_PAUSE_MS = 30_000;
 
 /**
- * Returns the stored access token while it is valid: one read of the secret per container. When it expires, exactly
- * one function refreshes it (docs/adr/0013), and all others wait.
+ * Returns the stored access token while it is valid; each container reads the secret once. When the token expires,
+ * exactly one function refreshes it (docs/adr/0013), and all others wait.
  */
 export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = {}): GetAccessToken {
   return async ({ rejected, reread } = {}) => {
@@ -58,14 +57,14 @@ export function createGetAccessToken(deps: AccessTokenDeps, cache: TokenCache = 
 
 type Freshness = (tokenSet: TokenSet) => TokenFreshness;
 
-/** While an access token is ageing it is used, whatever prevents its refresh. A dead grant is always an error. */
+/** Returns a usable token set. If the token is only ageing, an error of its refresh is ignored, except a dead grant. */
 async function obtain(freshness: Freshness, cache: TokenCache, deps: AccessTokenDeps): Promise<TokenSet> {
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   try {
     for (;;) {
       const found = await storedOrRefreshed(freshness, cache, deps);
       if (found) return found;
-      if (deps.now().getTime() > giveUpAt) throw inProgress(`${AT_IT}, or its result is not visible yet.`);
+      if (deps.now().getTime() > giveUpAt) throw inProgress(`${AT_IT}, or the new token is not readable yet.`);
       await deps.sleep(250 + 1250 * deps.random());
     }
   } catch (error) {
@@ -91,7 +90,7 @@ async function storedOrRefreshed(
   const exhausted = versionsExhausted(newest.tokens, deps.now());
   if (exhausted) throw exhausted;
   if (deps.secondsLeft() < SECONDS_NEEDED) throw inProgress('Too little time is left in this invocation.');
-  // A refresh token is presented only under a claim.
+  // A function may present a refresh token only under a claim.
   const { won, claim } = await deps.ledger.claim(newest.versionId, deps.now().getTime());
   if (won) return refreshTokenSet(newest, freshness(newest), claim, deps);
   if (freshness(newest) === 'ageing') throw inProgress(`${AT_IT}.`);

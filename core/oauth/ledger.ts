@@ -13,55 +13,54 @@ import { accessDenied } from './secrets.ts';
 /** The ledger entry of a token set, without tokens. */
 const itemSchema = z.object({
   /**
-   * State of the token set. `CLAIMED`: `owner` may be spending it. `STORED`: a successor is stored. `DEAD`: no function
-   * can use it. Other states come from killed commands of earlier releases, which count as dead.
+   * State of the token set. `CLAIMED`: `owner` may be spending it. `STORED`: its successor is stored. `DEAD`: no
+   * function can use it. Commands of earlier releases that were killed may have left other states, which count as dead.
    */
   state: z.catch(z.enum(['CLAIMED', 'STORED', 'DEAD']), 'DEAD'),
   owner: z.string(),
-  /** Until when the claim excludes all others, in milliseconds since the epoch; 0 after the claim was given back. */
+  /** When the claim ends, in milliseconds since 1970; 0 after its owner gave it back. */
   deadline: z.number(),
-  /** The number of claims without a usable answer, and the time of the first; 0 if there were none. */
+  /** The number of claims without a usable answer, and the time of the first such claim; 0 without such claims. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
-  /** Claims that ended in a refusal with an unrecognised error code; 0 if there were none. */
+  /** The number of claims that ended in a refusal with an unrecognised error code. */
   refusals: z._default(z.number(), 0),
-  /** Why the token set is dead, or why its last refresh failed, as text for a person. */
+  /** Why the token set is dead, or why its last refresh failed, as a text for people. */
   reason: z._default(z.string(), ''),
   diedAt: z._default(z.string(), ''),
 });
 
 export type LedgerItem = z.infer<typeof itemSchema>;
 
-/** The ledger entry of a token set. If this function is the owner, it may spend the token set until the deadline. */
+/** The ledger entry of a token set. The function that is its owner may spend the token set until the deadline. */
 export type Claim = LedgerItem & { versionId: string };
 
 /** How long a claim lasts: 20 s for a request, 10 to 15 s for its repetition, 10 s for storing. */
 export const LEASE_MS = 45_000;
 
-/** Ends a claim under which the token was not spent. */
+/** The change to an entry that ends a claim whose token was not spent. */
 export const CLAIM_RETURNED = { deadline: 0 };
 
-/** Whether the token set is worthless. */
 export function isDead({ state }: LedgerItem): boolean {
   return state === 'DEAD';
 }
 
-/** A claim ends at most this long after now, so a later deadline is a pause without a holder. */
+/** A claim ends at most this long after now. A later deadline is a pause in which no function refreshes. */
 const LATEST_END_MS = LEASE_MS + 15_000;
 
-/** When a claim may be taken. A command also takes a dead token set, and one that functions leave alone for a while. */
+/** When a token set may be claimed. A command may also claim a dead token set, or one during a pause of functions. */
 const FREE = {
   function: 'attribute_not_exists(pk) OR (#deadline < :now AND #state = :state)',
   command: 'attribute_not_exists(pk) OR #deadline < :now OR #deadline > :latestEnd',
 };
 
 /**
- * One item per token set. A conditional write decides who gets a claim. Claims end by state or deadline. Every method
- * throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
+ * Has one item per token set. A conditional write decides who gets a claim. A claim ends by its state or its deadline.
+ * Every method may throw RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing.
  */
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** @param scope the secret of the token sets, so that several deployments could share a table. */
+/** @param scope the secret with the token sets, so that several deployments could share a table */
 export function createLedger(client: DynamoDBClient, TableName: string, scope: string) {
   const keyOf = (versionId: string) => `${scope}#${versionId}`;
   /** The counter of authorizations has no `ttl`, because it must outlive every grant. */
@@ -72,8 +71,8 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
   };
   return {
     /**
-     * Claims a token set that has no holder, or whose holder's deadline has passed.
-     * @param now milliseconds, by the clock of AWS: the clocks of functions follow it
+     * Claims a token set that nobody holds, or whose claim has passed its deadline.
+     * @param now milliseconds since 1970, by the clock of AWS, which the clocks of functions follow
      */
     claim: async (versionId: string, now: number, by: keyof typeof FREE = 'function') => {
       const owner = randomUUID();
@@ -83,10 +82,10 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
       const more: Values = by === 'command' ? { now, latestEnd: now + LATEST_END_MS } : { now };
       const { item } = await setIf(client, TableName, keyOf(versionId), values, { condition: FREE[by], more, terms });
       const claim: Claim = { versionId, ...parseItem(item) };
-      // If the SDK repeats a call whose answer was lost, the second request finds the claim of the first.
+      // If the SDK repeats a write whose answer was lost, the second write fails but returns the claim of the first.
       return { won: claim.owner === owner, claim };
     },
-    /** Changes the entry of a claim. If another owner has claimed it in the meantime, the entry stays as it is. */
+    /** Changes the entry of a claim, unless another owner has claimed the token set in the meantime. */
     end: async ({ versionId, owner: ours }: Pick<Claim, 'versionId' | 'owner'>, changes: Partial<LedgerItem>) => {
       await setIf(client, TableName, keyOf(versionId), changes, { condition: '#owner = :ours', more: { ours } });
     },
@@ -97,7 +96,7 @@ export function createLedger(client: DynamoDBClient, TableName: string, scope: s
       });
       return Item && parseItem(Item);
     },
-    /** Returns the next authorization number. @param least the lowest number to return, if the ledger was lost */
+    /** Returns the next authorization number. @param least the lowest number to return, in case the ledger was lost */
     takeNumber: async (least: number) => {
       const number = await addTo(1);
       return number >= least ? number : addTo(least - number);
@@ -113,19 +112,19 @@ function parseItem(attributes: Attributes = {}): LedgerItem {
 export type Attributes = Record<string, AttributeValue>;
 type Values = Record<string, string | number>;
 
-/** Much longer than any stale read, hung retry or late event lasts. */
+/** Much longer than a late read, retry or event of an old token set can take. */
 const KEPT_SECONDS = 30 * 86_400;
 
-/** When DynamoDB may delete an item: the `ttl` of the table, in seconds. @param now milliseconds */
+/** When DynamoDB may delete an item: the `ttl` of the table, in seconds. @param now milliseconds since 1970 */
 export function expiryOf(now: number): number {
   return Math.floor(now / 1000) + KEPT_SECONDS;
 }
 
 /**
- * Sets values of an item, if its condition holds. A refused write returns the item, so the function does not need
+ * Sets attributes of an item, if its condition holds. A refused write returns the item, so the function does not need
  * permission to read the table.
- * @param how.more further values in the condition and the terms
- * @param how.terms what a value is set to, if it is not the value itself
+ * @param how.more further values for the condition and the terms
+ * @param how.terms an expression for an attribute, in place of its value
  * @throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` if a permission is missing
  */
 export async function setIf(
@@ -159,10 +158,11 @@ export async function setIf(
   }
 }
 
-/** The error if the ledger cannot be used. In this case the token is not spent. */
+/** The error if a call of the ledger failed. In this case the token was not spent. */
 function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
-  if (name === 'AccessDeniedException') return accessDenied(`There is no permission to use the table ${table}`, error);
+  if (name === 'AccessDeniedException')
+    return accessDenied(`There is no permission to use the DynamoDB table ${table}`, error);
   const what = `The ledger of the OAuth grant could not be used (${name}).`;
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }

@@ -28,7 +28,7 @@ interface Deployed {
   secondsLeft: () => number;
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
-  /** Whether a function refreshes, and not a command that a person runs. */
+  /** Whether a function refreshes; otherwise a person's command does. */
   inFunction?: boolean;
   /** The command to authorize again, for messages. */
   authorizeCommand: string;
@@ -51,19 +51,19 @@ export function accessTokenDeps(deployed: Deployed) {
   };
 }
 
-/** This timeout is long, because a late answer may contain a rotated token, which would be lost. */
+/** The time limit is long: a late answer may contain a rotated token, which would be lost. */
 const TIMEOUT_MS = 20_000;
 /** The least time for the one retry after a lost answer: some servers accept a spent token for a grace period. */
 const LEAST_FOR_RETRY_MS = 10_000;
-/** Time for a whole refresh (claim: 45 seconds) before DownloadFile ends its invocation. */
+/** The least time left in an invocation for starting a refresh. A claim lasts 45 seconds. */
 export const SECONDS_NEEDED = 55;
-/** Attempts to store the grant stop this long before the claim ends. */
+/** Attempts to store a token set end this long before the claim. */
 const STORE_MARGIN_MS = 2_000;
-/** Time for storing, reserved at the end of the claim. */
+/** The end of a claim that is reserved for storing the token set. */
 const STORE_BUDGET_MS = 10_000;
 
 /**
- * Spends a token set under its claim, and stores the successor before it is used.
+ * Spends a token set under its claim, and stores the successor before anyone uses it.
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
@@ -74,11 +74,12 @@ export async function refreshTokenSet(
   deps: AccessTokenDeps,
 ): Promise<TokenSet> {
   const { versionId, tokens } = tokenSet;
-  // An error is ignored: the claim also ends at its deadline, and functions look for a successor before they claim.
+  // An error here is ignored: the claim also ends at its deadline, and functions look for a successor before they
+  // claim.
   const end = (changes: Partial<LedgerItem>) => deps.ledger.end(claim, changes).catch(() => undefined);
   let client: OAuthClient;
   try {
-    // A successor exists already if a holder died after storing it, or if the ledger lost the item.
+    // There is a successor already if a function died after storing it, or if the ledger lost its item.
     const successor = await deps.store.version(successorOf(versionId));
     if (successor) {
       await end({ state: 'STORED' });
@@ -86,7 +87,10 @@ export async function refreshTokenSet(
     }
     client = await clientFor(tokens, deps);
     if (requestTime(claim, deps) < TIMEOUT_MS) {
-      throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
+      throw new RunError(
+        'TokenRefreshInProgress',
+        'Preparing the refresh of the grant took too long, so no request was sent.',
+      );
     }
   } catch (error) {
     await end(CLAIM_RETURNED);
@@ -98,18 +102,19 @@ export async function refreshTokenSet(
     const isRotated = next.tokens.refreshToken !== tokens.refreshToken;
     const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, next, isRotated, deps);
     if (stored) await end({ state: 'STORED' });
-    // The CRM does not rotate refresh tokens, so the stored one can be used again.
+    // The CRM did not rotate the refresh token, so the stored one can be used again.
     else if (!isRotated) await end(CLAIM_RETURNED);
     else {
-      // Only this answer contains the valid token. Use it here, and prevent all functions from presenting the old one.
+      // Only this answer contains the valid refresh token. This run uses its access token, and no function presents the
+      // old refresh token again.
       deps.count('GrantRotatedButNotStored');
-      const reason = 'the CRM rotated the grant, but it could not be stored';
+      const reason = 'the CRM issued a new refresh token, but it could not be stored';
       await end(deathOf(reason, deps));
     }
     return stored ?? next;
   }
   if (answer.kind === 'invalidGrant') {
-    // The token set is dead only if it is still the newest.
+    // A token set with a stored successor is not dead.
     const newest = await newestTokenSet(deps.store);
     if (newest.versionId !== versionId) {
       await end({ state: 'STORED' });
@@ -121,22 +126,22 @@ export async function refreshTokenSet(
   throw error;
 }
 
-/** The client that the grant was given to. @throws RunError `ConfigInvalid` */
+/** The client of the secret, which must be the one that received the grant. @throws RunError `ConfigInvalid` */
 async function clientFor(tokens: Tokens, deps: AccessTokenDeps): Promise<OAuthClient> {
   const client = await deps.readClient();
   if (tokens.clientId === undefined || tokens.clientId === client.clientId) return client;
-  const what = `The grant was given to a different client than the one in the secret, so it was not used. To store a client with its grant: ${deps.authorizeCommand}.`;
+  const what = `The grant belongs to a different client than the one in the secret, so it was not used. To authorize again:  ${deps.authorizeCommand}.`;
   throw new RunError('ConfigInvalid', what);
 }
 
-/** Milliseconds left for requests under this claim. After its deadline another function may present the token. */
+/** Milliseconds left for requests under this claim. After the claim, another function may present the token. */
 function requestTime({ deadline }: Claim, { now }: AccessTokenDeps): number {
   return deadline - STORE_BUDGET_MS - now().getTime();
 }
 
 /**
- * Presents the refresh token, and repeats the request once if the answer was lost: the token may be spent already. A
- * first refusal with an unrecognised error code may be temporary, and is repeated once as well.
+ * Presents the refresh token. Repeats the request once if the answer was lost, because the token may be spent already,
+ * and once after the first refusal with an unrecognised error code, because it may be temporary.
  */
 async function present(tokens: Tokens, client: OAuthClient, claim: Claim, deps: AccessTokenDeps): Promise<TokenAnswer> {
   const answer = await deps.callTokenEndpoint(client, tokens, TIMEOUT_MS);
@@ -144,17 +149,18 @@ async function present(tokens: Tokens, client: OAuthClient, claim: Claim, deps: 
   const first = answer.kind !== 'granted' && isLost ? { ...answer, kind: 'lost' as const } : answer;
   const isRepeated = first.kind === 'lost' || (first.kind === 'unclear' && claim.refusals === 0);
   const timeoutMs = Math.min(TIMEOUT_MS, requestTime(claim, deps));
-  // A refusal did not spend the token: without the whole time for an answer, the repetition waits for the next claim.
+  // After a refusal, which spends no token, the repetition needs the full time limit. Otherwise the next claim repeats
+  // it.
   if (!isRepeated || timeoutMs < (answer.kind === 'lost' ? LEAST_FOR_RETRY_MS : TIMEOUT_MS)) return first;
   const second = await deps.callTokenEndpoint(client, tokens, timeoutMs);
   return outweighs(second.kind, first.kind) ? second : first;
 }
 
 const MINUTE_MS = 60_000;
-/** How many claims present a token that was refused with an unrecognised error code. */
+/** How many claims in all present a token that is refused with an unrecognised error code. */
 export const MOST_REFUSALS = 3;
 
-/** What the ledger records about a refresh that failed, and the error of the run. */
+/** What the ledger records about a failed refresh, and the error of the run. */
 function failureOf(
   { kind, message, status, code, retryAfterSeconds }: Refusal,
   freshness: TokenFreshness,
@@ -168,7 +174,7 @@ function failureOf(
   }
   const { error: name, heldMinutes: held } = MEANINGS[kind];
   if (!held) {
-    const newSecret = ` If the secret of the client has changed: ${deps.authorizeCommand} --new-secret.`;
+    const newSecret = ` If the client secret has changed: ${deps.authorizeCommand} --new-secret.`;
     const text = code === 'invalid_client' ? `${message}${newSecret}` : message;
     return { changes: CLAIM_RETURNED, error: new RunError(name, text, { status, retryAfterSeconds }) };
   }
@@ -179,21 +185,21 @@ function failureOf(
   const deadline = Math.max(claim.deadline, now + minutes * MINUTE_MS);
   const counted = isLost ? { unanswered: times, unansweredSince } : { refusals: times };
   const changes = { deadline, reason: message, ...counted };
-  // An access token that is still valid is used until it expires.
+  // While the access token is still valid, the run uses it.
   if (!isLost && times >= MOST_REFUSALS && freshness === 'stale')
     return { changes, error: reauthorization({ ...claim, ...changes }, deps) };
-  const text = `${message} The next refresh is tried after ${new Date(deadline).toISOString()}.`;
+  const text = `${message} The next attempt is after ${new Date(deadline).toISOString()}.`;
   return { changes, error: new RunError(name, text, { status }) };
 }
 
-/** The entry of a dead token set. Its claim ends at once, because only a command can claim it again. */
+/** The ledger entry of a dead token set. Its claim ends at once, because only a command can claim a dead token set. */
 function deathOf(reason: string, { now }: AccessTokenDeps) {
   return { ...CLAIM_RETURNED, state: 'DEAD' as const, reason, diedAt: now().toISOString() };
 }
 
 /**
- * Why a function need not wait for the holder of a token set; `undefined` while the holder may still store a successor.
- * A Wait state is cheaper than a waiting function.
+ * The error if a function should not wait for the holder of a claim; `undefined` while the holder may still store a
+ * successor. The workflow then waits in a Wait state, which costs less than a waiting function.
  */
 export async function readHolder(
   item: Claim,
@@ -203,14 +209,14 @@ export async function readHolder(
   const { versionId, deadline, unansweredSince } = item;
   const left = deadline - deps.now().getTime();
   const isStored = item.state === 'STORED';
-  // A stored successor becomes readable within a minute. After that it counts as lost.
+  // A stored successor is readable within a minute. Otherwise it counts as lost.
   if ((isDead(item) || (isStored && left < -patienceMs)) && !(await deps.store.version(successorOf(versionId)))) {
-    const reason = 'its refresh token is used up, and its successor is not in the secret';
+    const reason = 'its refresh token has been spent, and the next token set is not in the secret';
     return reauthorization(isStored ? { ...item, reason } : item, deps);
   }
   if (isStored || left <= patienceMs) return undefined;
   if (item.refusals >= MOST_REFUSALS) return reauthorization(item, deps);
-  // A token endpoint without an answer for four hours raises an alarm.
+  // If the token endpoint has given no usable answer for four hours, an alarm is raised.
   const silence = unansweredSince && deps.now().getTime() - unansweredSince;
   if (silence >= 240 * MINUTE_MS) deps.count('TokenEndpointUnanswered');
   const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
@@ -236,17 +242,17 @@ function successorWith(
 ): TokenSet {
   const refreshToken = answered.refreshToken ?? tokens.refreshToken;
   const { authorization } = tokens;
-  // A refresh by a command does not test the permissions of the functions: an untried grant stays untried.
+  // A refresh by a command does not prove that the functions have their permissions, so the grant stays untried.
   const functionStoredAt = inFunction ? now().toISOString() : tokens.functionStoredAt;
   const earlierObtainedAt = obtainedLately(tokens, now());
-  // Values that an earlier release did not store are undefined, and JSON leaves them out.
+  // Earlier releases did not store some of these values. They are `undefined`, and JSON omits them.
   const next = { ...answered, refreshToken, authorization, functionStoredAt, earlierObtainedAt };
   return { versionId: successorOf(versionId), tokens: next };
 }
 
 /**
- * Stores the successor of a spent token set. Repeats a refused write if the grant would be lost: permissions may come
- * seconds after a deployment.
+ * Stores the successor of a spent token set. If the grant would be lost otherwise, a refused write is repeated, because
+ * new permissions may take effect seconds after a deployment.
  * @returns the stored successor; `undefined` if it could not be stored
  */
 async function storeUntil(
@@ -257,7 +263,7 @@ async function storeUntil(
 ): Promise<TokenSet | undefined> {
   for (let wait = 250; ; wait *= 2) {
     try {
-      // An attempt that began in time must also end in time.
+      // Every attempt ends in time, too.
       const limit = AbortSignal.timeout(Math.max(1, end - now().getTime()));
       if (!(await store.store(next.versionId, next.tokens, limit))) return await store.version(next.versionId);
       count('TokenRefreshes');

@@ -10,39 +10,39 @@ import { CRM_EXPORT } from '../commands.ts';
 import { RunError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 
-/** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
+/** The OAuth client that `authorize` stores. A client with the authentication method `none` has no secret. */
 export const oauthClientSchema = z.object({
   clientId: z.string().check(z.minLength(1)),
   clientSecret: z._default(z.string(), ''),
 });
 export type OAuthClient = z.infer<typeof oauthClientSchema>;
 
-/** The grant as `authorize` and refreshes store it. Times are ISO 8601. `expiresAt` null: unknown, not expired. */
+/** The token set that `authorize` and refreshes store. Times are ISO 8601. `expiresAt` null: the CRM stated none. */
 export const tokensSchema = z.object({
   refreshToken: z.string().check(z.minLength(1)),
   accessToken: z.string().check(z.minLength(1)),
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
-  /** The client that received the grant: no other client may refresh it. Grants of earlier releases may not name it. */
+  /** The client that received the grant. No other client may refresh it. Earlier releases do not always store it. */
   clientId: z.optional(z.string()),
-  /** When a function last refreshed it; null: never, so a refresh is due. Earlier releases do not store it. */
+  /** When a function last refreshed the grant; null: never, so a refresh is due. Earlier releases do not store it. */
   functionStoredAt: z.optional(z.nullable(z.iso.datetime())),
   /**
-   * The number of the authorization, from the counter in the ledger; refreshes keep it. A grant with a lower number
-   * never replaces one with a higher number. Grants of earlier releases have no number.
+   * The number of the authorization, from the counter in the ledger. Refreshes keep it. A grant never replaces one with
+   * a higher number. Grants of earlier releases have no number.
    */
   authorization: z.optional(z.int()),
-  /** When the grants of the 24 hours before this one were obtained. */
+  /** When the token sets of the 24 hours before this one were obtained. */
   earlierObtainedAt: z.array(z.iso.datetime()),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 /** The tokens in an answer of the token endpoint. */
 export type NewTokens = Omit<Tokens, 'earlierObtainedAt' | 'functionStoredAt' | 'authorization' | 'clientId'>;
 
-const FIX = `to store both: ${CRM_EXPORT} authorize`;
+const FIX = `to store the client and the grant: ${CRM_EXPORT} authorize`;
 
-/** One version of a secret, by default the current one; `undefined` if it does not exist or has no value. */
+/** Reads one version of a secret, by default the current one; `undefined` if it does not exist or has no value. */
 export async function readSecret(
   client: SecretsManagerClient,
   secretId: string,
@@ -51,7 +51,7 @@ export async function readSecret(
   try {
     const command = new GetSecretValueCommand({ SecretId: secretId, ...which });
     const { SecretString, VersionId = '' } = await client.send(command);
-    // AWS refuses to read a secret without a value; the local cloud returns an empty text.
+    // For a secret without a value, AWS returns an error, and the local cloud returns an empty text.
     return SecretString ? { versionId: VersionId, text: SecretString } : undefined;
   } catch (error) {
     if (error instanceof ResourceNotFoundException) return undefined;
@@ -60,9 +60,9 @@ export async function readSecret(
 }
 
 /**
- * The stored client.
- * @throws RunError `ConfigInvalid` (no value, not of this shape, no permission, or scheduled for deletion),
- *  `TokenStoreUnavailable`
+ * Reads the stored client.
+ * @throws RunError `ConfigInvalid` (no value, an invalid value, no permission, or a secret scheduled for deletion),
+ *   `TokenStoreUnavailable`
  */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
   const stored = await readSecret(client, secretId);
@@ -95,7 +95,7 @@ export async function writeSecret(
   }
 }
 
-/** The value of a secret, parsed. @throws RunError `ConfigInvalid` that names fields and never quotes the value. */
+/** Parses the value of a secret. @throws RunError `ConfigInvalid`, which names fields and never quotes the value */
 export function parseSecret<T>(secretId: string, text: string, schema: z.core.$ZodType<T>): T {
   const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
@@ -104,7 +104,7 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
   throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
 }
 
-/** An error of Secrets Manager as an error of the run. */
+/** Turns an error of Secrets Manager into an error of the run. */
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
   if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
@@ -119,9 +119,9 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }
 
-/** A missing permission ends the run at once. Functions and commands throw this error, so it has advice for both. */
+/** The error for a missing permission, which ends the run at once. Its advice is for functions and for commands. */
 export function accessDenied(what: string, cause: unknown): RunError {
   const advice =
-    'If a function reports this, write all policies again: npx cdk deploy -c rewrite=policies. If a person sees this, use another --profile, or ask for the rights that docs/security.md lists';
+    'If a function reports this, deploy all its policies again: npx cdk deploy -c rewrite=policies. If you see this in the terminal, use another --profile, or ask for the rights that docs/security.md lists';
   return new RunError('ConfigInvalid', `${what} with these credentials. ${advice}.`, { cause });
 }

@@ -4,31 +4,31 @@ import type { RunErrorName } from '../errors.ts';
 import { ownValue } from '../json.ts';
 
 /**
- * Decides what an answer of the token endpoint means for the refresh token or code that was presented. The tables for
- * the operations of the interface are in `core/crm/answers.ts`.
+ * Decides what an answer of the token endpoint means for the refresh token or code that was presented. The table for
+ * the other operations of the interface is in `core/crm/answers.ts`.
  */
 
 interface Meaning {
   /** The error of a run that needs the token. */
   error: RunErrorName;
-  /** An earlier request without an answer may have spent the token, and this answer does not show whether it did. */
+  /** The answer does not show whether an earlier request, whose answer was lost, has spent the token. */
   provesNothing?: boolean;
-  /** The minutes in which no function presents the token: after the first such answer, after the second, and so on. */
+  /** The minutes in which functions do not present the token: after the first such answer, the second, and so on. */
   heldMinutes?: number[];
 }
 
 /**
- * Of two answers about one token, the one that is listed first counts. Without `heldMinutes` the token may be presented
- * at once.
+ * If one token got two answers, the meaning that is listed first counts. Without `heldMinutes`, the token may be
+ * presented again at once.
  */
 const meanings = {
-  /** The token is spent, and the answer has its successor. */
+  /** The token is spent, and the answer contains its successor. */
   granted: { error: 'CrmUnavailable' },
-  /** The token is worthless. */
+  /** The token is not valid any more. */
   invalidGrant: { error: 'ReauthorizationRequired' },
-  /** The token may be spent. After the first such answer, functions wait only for the end of the claim. */
+  /** The token may be spent. After the first such answer, functions wait only until the claim ends. */
   lost: { error: 'CrmUnavailable', heldMinutes: [0, 30, 60, 120] },
-  /** The token is not spent, but a repeated request would be refused too. */
+  /** The token is not spent, but the same request would be refused again. */
   refused: { error: 'ConfigInvalid' },
   /** Another service answered, not the token endpoint. */
   elsewhere: { error: 'ConfigInvalid', provesNothing: true },
@@ -39,15 +39,15 @@ const meanings = {
   unclear: { error: 'CrmUnavailable', provesNothing: true, heldMinutes: [10, 10, 20 * 60] },
   /** The token is not spent. */
   busy: { error: 'RateLimited' },
-  /** This request did not spend the token. An earlier one may have spent it. */
+  /** This request did not spend the token. An earlier request may have. */
   locked: { error: 'CrmUnavailable', provesNothing: true },
-  /** The token endpoint did not get the request. */
+  /** The request did not reach the token endpoint. */
   notSent: { error: 'CrmUnavailable' },
 } satisfies Record<string, Meaning>;
 export type TokenMeaning = keyof typeof meanings;
 export const MEANINGS: Record<TokenMeaning, Meaning> = meanings;
 
-/** Whether the meaning of one answer takes precedence over that of another answer about the same token. */
+/** Whether the meaning of one answer takes precedence over the meaning of another answer about the same token. */
 export function outweighs(one: TokenMeaning, other: TokenMeaning): boolean {
   const order = Object.keys(MEANINGS);
   return order.indexOf(one) < order.indexOf(other);
@@ -55,20 +55,22 @@ export function outweighs(one: TokenMeaning, other: TokenMeaning): boolean {
 
 interface Answer {
   status: number;
-  /** The value of the JSON in its body; `undefined` if the body holds none. */
+  /** The parsed JSON of the body; `undefined` if the body is not JSON. */
   body: unknown;
   isGood: boolean;
-  /** The token endpoint refuses in JSON: 403, 404, 5xx and web pages come from a proxy or another service. */
+  /**
+   * The token endpoint refused. It does so in JSON: 403, 404, 5xx and web pages come from a proxy or another service.
+   */
   isRefusal: boolean;
-  /** The texts that may be an error code, and the one of them that RFC 6749 lists. */
+  /** The texts that may be an error code, and among them the code that RFC 6749 lists. */
   codes: string[];
   code: string | undefined;
 }
 
-/** Error codes after which a repeated request would be refused too. */
+/** Error codes after which the same request would be refused again. */
 const FINAL = ['invalid_client', 'unauthorized_client', 'invalid_scope', 'unsupported_grant_type'];
 
-/** The first matching row counts. By default the end of the message is the error code, if there is one. */
+/** The first row that matches counts. By default the message ends with the error code, if there is one. */
 type Row = [means: TokenMeaning, when: (answer: Answer) => boolean, says?: string];
 
 const ROWS: Row[] = [
@@ -77,25 +79,25 @@ const ROWS: Row[] = [
   [
     'invalidGrant',
     ({ codes }) => codes.some(callsTokenWorthless),
-    ': a code that calls the refresh token invalid, expired, revoked, used or not found.',
+    ', with a code that says that the refresh token is invalid, expired, revoked, used or not found.',
   ],
   ['busy', ({ status }) => status === 429 || status === 503],
   ['lost', ({ status }) => status >= 500 || status === 408 || status === 425],
   ['refused', ({ code = '' }) => FINAL.includes(code)],
   ['unclear', ({ isGood, body }) => isGood && judgeBody(body).contradiction !== undefined, ' with an error.'],
-  // The code of a 400 or 401 does not show whether the refusal is temporary, so the number of repetitions is limited.
+  // With 400 or 401, the code does not show whether the refusal is temporary, so the number of repetitions is limited.
   ['unclear', ({ isRefusal, status }) => isRefusal && [400, 401].includes(status)],
   ['locked', ({ isRefusal, body }) => isRefusal && saysBusy(body), ': its body says that the CRM is busy.'],
   ['unclear', ({ isRefusal, status }) => isRefusal && [409, 422, 423].includes(status)],
-  ['lost', ({ isGood }) => isGood, ' without a token: if that is not the token endpoint, check crm.authUrl.'],
+  ['lost', ({ isGood }) => isGood, ' without a token: check that crm.authUrl is the authorization server of the CRM.'],
 ];
 const ELSEWHERE: Row = [
   'elsewhere',
   () => true,
-  ', which is not an answer of a token endpoint: check crm.authUrl. The address that was called is its /oauth/token.',
+  ', not as a token endpoint would: check crm.authUrl. The request went to /oauth/token below it.',
 ];
 
-/** @returns the `code` of a refusal if RFC 6749 lists it */
+/** @returns `code`: the error code of a refusal, if RFC 6749 lists it */
 export function meaningOfToken(
   status: number,
   body: unknown,
@@ -111,7 +113,9 @@ export function meaningOfToken(
   return { means, message: `The token endpoint answered ${status}${end}`, code: words.code };
 }
 
-/** The `error` of an answer, for messages. Unlisted codes are hidden: they may repeat a code or a token. */
+/**
+ * The `error` of an answer, for messages. Codes that RFC 6749 does not list may contain a token, so they are hidden.
+ */
 export function errorWord(error: unknown): string {
   return typeof error === 'string' && RFC_6749_WORDS.includes(error)
     ? error
@@ -126,8 +130,8 @@ const WORTHLESS = [
 const BETWEEN = '(?:is|was|has|been|already|previously|does|or|and|the|an?|oauth|provided|given)*';
 const NAME = 'refreshtoken(?:id|hash|value|status|family|session)?';
 /**
- * The name of the refresh token with such a word directly before or after it. Elsewhere in the text, the word may be
- * about the request or the service.
+ * Matches the name of the refresh token with a word of `WORTHLESS` directly before or after it. Elsewhere in a text,
+ * such a word may be about the request or the service.
  */
 const WORTHLESS_TOKEN = new RegExp(
   `(?:${WORTHLESS})${BETWEEN}(?:(?:${WORTHLESS})${BETWEEN})*refreshtoken(?!re(?:quest|sponse))|${NAME}${BETWEEN}(?:${WORTHLESS})`,

@@ -8,15 +8,15 @@ import type { NewTokens, OAuthClient } from './secrets.ts';
 import { meaningOfToken, type TokenMeaning } from './token-answers.ts';
 
 const LARGEST_ANSWER_BYTES = 1_000_000;
-/** The longest life of a token, about thirty years. A longer one means "never expires". */
+/** A longer life, above about thirty years, means that the token never expires. */
 const LONGEST_LIFE_SECONDS = 1_000_000_000;
-/** A longer `Retry-After` is treated as a mistake. */
+/** A longer `Retry-After` counts as a mistake of the server, and is shortened. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
 
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
 const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE_SECONDS)));
 
-/** Optional fields may be invalid: a rotated token must be stored in any case. */
+/** Invalid values of optional fields are ignored, because a rotated token must be stored in any case. */
 const answerSchema = z.object({
   access_token: z.string().check(z.minLength(1)),
   refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
@@ -28,7 +28,7 @@ export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
-/** An answer without tokens (`token-answers.ts`). */
+/** An answer without tokens; `token-answers.ts` has its kinds. */
 export interface Refusal {
   kind: Exclude<TokenMeaning, 'granted'>;
   message: string;
@@ -39,7 +39,7 @@ export interface Refusal {
   retryAfterSeconds?: number | undefined;
 }
 
-/** The result of one call. */
+/** The answer of the token endpoint to one call. */
 export type TokenAnswer =
   | Refusal
   | {
@@ -51,22 +51,22 @@ interface TokenCall {
   crm: OAuthSettings;
   client: OAuthClient;
   grant: Grant;
-  /** The scope that counts if the answer has none. */
+  /** The scope of the tokens if the answer has none. */
   scope: string;
   timeoutMs: number;
   now: () => Date;
 }
 
-/** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent once. */
+/** Calls the token endpoint once, without a retry: a code or a rotating refresh token can be spent only once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // The time is taken before the request. The life of a token counts from its issue, so this never overestimates it.
+  // The life of a token counts from its issue. The time before the request is never later than that.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
     const answer = await wholeAnswer((signal) => post(call, signal), limits);
     if (!(answer.body instanceof UnreadableBody))
       return answerOf(answer, jsonOrUndefined(answer.body), obtainedAt, call);
-    // A token may have come whole before the connection broke. It would be lost otherwise.
+    // The connection may have broken after the whole token had arrived. Without this, the token would be lost.
     const received = answerOf(answer, jsonOrUndefined(answer.body.received), obtainedAt, call);
     if (received.kind === 'granted') return received;
     return { kind: 'lost', message: `The token endpoint answered ${answer.body.message}.` };
@@ -103,12 +103,13 @@ function tokensOf(
     accessToken: access_token,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // Scopes that were not requested are dropped, because people see this list. Some services separate by commas.
+    // Scopes that were not requested are dropped, because people read this list. Some services separate scopes by
+    // commas.
     scope: granted ? crm.scopes.filter((name) => granted.split(/[\s,]+/).includes(name)).join(' ') : scope,
   };
 }
 
-/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them unencoded. */
+/** Basic authentication sends id and secret form-encoded (RFC 6749, section 2.3.1). Many servers want it otherwise. */
 function authenticate(
   how: OAuthSettings['clientAuthentication'],
   { clientId, clientSecret }: OAuthClient,

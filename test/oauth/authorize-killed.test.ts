@@ -138,7 +138,12 @@ test('a function does not present a grant to the CRM with the secret of another 
 });
 
 test.each<[string, string | undefined, Error | undefined, string]>([
-  ['has no value', undefined, undefined, 'has no value yet (to store both: npx --no -- crm-export authorize).'],
+  [
+    'has no value',
+    undefined,
+    undefined,
+    'has no value yet (to store the client and the grant: npx --no -- crm-export authorize).',
+  ],
   ['has another shape', '{"clientId":7}', undefined, 'has wrong or missing fields: clientId'],
   ['may not be read', '{}', Object.assign(new Error('no'), { name: 'AccessDeniedException' }), 'no permission to read'],
 ])('a function does not use a grant if the secret of the client %s', async (_, oauthClient, trouble, message) => {

@@ -45,7 +45,7 @@ test('a new grant counts the versions of its predecessors', async () => {
   expect(answer).toMatchObject({
     name: 'SecretVersionsExhausted',
     transient: true,
-    message: expect.stringMatching(/^96 grants .* within 24 hours.* before 2026-11-20T23:59:59.000Z\.$/),
+    message: expect.stringMatching(/^96 token sets .* within 24 hours.* after 2026-11-20T23:59:59.000Z\.$/),
   });
   expect(world.endpoint.calls).toBe(0);
   expect(world.ledger.rows()).toMatchObject([{ state: 'STORED' }]);

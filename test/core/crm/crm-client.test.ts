@@ -182,7 +182,7 @@ test('stops a stalled answer at the time limit of its call', async () => {
 });
 
 test.each<[string, RunErrorName, number[]]>([
-  ['The earlier work', 'CrmUnavailable', [64.9]],
+  ['Earlier work', 'CrmUnavailable', [64.9]],
   ['The wait for a token', 'TokenRefreshInProgress', [100, 40]],
 ])('does not send a call if too little time is left for its whole answer (%s)', async (what, name, left) => {
   const server = await serverFor();

@@ -90,7 +90,7 @@ test.each<[string, object]>([
 });
 
 const QUEUED = '"QUEUED", not one of';
-const ANOTHER = 'the record of another export than';
+const ANOTHER = 'the record of an export other than';
 const THIRD = OTHER.replace(/^./, 'a');
 
 test.each<[string, unknown, string]>([
