@@ -14,9 +14,11 @@ export interface Csv {
   decoder: Decoder;
   byteOrderMark: boolean;
   separator: Separator;
-  /** The separator is certain: false for a single column, and if another separator would split the records as well. */
+  /**
+   * Whether the separator is certain: not for a single column, or if another separator would also split the records.
+   */
   separatorProven: boolean;
-  /** A first line names only the separator: `sep=;`. */
+  /** The first line only names the separator: `sep=;`. */
   separatorLine: boolean;
   /** Bytes before the first record: byte order marks and a line that names the separator. */
   skip: number;
@@ -25,11 +27,11 @@ export interface Csv {
   /** The first record after the titles: the header, if the file has one. */
   first: string[];
   header: Header;
-  /** All cells of the record name columns although files have no header by configuration. */
+  /** All cells of the first record name columns, although `columns.header` says that files have no header. */
   seemsHeaded: boolean;
 }
 
-/** A text that is not the requested CSV file. `open`: with more bytes it may prove to be one. */
+/** A text that is not the requested CSV file. `open`: more bytes may prove that it is. */
 interface OtherText {
   description: string;
   open: boolean;
@@ -42,7 +44,7 @@ const NARROWEST_WITHOUT_NAMES = 3;
 /** Only the first records may be the header. A header with unlisted texts must name at least `FEWEST_NAMED` columns. */
 const FIRST_RECORDS = 20;
 const FEWEST_NAMED = 3;
-/** Markup or JSON, also after invisible characters, and inside a JavaScript call or the prefix `)]}`. */
+/** Matches the start of markup or JSON, also after invisible characters, a JavaScript call or the prefix `)]}`. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
@@ -102,7 +104,7 @@ export function bytesAbove({ encoding, markBytes, text }: TextStart, hasSeparato
  */
 function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Candidate | undefined {
   const named = widest(found.filter(({ records: [first = []] }) => isHeader(first, index)));
-  // A single text may be a title that is also a label.
+  // A single text may be a title, although it is also the label of a column.
   const isCertain = headOf(named).filter(isFilled).length >= Math.min(2, index.width);
   if (markup || (named && isCertain)) return named;
   return widest(found.flatMap((each) => belowTitles(each, index) ?? [])) ?? named;
@@ -111,7 +113,7 @@ function withHeader(found: Candidate[], index: FieldIndex, markup: boolean): Can
 function shapeText(found: Candidate[], { isListed, width }: FieldIndex, open: boolean): string {
   if (found.some(({ tooWide }) => tooWide)) return TOO_WIDE;
   const cells = headOf(widest(found));
-  if (cells.length === 0) return open ? 'text whose first record does not end' : 'text without a single record';
+  if (cells.length === 0) return open ? 'text whose first record does not end' : 'text without a record';
   const many = cells.length === 1 ? 'one field' : `${cells.length} fields`;
   const listed = cells.filter(isListed).length;
   return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
@@ -122,7 +124,7 @@ interface Candidate {
   /** The first complete records; empty if one of them has too many cells. */
   records: string[][];
   tooWide: boolean;
-  /** Titles above the header. */
+  /** The number of titles above the header. */
   rowsAbove: number;
 }
 
@@ -149,7 +151,7 @@ export function namesMost(cells: readonly string[], index: FieldIndex): boolean 
  */
 function belowTitles(candidate: Candidate, index: FieldIndex): Candidate | undefined {
   const rowsAbove = candidate.records.findIndex((cells) => namesMost(cells, index));
-  // A first record with few names may be a sentence.
+  // A sentence with commas may look like a first record with few names.
   if (rowsAbove < (index.width < FEWEST_NAMED ? 1 : 0)) return undefined;
   const width = candidate.records[rowsAbove]?.filter(isFilled).length ?? 0;
   const isTitle = (cells: string[]) =>
@@ -167,7 +169,9 @@ function isHeader(cells: readonly string[], index: FieldIndex): boolean {
   return names.length > 0 && names.length * 2 >= cells.length && names.every(isListed);
 }
 
-/** Whether the first two records have the requested width. A narrow row, or a single one, must also look like data. */
+/**
+ * Whether the first two records have the requested width. Narrow records, or a single one, must also look like data.
+ */
 function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldIndex, headerless: boolean): boolean {
   const [first = [], second] = records;
   const compared = second ? [first, second] : [first];
@@ -179,11 +183,11 @@ function hasWidth({ records }: Candidate, complete: boolean, { width }: FieldInd
 
 /** Facts from the first record of a file about its columns. */
 export interface Header {
-  /** Names of the columns as the CRM lists them, '' for an empty cell; `null` if a text is unknown or left out. */
+  /** The columns as the CRM names them, '' for an empty cell; `null` if a text is not listed or is left out. */
   names: string[] | null;
   /** Positions of cells without text. */
   unnamed: readonly number[];
-  /** Also searches the records below for headers. */
+  /** The index that also searches the records below for headers. */
   index: FieldIndex;
   counts: Pick<Content, 'width' | 'headed' | 'firstRecord' | 'unlisted' | 'unlistedPlaces' | 'excepted'>;
 }
@@ -238,7 +242,7 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** The size of the first piece. It doubles, because the scanner reads an incomplete record again. */
+/** The size of the first piece. It doubles with each piece, because the scanner reads an incomplete record again. */
 const FIRST_PIECE = 4096;
 
 /**

@@ -47,7 +47,7 @@ export async function readCsv(
  * prove it complete. A cut between two rows cannot be detected; the manifest warns of it.
  */
 export function doubtfulEnd(doubt: string): UnreadableFile {
-  return new UnreadableFile(`came without a declared length, and the check cannot prove it complete: ${doubt}`);
+  return new UnreadableFile(`came without a declared length, and its content does not prove it complete: ${doubt}`);
 }
 
 function doubtOf({ scanner, content }: CsvCount): string | undefined {
@@ -84,7 +84,7 @@ function warningsOf(
     [repeatedHeaders > 0, `There ${areMany(repeatedHeaders, 'row')} that repeat${s(repeatedHeaders)} the header.`],
     [
       otherHeaders > 0,
-      `There ${areMany(otherHeaders, 'row')} that name${s(otherHeaders)} other columns, or another order.`,
+      `There ${areMany(otherHeaders, 'row')} that name${s(otherHeaders)} other columns, or the columns in another order.`,
     ],
     [
       strayQuotes > 0,
@@ -143,7 +143,7 @@ class CsvCount {
   readonly #headers: LaterHeaders;
   readonly #wide: Utf16Reader | null;
   #emptyRows = 0;
-  /** Records whose width differs from the first record, and how many of these have values beyond its width. */
+  /** Records with another width than the first record, and how many of these have values beyond its width. */
   #irregular = 0;
   #longer = 0;
   /**
@@ -276,7 +276,7 @@ class CsvCount {
       ? this.#headers.judge(record, this.#decode(record), afterEmptyLine)
       : 'none';
     if (this.#headers.covers && (cells < this.#named || cells === 1 || record.hasStrayBreak)) {
-      // A record in quotation marks is a single cell.
+      // A record with a single cell may be a whole record in quotation marks.
       const [text = ''] =
         cells === 1 ? this.#textsOf(record) : [decodedBelow(block.toString('latin1', from, to), this.#csv.decoder)];
       this.#headers.judgeText(text, afterEmptyLine, verdict);
@@ -292,7 +292,7 @@ class CsvCount {
     return this.#decode(record).record;
   }
 
-  /** Decodes the current record, which several checks may ask for. */
+  /** Decodes the current record once, for all checks that need its cells. */
   #decode({ block, from, to, quoted, records }: Scanner) {
     if (this.#decoded.place === records) return this.#decoded;
     const { separator, decoder } = this.#csv;
@@ -304,7 +304,7 @@ class CsvCount {
     return this.#decoded;
   }
 
-  /** @returns the width that the record is counted with */
+  /** @returns the width that counts for the record */
   #oddWidth(record: Scanner): number {
     const { cells } = record;
     if (cells < this.#width && cells >= this.#named) return this.#width;

@@ -284,7 +284,9 @@ function countCharacters(block: Buffer): { valid: number; broken: number; first:
   return { valid: valid + replacements, broken, first };
 }
 
-/** Kinds of bytes in windows-1255. In UTF-8, marks begin two-byte characters, letters longer ones, and signs follow. */
+/**
+ * Kinds of bytes in windows-1255. In UTF-8, a MARK begins a two-byte character, a LETTER a longer one; SIGNs follow.
+ */
 const OTHER = 0;
 const LATIN = 1;
 const LETTER = 2;
@@ -297,13 +299,13 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
   if (byte < 0x80) return /[a-z]/i.test(String.fromCharCode(byte)) ? LATIN : OTHER;
   if (/[\x81\x8a\x8c-\x90\x9a\x9c-\x9f\xd9-\xdf\xfb\xfc\xff]/.test(String.fromCharCode(byte))) return UNDEFINED;
   if (byte < 0xc0) return SIGN;
-  // The last bytes are marks of writing direction.
+  // The bytes after the last letter are marks of writing direction.
   return byte < 0xe0 ? MARK : byte > 0xfa ? OTHER : LETTER;
 });
 
 /**
- * Evidence in two consecutive bytes: a letter after a letter or its mark, a byte outside ASCII, another encoding, or
- * two signs. A sum of up to `SUMMED` of these numbers holds the counts of `JOINED` and `HIGH` in separate bits.
+ * What two consecutive bytes show: a letter after a letter or a vowel point, a byte outside ASCII, another encoding, or
+ * two signs. A sum of up to `SUMMED` of these numbers has the counts of `JOINED` and `HIGH` in separate bits.
  */
 const JOINED = 1;
 const HIGH = 1 << 15;

@@ -11,7 +11,7 @@ const BEGINNINGS = new Set(
     ...['erro', 'fata', 'exce', 'trac', 'caus', 'java', 'inte', 'serv', 'time', 'warn', 'ora-', 'sqls', 'stac', 'at c'],
     ...['at o', 'at j', '    ', '\tat ', 'requ', 'conn', 'gate', 'bad ', 'coul', 'unab', 'resu', 'trun', 'limi'],
     ...['abor', 'fail', 'quer', 'oper', 'sorr', '<htm', '<!do', '<?xm', '<err', '{"er', '{"me', '{"st', '--- ', '  fi'],
-    // Two Hebrew letters in UTF-8.
+    // The last text is two Hebrew letters, which are four bytes in UTF-8.
     ...['*** ', 'proc', 'שג'],
   ].map((text) => inLowerCase(Buffer.from(text).readUInt32LE())),
 );

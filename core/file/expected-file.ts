@@ -3,7 +3,7 @@ import type { Deployment } from '../config/deployment.ts';
 import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
 import type { Run } from '../step/states.ts';
 
-/** The request, and the kinds of files that the deployment accepts. */
+/** What a file must be: the requested columns, and the kinds of files that the deployment accepts. */
 export interface Expected extends ListedFields {
   formats: readonly FileFormat[];
   /** Kinds that are published without checks. */
@@ -18,7 +18,7 @@ export interface Expected extends ListedFields {
   otherSheets?: readonly string[] | undefined;
 }
 
-/** The properties of a file that today's settings accept for a run. */
+/** What today's settings accept as the file of a run. */
 export function expectedOf(
   run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   deployment: Deployment,

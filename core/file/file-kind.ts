@@ -16,7 +16,7 @@ export type Judgement =
   | { result: 'zip'; sheet: boolean }
   /** The file has no bytes. */
   | { result: 'empty' }
-  /** With more bytes the file may prove acceptable. `description` names the content in words, without quoting it. */
+  /** More bytes may prove that the file is acceptable. `description` names the content in words, without quoting it. */
   | { result: 'open'; description: string }
   | { result: 'refused'; description: string };
 
@@ -63,7 +63,7 @@ export function judgeContent(first: Uint8Array, complete: boolean, expected: Exp
   return other ? refused(other[1]) : judgeText(first, complete, expected);
 }
 
-/** The names of the first entries show a document of Office. */
+/** The names of the first entries may show that the archive is an Office document. */
 function judgeZip(first: Uint8Array, { formats }: Expected): Judgement {
   const begins = Buffer.from(first.subarray(0, ZIP_BYTES_SEARCHED)).toString('latin1');
   const names = begins.split('PK\x03\x04').map((entry) => entry.slice(LOCAL_HEADER_BYTES));
@@ -95,7 +95,7 @@ const WEB_PAGE = /<(!doctype\s+html|html|head|body|script)\b/i;
  * @param contentType the declared type; '' = not declared
  */
 export function rejection(description: string, contentType: string, formats: readonly FileFormat[]): string {
-  const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
+  const declared = contentType === '' ? 'declared without a media type' : `declared as ${contentType}`;
   return `is not the export: it looks like ${description} (${declared}). files.formats accepts: ${formats.join(', ')}`;
 }
 
@@ -165,7 +165,9 @@ function isEncryptedPackage(first: Uint8Array): boolean {
 export type ZipKind =
   /** An Office document. Opening it as a workbook decides whether it is one. */
   | { kind: 'office' }
-  /** One file, and `passedOver` other entries that an operating system added. `besides` of these are not empty. */
+  /**
+   * One file. `passedOver` counts entries that an operating system added, `besides` those of them that are not empty.
+   */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
   /** `description` names the content of the archive in words. */

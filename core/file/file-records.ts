@@ -40,7 +40,7 @@ export function fileRecords(source: ByteSource, form: StoredForm, limits: Readin
   return eachRecord(fileBatches(source, form, { limits }));
 }
 
-/** The records of batches that have no bytes, one at a time. */
+/** The records, one at a time, of batches without records as bytes. */
 export async function* eachRecord(batches: AsyncIterable<StoredRecord[]>): AsyncGenerator<string[]> {
   for await (const batch of batches) yield* batch as string[][];
 }
@@ -98,9 +98,9 @@ export interface Proof extends Reading {
 }
 
 /**
- * The records of a published file, many at a time; its header comes first if it has one. The CRC-32 proves that they
- * come from the bytes of the manifest: after the last record, or before the first if the format is not read in order.
- * A batch is valid until the next one is requested.
+ * The records of a published file, many at a time; its header comes first if it has one. To prove that the bytes are
+ * those of the manifest, their CRC-32 is compared after the last record, or before the first if the format is not read
+ * in order. A batch is valid until the next one is requested.
  * @throws the error of `refuse`; errors that `unreadableReason` explains; any error from reading the source
  */
 export async function* provenBatches(
@@ -163,9 +163,9 @@ async function* csvBatches(
 }
 
 /**
- * Whether DuckDB finds the cells of the scanner in the bytes of a record. DuckDB fills up short records, knows only one
- * kind of line break, refuses text after a closing quotation mark, ignores blanks before an opening one, and drops a byte
- * order mark (0xef 0xbb 0xbf) at the beginning of a file.
+ * Whether DuckDB splits the bytes of a record into the same cells as the scanner. DuckDB fills up short records,
+ * accepts only one kind of line break, refuses text after a closing quotation mark, ignores blanks before an opening
+ * one, and drops a byte order mark (0xef 0xbb 0xbf) at the beginning of a file.
  */
 function readsAlike({ block, from, to, cells, hasStrayBreak, hasStrayQuote }: Scanner, width: number): boolean {
   if (cells !== width || hasStrayBreak || hasStrayQuote || block[from] === 0xef) return false;
@@ -188,7 +188,7 @@ async function* sheetRecords(
   }
   const workbook = await openWorkbook(await openZip(source, budget));
   const sheet = workbook.sheets[place.sheet - 1];
-  if (!sheet) throw new UnreadableFile('lacks the sheet that was counted');
+  if (!sheet) throw new UnreadableFile('lacks the sheet whose rows the manifest counts');
   const first = place.column - 1;
   let named: ReadonlySet<number> | undefined;
   for await (const row of sheet.rows()) {

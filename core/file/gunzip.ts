@@ -11,7 +11,7 @@ const DAMAGED = 'is gzip that is damaged, or has other bytes after its end';
 export interface GzipTexts {
   /** The name of the packed file; '' without one. */
   name: string;
-  /** A comment or an extra field may hold text. */
+  /** Whether a comment or an extra field may contain text. */
   others: boolean;
 }
 
@@ -73,7 +73,7 @@ async function readHeader(input: Pieces): Promise<GzipTexts> {
   return { name, others: isText || name.length > LONGEST_NAME || has(HAS_COMMENT) };
 }
 
-/** Whether no other member follows. */
+/** Whether only zeros follow, and no other member. */
 async function endsWithZeros(input: Pieces): Promise<boolean> {
   let piece = await input.next();
   if (piece && piece[0] === MAGIC[0]) {
@@ -152,7 +152,7 @@ export async function* inflated(input: Pieces, words: (code: string) => string):
   }
   const inflate = createInflateRaw({ chunkSize: PIECE_BYTES });
   const feeding = feed(inflate, input);
-  // The reader of the content receives an error from the source.
+  // Passes an error of the source on to the reader of the content.
   feeding.catch((error: Error) => inflate.destroy(error));
   try {
     for await (const piece of inflate) yield piece;
@@ -174,7 +174,7 @@ interface Whole {
 /** Most small streams are shorter. */
 const SMALL_BYTES = 4096;
 
-/** A small stream that ends within a piece: gzip may have many, and a stream of Node for each takes ten times as long. */
+/** Unpacks a small stream within one piece. Gzip may have many: a Node.js stream for each takes ten times as long. */
 function wholeOf(piece: Uint8Array): Whole | undefined {
   try {
     // The cast: the types of Node.js do not know the option `info`.

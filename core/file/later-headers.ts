@@ -38,22 +38,22 @@ const LONGEST_HEADER = 64 * 1024;
  * Finds headers below the first record of a file. They come from pages that were joined, or from a second table, and
  * the values below them may belong to other columns.
  *
- * A record is a header if it repeats the first one, folded, or if a line of this table holds. The lines with "secret" only
- * count where columns are left out or hashed (secret columns). There, signs and digits around an exact name, and a note
- * after it, are ignored: `[phone]`, `phone:text`.
+ * A record is a header if it repeats the first one, folded, or if a row of this table applies. Rows with "secret" need
+ * columns that are left out or hashed (secret columns). With such columns, signs and digits around an exact name and a
+ * note after it are ignored: `[phone]`, `phone:text`.
  *
  * | cells    | a header if                                                                                      |
  * | -------- | ------------------------------------------------------------------------------------------------ |
  * | 3 and up | all name different fields                                                                        |
  * | 1 or 2   | all are exact names; below an empty line: all name fields, one of them secret                    |
  * | 3 and up | half name different fields, one of them secret                                                   |
- * | 2 and up | half name different fields, one more has a secret name or label among other words, and one names |
- * |          | its own column or all others, 2 and up, are exact names                                          |
+ * | 2 and up | half name different fields; one more has a secret name or label among other words; and a cell    |
+ * |          | names the column above it, or the other cells, at least two, are all exact names                 |
  * | 3 and up | half repeat the cells above them in the first record, and there are secret columns               |
- * | 2 and up | one has a secret name, and a line above holds without the text that all begin or end with        |
- * |          | (`lead_id,lead_phone`) or, if all end with a digit, without digits around the names               |
+ * | 2 and up | one has a secret name, and a row above applies after removing the text that all begin or end     |
+ * |          | with (`lead_id,lead_phone`) or, if all end with a digit, the digits around the names             |
  *
- * If columns are left out, one cell may hold records: a header above a line of as many cells, JSON or XML.
+ * If columns are left out, a cell may contain records: a header above a line of as many cells, JSON or XML.
  */
 export class LaterHeaders {
   /** `otherHeaders` have other columns, or another order of them. `leftOutHeaders` of them name a left-out column. */
@@ -80,7 +80,7 @@ export class LaterHeaders {
   readonly #letters: RegExp;
   readonly #header: string;
   /**
-   * The most cells that a header can have. At least half of them name different fields, or the header repeats the first
+   * The most cells that a header can have, because at least half of them name different fields, or repeat the first
    * record.
    */
   readonly #widest: number;
@@ -201,7 +201,7 @@ export class LaterHeaders {
     const header = this.#cells;
     const mayRepeat = header.length > 0 && column === 0 && !otherEncoding;
     if (mayRepeat && foldedRecord(record) === this.#header) return 'repeated';
-    // The header of a narrower table may have empty cells beside its own.
+    // A header of a narrower table may be padded with empty cells.
     const isPadded = this.#sparse || this.covers;
     const cells = isPadded ? withoutEmptyEnd(record) : record;
     const filled = isPadded ? cells.filter(isFilled) : cells;
@@ -237,14 +237,14 @@ export class LaterHeaders {
   }
 
   /**
-   * The names in the cells of a header without signs around them, and without the text around a covered column, as far as
-   * all cells begin and end with it; `undefined` for another record.
+   * The names in a header whose cells all begin or end with the same text, such as a prefix. That text and the signs
+   * around the names are removed; `undefined` if the record is no such header.
    */
   #alikeNames(cells: readonly string[], circumstances: Circumstances): string[] | undefined {
     if (cells.length < 2) return undefined;
     const texts = cells.map(alignedWithLetters);
     const isNumbered = texts.every((text) => /\d$/.test(text));
-    // A cell that is only a number stays: it is a value.
+    // A cell that contains only a number is a value, and stays as it is.
     const bare = texts.map((text) => without(isNumbered ? SIGNS_AND_DIGITS : SIGNS, text) || text);
     const [atBegin, atEnd] = [sharedLength(bare, 0), sharedLength(bare, -1)];
     const tried = new Set<string>();
@@ -265,7 +265,8 @@ export class LaterHeaders {
   /**
    * Whether a cell contains the name of a left-out or hashed column, and the other cells show that the record is not
    * free text.
-   * @param cells the cells with a text @param record all cells @param column of the header, for the first of all
+   * @param cells the cells of `record` that have a text
+   * @param column the column of the header that the first cell of `record` is in
    */
   #isAnnotated(cells: readonly string[], record: readonly string[], column: number): boolean {
     const others = cells.filter((cell) => !this.#isMention(cell));
@@ -304,7 +305,7 @@ export class LaterHeaders {
     return this.#index.readHeader([text]).excepted > 0 || this.#covered.has(this.#fieldOf(text));
   }
 
-  /** Exact names without the signs around them and, beside other cells, without the notes after them. */
+  /** Removes signs around exact names and, unless the cell is the only one, notes after them. */
   #withoutDecoration(cells: readonly string[]): string[] {
     return cells.map((cell) => {
       const inner = without(SIGNS, cell);
@@ -314,7 +315,7 @@ export class LaterHeaders {
   }
 }
 
-/** Signs, digits and numbering by letters before a name, and signs after it. Digits after it may be a value: `phone:050`. */
+/** Matches signs, digits and list letters before a name, and signs after it. Digits after it may be a value. */
 const SIGNS = /^(?:\p{L}[.:] |[^\p{L}\p{M}])+|[^\p{L}\p{M}\p{N}]+$/gu;
 const SIGNS_AND_DIGITS = /^[^\p{L}\p{M}]+|[^\p{L}\p{M}]+$/gu;
 /** A longer text is not a name. The patterns would take quadratic time for it. */
@@ -324,16 +325,13 @@ function without(signs: RegExp, text: string): string {
   return text.length > LONGEST_NAME ? text : text.replace(signs, '');
 }
 
-/**
- * The text with the same positions as `letters(text)`. It keeps its letter case, unless a letter has a different length
- * in the other case.
- */
+/** The text with the same positions as `letters(text)`. It keeps its letter case unless that changes its length. */
 function alignedWithLetters(text: string): string {
   const normalized = text.replace(INVISIBLE, '').normalize('NFKC');
   return normalized.length === letters(text).length ? normalized : letters(text);
 }
 
-/** A note after a name, as in `phone (hidden)`, `phone*` or `phone:text`. In `phone:050`, it is a value. */
+/** Matches the start of a note after a name: `phone (hidden)`, `phone*`, `phone:text`. `phone:050` has a value. */
 const NOTE = /[([{</|*?]|[:=](?=\p{L})/u;
 
 /** A text without the note after it. */
@@ -357,7 +355,7 @@ const NO_CODE = /[^\p{L}\p{M}\p{N}_]+/u;
 const SIGN_OR_BLANKS = /[^\p{L}\p{M}\p{N}\p{Z}"']|\p{Z}{2}/gu;
 const MOST_SIGNS = 20;
 
-/** Any other sign separates at least three cells: free text has `email/phone`. */
+/** Any other sign counts as a separator only between at least three cells: free text contains `email/phone`. */
 const USUAL_SEPARATORS = /^[,;\t|:^~\p{Z}]/u;
 
 /** The records that a line may be: the line is split by each kind of sign in it, for the first `MOST_SIGNS` kinds. */

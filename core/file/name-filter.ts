@@ -15,8 +15,8 @@ const DOT = '.'.charCodeAt(0);
 /** Bytes that may begin a note after a name. */
 const NOTES = Buffer.from('([{</|*?:=');
 /**
- * More than the sum of other weights in a usual cell: the weight of a dot, of a byte that may begin a note, and of a byte
- * that is folded together with others.
+ * The weight of bytes that require decoding the cell: a dot, a byte that may begin a note, and a byte that is folded
+ * together with others. It exceeds the sum of all other weights in a usual cell.
  */
 export const UNSURE = 1 << 21;
 export const MASK = 0xffff;

@@ -3,8 +3,8 @@ import { cellsOf, SEPARATORS } from './csv-cells.ts';
 import { type Decoder, windows1255 } from './encoding.ts';
 
 /**
- * A key of JSON, also inside of a text of JSON, or the end tag of an XML element. Other texts have braces and quotation
- * marks, but at other places.
+ * Matches a key of JSON, also of JSON inside a JSON text, or the end tag of an XML element. Other texts have braces and
+ * quotation marks elsewhere.
  */
 const KEYS = /[{,]\s*\\*["']((?:[^"'{,\\\n]|\\.){1,100}?)\\*["']\s*:|<\/([^\s<>]{1,100})>/g;
 /** A key that is an ordinary word, such as `title`, may mean anything. */
@@ -15,7 +15,7 @@ const WORD = /^[A-Z]?[a-z]+$/;
  */
 const LONGEST_PART = 3;
 
-/** JSON, XML, or several lines. */
+/** Matches a text that may contain JSON, XML or several lines. */
 const MAY_NEST = /[{<\r\n]/;
 export const LINE_BREAK = /[\r\n\x85\u2028\u2029]+/;
 
@@ -24,7 +24,7 @@ const PAGE_SEPARATORS = [...SEPARATORS, '|'];
 interface Questions {
   /** The most cells that a header can have. */
   widest: number;
-  /** Whether a text means a left-out column. */
+  /** Whether a text names a left-out column. */
   isLeftOut: (text: string) => boolean;
   /** A quick test of a line. */
   mayBeHeader: (line: string) => boolean;

@@ -66,7 +66,7 @@ function errorOf(error: unknown, { what }: Reading): unknown {
   if (!(error instanceof ReadingUnfinished)) return error;
   return error.tooLarge
     ? new RunError('DownloadTooLarge', `${what} ${error.message}, which is the most that files.maxBytes allows.`)
-    : new RunError('CheckUnfinished', `${what} was not read to its end: it ${error.message}.`);
+    : new RunError('CheckUnfinished', `${what} was not read to its end, because it ${error.message}.`);
 }
 
 type Content = Omit<Facts, 'bytes'> & { warnings: string[] };
@@ -125,7 +125,7 @@ const judgeStart = ({ first, complete }: Start, { expected }: Reading): Judgemen
 
 /**
  * Reads a stream to its end. A zip archive is unpacked to the disk first.
- * @param known the kind of the stream, if it is known already
+ * @param earlierJudgement the kind of the stream, if it was judged before
  * @throws UnreadableFile if it is not accepted, damaged or cut off
  */
 async function readStream(
@@ -184,7 +184,7 @@ async function readZip(source: ByteSource, packed: Packed, context: Context): Pr
   throw refused(`a zip archive${packed === '' ? ' of several files' : packed}`, context);
 }
 
-/** Verifies the archive, and adds the text that it holds besides the content of its file. */
+/** Verifies the archive, and adds where it contains text besides the content of its file. */
 async function withArchive(
   { content, warnings, ...others }: Content,
   archive: ZipArchive,
@@ -198,7 +198,7 @@ async function withArchive(
     ...containerTexts({ name: entry.name, others: archive.hasTexts() }),
   ];
   const entries = countText(passedOver, 'other entry', 'other entries');
-  const warning = `The archive holds ${entries} beside the file, which an operating system added. They are ignored.`;
+  const warning = `Besides the file, the archive has ${entries} that an operating system added. They are ignored.`;
   return {
     ...others,
     compression: 'zip',
@@ -225,10 +225,10 @@ function withTexts(content: Content['content'], elsewhere: string[]): Content['c
   );
 }
 
-/** The facts about a file of a kind that is published without checks (`files.opaque`). */
+/** The facts about a file of a kind that is published without checks (`opaque`). */
 function unjudged(format: string, { undeclaredEnd }: Reading): Content {
   if (undeclaredEnd) throw doubtfulEnd('it is neither a CSV file nor a spreadsheet');
-  const warning = `The content of the file was not read. The file is published as the CRM sent it, because the setting opaque names ${format}.`;
+  const warning = `The content of the file was not read. The file is published as the CRM sent it, because the setting opaque lists ${format}.`;
   return { ...NO_CONTENT, format, rows: null, warnings: [warning] };
 }
 

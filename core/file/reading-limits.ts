@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 
-/** The most content that one invocation can read. */
+/** Limits of one invocation for reading a file. */
 export interface ReadingLimits {
   /** Bytes of unpacked content. All parts of a workbook count. */
   contentBytes: number;
@@ -46,7 +46,7 @@ export class ReadingBudget {
       throw new ReadingUnfinished(`has more than ${sizeText(contentBytes)} of content`, true);
     if (secondsLeft() < SECONDS_NEEDED) {
       throw new ReadingUnfinished(
-        `has content that takes longer to read than there is time (${sizeText(this.content)} were read)`,
+        `takes longer to read than this invocation may last (${sizeText(this.content)} were read)`,
       );
     }
   }

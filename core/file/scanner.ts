@@ -25,7 +25,7 @@ const SEPARATES = -1;
 const ENDS_LF = -2;
 const ENDS_CR = -3;
 const CLOSES = -4;
-/** A byte of a cell that holds records: a brace of JSON, the first sign of a tag, or a line break of a page. */
+/** The code of a byte that may begin records in a cell: a brace of JSON, a `<`, or a line break of a page. */
 const NESTING = -5;
 
 /** The halves of the table of codes: for bytes outside and inside quotation marks. */
@@ -203,7 +203,7 @@ export class Scanner extends TextBlocks {
     return 2 * this.named + this.empty >= this.cells;
   }
 
-  /** Reads a record cell by cell: here goes most of the time for a file. @returns the start of the next record */
+  /** Reads a record cell by cell. Most of the time for a file is spent here. @returns the start of the next record */
   #find(from: number, end: number, last: boolean): number {
     const { block } = this;
     const codes = this.#codes;
@@ -249,7 +249,7 @@ export class Scanner extends TextBlocks {
       }
     }
     this.cells = cells;
-    this.named = named >> 1; // Each has counted as `NAMED`, which is 2.
+    this.named = named >> 1; // The sum of bits `NAMED`, each of which is 2.
     this.empty = empty;
     this.#firstBegin = firstBegin;
     this.#firstEnd = firstEnd;

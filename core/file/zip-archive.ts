@@ -78,7 +78,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
 
 async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFile; listed: Entry[] }> {
   try {
-    // yauzl refuses names that are unsafe as paths, unless it does not decode names.
+    // By default, yauzl decodes names, and refuses those that are unsafe as paths.
     const zip = await fromRandomAccessReaderPromise(bytes, size, { autoClose: false, decodeStrings: false });
     const listed: Entry[] = [];
     const names = new Set<string>();
@@ -87,7 +87,7 @@ async function directoryOf(bytes: ZipBytes, size: number): Promise<{ zip: ZipFil
       names.add(nameOf(entry).toLowerCase());
       if (listed.length > MOST_ENTRIES) throw new UnreadableFile(`has more than ${MOST_ENTRIES} entries`);
     }
-    if (names.size < listed.length) throw new UnreadableFile('has several entries of one name');
+    if (names.size < listed.length) throw new UnreadableFile('has several entries with the same name');
     return { zip, listed };
   } catch (error) {
     throw reasonOf(error, bytes, 'has no readable zip directory: it is cut off or damaged');
@@ -112,7 +112,7 @@ async function localHeader(zip: ZipFile, entry: Entry, bytes: ZipBytes): Promise
   try {
     const header = await zip.readLocalFileHeaderPromise(entry);
     if (!header.fileName.equals(entry.fileNameRaw))
-      throw new UnreadableFile('has a directory that lists other entries');
+      throw new UnreadableFile('has an entry with another name than in its directory');
     if (!isSame(header, entry)) throw new UnreadableFile('has an entry that its directory describes differently');
     return header;
   } catch (error) {
@@ -304,7 +304,7 @@ class ZipBytes extends RandomAccessReader {
     const chunks: Uint8Array[] = [];
     for await (const chunk of this.source.read(from, to)) chunks.push(Buffer.from(chunk));
     const block = { from, bytes: Buffer.concat(chunks) };
-    if (block.bytes.length !== to - from) throw new RangeError('the source has given too few bytes');
+    if (block.bytes.length !== to - from) throw new RangeError('the source returned too few bytes');
     this.blocks = [...this.blocks.slice(-1), block];
     return block;
   }

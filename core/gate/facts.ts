@@ -44,7 +44,7 @@ const contentSchema = z.object({
   records: countOf('Records, including the header.'),
   ending: unknown(endingSchema, 'The end of the file.'),
   repeatedHeaders: countOf('Records that repeat the header.'),
-  otherHeaders: countOf('Records further down that name other columns, or another order of them.'),
+  otherHeaders: countOf('Records below the first that name other columns, or the columns in another order.'),
   leftOutHeaders: countOf('Records further down that are a header with a column that is left out.'),
   endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
   strayQuotes: countOf('Cells with text after their closing quotation mark.'),

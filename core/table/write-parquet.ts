@@ -106,7 +106,7 @@ function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
   const { doubts = 0, otherHeaders = 0, strayQuotes = 0 } = content ?? {};
   const why: [holds: boolean, text: string][] = [
     [doubts > 0, 'Programs read its rows differently'],
-    [otherHeaders > 0, 'Records further down name other columns, or another order of them'],
+    [otherHeaders > 0, 'Records below the first name other columns, or the columns in another order'],
     [strayQuotes > 0 && coversAny(covered), 'Text follows the closing quotation mark of a cell'],
   ];
   const found = why.find(([holds]) => holds);

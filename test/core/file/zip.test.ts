@@ -131,7 +131,7 @@ describe('refuses', () => {
   test.each<[string, Uint8Array, string]>([
     ['an archive of two CSV files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), 'a zip archive of several files'],
     ['an archive with entries of an operating system only', zipOfFiles(GARBAGE), 'a zip archive without a file'],
-    ['two entries of one name', zipOfFiles(FILE, { ...FILE, name: 'LEADS.csv' }), 'several entries of one name'],
+    ['two entries of one name', zipOfFiles(FILE, { ...FILE, name: 'LEADS.csv' }), 'several entries with the same name'],
     ['another size before the content', zipOfFiles({ ...FILE, lies: { localSize: 3 } }), 'describes differently'],
     ['another CRC-32 before the content', zipOfFiles({ ...FILE, lies: { localCrc: 3 } }), 'describes differently'],
     ['another method before the content', zipOfFiles({ ...FILE, lies: { localMethod: 8 } }), 'describes differently'],
@@ -142,7 +142,11 @@ describe('refuses', () => {
       'describes differently',
     ],
     ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
-    ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'lists other entries'],
+    [
+      'another name in the directory',
+      zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }),
+      'another name than in its directory',
+    ],
     ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],
     ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'another size'],
     ['another CRC-32', zipOfFiles({ ...FILE, lies: { crc: 1 } }), 'checksum'],
