@@ -13,8 +13,8 @@ const text = z.nullable(z.string());
 /** A column as the CRM lists it. */
 export const fieldSchema = z.object({
   name: z.string(),
-  type: text.check(z.describe('null if the CRM gives none, or if there are too many to keep.')),
-  label: text.check(z.describe('null for the same reasons as type.')),
+  type: text.check(z.describe('null if the CRM returned no type, or if the types are too large to keep.')),
+  label: text.check(z.describe('null if the CRM returned no label, or if the labels are too large to keep.')),
 });
 export type ListedField = z.infer<typeof fieldSchema>;
 

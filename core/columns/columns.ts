@@ -111,10 +111,10 @@ export function compareColumns(
 }
 
 /**
- * The columns that the configuration leaves out. In two cases an entry also leaves out the columns that it named in the
- * last published export: if its label has moved to another column; or if it names no column now, and the CRM lists no
- * new column, which could be the same one under another name.
- * @throws RunError `ConfigInvalid` for an entry without a known column: a typo would export the column every night
+ * The columns that the configuration leaves out. An entry also leaves out the columns that it named in the last
+ * published export, in two cases: its label has moved to another column; or it names no column now, and the CRM lists
+ * no new column, which could be the old one under another name.
+ * @throws RunError `ConfigInvalid` for any other entry that names no column: a typo would export the column every night
  */
 function leftOutOf(
   { configured, input: { entity } }: Plan,
@@ -152,7 +152,7 @@ function severalTexts(entry: string, meant: readonly LeftOut[]): string[] {
 function movedTexts(moved: readonly LeftOut[], since: string): string[] {
   return moved.map(({ entry, name }) => {
     const before = `"${entry}" of columns.except named ${quotedName(name)} in ${since}, and names another column now`;
-    return `${before}: both are left out. Name the columns themselves.`;
+    return `${before}: both are left out. In columns.except, name the columns themselves, not their label.`;
   });
 }
 
@@ -225,12 +225,12 @@ function supersededLabels({ configured, input: { entity } }: Plan, fields: reado
   const texts = Object.entries(configured.columns.labels).flatMap(([text, value]) => (value === null ? [text] : []));
   const secret = texts.find((text) => hidden.some((each) => meansOrContains(text, each)));
   if (secret !== undefined) {
-    const what = `columns.labels of ${entity} maps "${secret}" to null, but the text means a column that the configuration leaves out or hashes. Remove the text.`;
+    const what = `columns.labels of ${entity} maps "${secret}" to null, but this text names a column that the configuration leaves out or hashes. Remove it from columns.labels.`;
     throw new RunError('ConfigInvalid', what);
   }
   return texts.flatMap((text) => {
     const field = fields.find((each) => textsOf(each).some((name) => folded(name) === folded(text)));
-    const instead = field && `The CRM lists "${text}" now, which columns.labels maps to null: it means the column`;
+    const instead = field && `columns.labels maps "${text}" to null, but the CRM now lists it as the column`;
     return field ? [`${instead} ${quotedName(field.name)}. Remove the text from columns.labels.`] : [];
   });
 }

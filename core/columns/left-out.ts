@@ -45,7 +45,7 @@ export function fieldsNamedInRuns(entry: string, names: readonly string[], runs:
 /** The columns that the entries of today's configuration leave out of the file of an earlier run. */
 interface LeftOutToday {
   leftOut: LeftOut[];
-  /** An entry that no run explains: it may be the label of any column of the file. */
+  /** An entry that names no column of any run. It may be the label of any column of the file. */
   unexplained: string | undefined;
 }
 
@@ -92,7 +92,7 @@ export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): st
   return labels.filter((label) => whole.has(folded(label)));
 }
 
-/** The folded text without the sign for the direction of a sort. */
+/** The folded text without the sign for the sort direction. */
 const bare = (text: string) => folded(text.replace(/^\s*[+<>!~]/, ''));
 
 /** All keys and texts of a value, at any depth. */

@@ -20,7 +20,7 @@ export interface GateCheck {
   id: string;
   /** The limit of the check: a setting with its default, or a rule that needs no setting. */
   setting: string;
-  /** The words that follow "stops a file" on the page of readers. */
+  /** The words after "stops a file" in docs/reading.md. */
   stops: string;
   /** The file fails the check if its measurement is unknown. */
   promised?: true;
@@ -140,7 +140,7 @@ export const CHECKS: GateCheck[] = [
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
     kindOf: endingKind,
-    warning: 'It ends without a line break, like a file that a person has released: it may be cut off.',
+    warning: 'The file ends without a line break, like one that a person has released: it may be cut off.',
     measure: (subject) => {
       const { ending = null } = subject.facts.content ?? {};
       if (!ending || !endingBefore(subject)?.lineBreak) return undefined;
@@ -151,7 +151,7 @@ export const CHECKS: GateCheck[] = [
   {
     id: 'required',
     setting: 'columns.required (none)',
-    stops: 'whose header lacks one of these columns; without a header: that is not as wide as requested',
+    stops: 'whose header lacks one of these columns, or that has no header and another width',
     promised: true,
     measure: (subject) => {
       const required = subject.settings.columns.required;
@@ -195,7 +195,7 @@ export const CHECKS: GateCheck[] = [
       return { measured: 1, atMost: 0, detail: isAsWide ? null : unlistedColumns(content) };
     },
     words: ({ measured, detail }) => {
-      if (measured === 2) return 'seems to have no header (if that is so every night: "header": "none" in its columns)';
+      if (measured === 2) return 'seems to have no header (if no file has one, set columns.header to "none")';
       return detail
         ? `has a header with a text that the CRM does not list (${detail}): name the text in columns.labels`
         : 'has a first line without a column that the CRM lists. If the line is the header, release the file once';
@@ -216,7 +216,7 @@ export const CHECKS: GateCheck[] = [
     kindOf: () => '',
     measure: ({ facts: { content } }) => content && { measured: content.otherHeaders, atMost: 0 },
     words: ({ measured }) =>
-      `has ${countText(measured ?? 0, 'header')} of other columns, or of another order, further down`,
+      `has ${countText(measured ?? 0, 'header')} further down with other columns or another order`,
   },
   {
     id: 'nulBlock',
@@ -304,7 +304,7 @@ export function exceptedPlaces({ format, header, content }: Pick<Facts, 'format'
   }
   const { unnamed, longer, elsewhere, elsewhereKinds, leftOutHeaders } = content;
   const columns = unlistedColumns(content);
-  const add = columns && ` (${columns}; if it is another column, name its text in columns.labels)`;
+  const add = columns && ` (${columns}; if this column is not left out, add its text to columns.labels)`;
   const kinds = elsewhereKinds.length > 0 ? ` (${elsewhereKinds.join(', ')})` : '';
   const besides =
     format === 'xlsx'

@@ -45,7 +45,7 @@ const contentSchema = z.object({
   ending: unknown(endingSchema, 'The end of the file.'),
   repeatedHeaders: countOf('Records that repeat the header.'),
   otherHeaders: countOf('Records below the first that name other columns, or the columns in another order.'),
-  leftOutHeaders: countOf('Records further down that are a header with a column that is left out.'),
+  leftOutHeaders: countOf('Records below the first that are a header with a left-out column.'),
   endsThin: z._default(z.boolean(), false).check(z.describe('The last row of a sheet may be the text of an error.')),
   strayQuotes: countOf('Cells with text after their closing quotation mark.'),
   nulRun: countOf('The most NUL characters in a row.'),

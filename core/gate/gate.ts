@@ -76,7 +76,7 @@ function warningsOf(subject: Subject): string[] {
     ],
     [
       isCapped(subject),
-      'It has exactly as many rows as the last published file, a round number or a known limit: rows may be missing.',
+      'The file has as many rows as the last published one, and this is a round number or a known limit: rows may be missing.',
     ],
   ];
   return [

@@ -54,7 +54,7 @@ const FORMAL_ATTRIBUTE = whole(
   '[snbed]|str',
   '[0-9a-fA-F]{8}',
   `(?:\\d{1,2}_(?:ncr:\\d{1,4}_)?)?\\{${GUID}\\}`,
-  // The resolution of a printer that is not known.
+  // An unknown printer resolution.
   String.raw`42949672\d\d`,
 );
 const ID = /^(?:[a-zA-Z]{1,4}\d{0,6}|R[0-9a-f]{8,32})$/;
@@ -100,10 +100,10 @@ const CALLED: [name: RegExp, what: string][] = [
   [/^(odd|even|first)(Header|Footer)$/, 'headers or footers of pages'],
   [/^filter(Column|s)$|^(custom|dynamic|color|icon)Filters?$|^top10$/, 'filters'],
   [/^scenarios$/, 'scenarios'],
-  [/^dataValidation$/, 'lists of allowed values'],
+  [/^dataValidation$/, 'data validation lists'],
   [/^cfRule$/, 'conditional formats'],
   [/^hyperlink$|^TargetMode$/, 'links'],
-  [/^definedName$/, 'names of values'],
+  [/^definedName$/, 'defined names'],
   [/^AlternateContent$|^Choice$|^absPath$/, 'alternative content'],
   [/^extLst$/, 'extensions'],
   [/^sheet$/, 'a name of a sheet'],
@@ -226,7 +226,7 @@ export class AllowedText implements XmlHandler {
 const isListed = (name: string, allowed: ReadonlySet<string>) =>
   name.startsWith('xmlns:') || name === 'xml:space' || allowed.has(localName(name));
 
-/** A quick test for the places of cells and rows, which are all different. */
+/** Matches references to cells and rows. They are all different, so their verdicts are not stored. */
 const PLACE_OF_CELL = /^[A-Z]{0,3}\d{1,7}$/;
 /** The folders in the target of a relationship. */
 const FOLDERS = /^\/?(?:(?:\.\.|xl|docProps|\w{1,20})\/)*/;

@@ -48,7 +48,7 @@ export async function sheetFacts(workbook: Workbook, expected: Expected): Promis
   const hasUnused = workbook.strings.unused() > 0;
   const outside = [
     ...(recordsAbove > 0 ? ['rows above its header that may be records'] : []),
-    // If other sheets have values, shared texts that only they use do not count as unused.
+    // If other sheets have values, shared texts that only those sheets use do not count as unused.
     ...(hasUnused && recordsAbove === 0 && besides.length === 0 ? ['texts that no cell uses'] : []),
     ...(workbook.archive.hasUnlisted() ? ['bytes outside of its parts'] : []),
   ];
@@ -125,7 +125,7 @@ function warningsOf(besides: readonly string[], { unknownResults }: SheetFinding
 
 function noHeader({ columns: { length: width }, headerless, sheet }: Expected): UnreadableFile {
   const header = headerless ? '' : 'no header of listed columns and ';
-  const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'}, as many as were requested`;
+  const wide = `no row of ${width} ${width === 1 ? 'column' : 'columns'} (the requested number)`;
   const where = sheet === undefined ? 'a visible sheet' : 'the sheet of columns.sheet';
   return new UnreadableFile(`has ${header}${wide} among the first ${FIRST_ROWS} rows of ${where}`);
 }

@@ -18,7 +18,7 @@ export interface SheetRow {
   texts: string[];
 }
 
-/** A number of cells, from the column `first` on; empty cells are ''. */
+/** The texts of `width` cells from the column `first` on; '' for an empty cell. */
 export function cellsOf({ columns, texts }: SheetRow, first: number, width: number): string[] {
   const cells: string[] = new Array(width).fill('');
   for (let place = 0; place < columns.length; place += 1) {
@@ -163,7 +163,7 @@ class SheetReader implements XmlHandler {
   private beginPart(name: string): void {
     if (name === 'v') this.collects = !this.hasInline;
     else if (name === 'f') this.hasFormula = true;
-    // Only inline texts use this element, whatever type the cell declares. The text replaces a value beside it.
+    // Only inline texts use the element `is`, whatever type the cell declares. Its text replaces a value next to it.
     else if (name === 'is') {
       if (this.value !== '' || this.hasInline) this.findings.text?.dropped();
       this.value = '';

@@ -12,13 +12,13 @@ const CALLED: [type: RegExp, what: string][] = [
   [/\.worksheet\+xml$/, 'sheets that the workbook does not list'],
   [/^image\//, 'images'],
   [/vmldrawing|\.drawing\+xml$/, 'drawings'],
-  [/printersettings/, 'settings of a printer'],
+  [/printersettings/, 'printer settings'],
   [/themeoverride|sheetmetadata/, 'formats'],
   [/properties|person|classificationlabels/, 'document properties'],
   [/ole|package|embed|spreadsheetml\.sheet$|\/bin$/, 'embedded files'],
 ];
 /** Parts that hold no copies of cells. */
-const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'settings of a printer', 'formats', 'document properties']);
+const WITHOUT_VALUES = new Set(['', 'images', 'drawings', 'printer settings', 'formats', 'document properties']);
 
 /** Parts that are allowed if columns are left out, with the root elements that `allowed-elements.ts` lists. */
 const JUDGED: [type: RegExp, root: string][] = [

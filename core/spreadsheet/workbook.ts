@@ -74,7 +74,7 @@ interface Relationship {
   part: string;
 }
 
-/** A workbook of ten thousand sheets has about as many. */
+/** A workbook with ten thousand sheets has about this many relationships. */
 const MOST_RELATIONSHIPS = 100_000;
 const MOST_SHEETS = 10_000;
 /** Excel's own limit is 65,490. */
@@ -86,7 +86,7 @@ async function partsOf(archive: ZipArchive): Promise<Parts> {
   const entries = new Map<string, ZipEntry>();
   for (const entry of archive.entries) {
     const name = partName(entry.name).toLowerCase();
-    if (entries.has(name)) throw new UnreadableFile('has several parts of one name');
+    if (entries.has(name)) throw new UnreadableFile('has several parts with the same name');
     entries.set(name, entry);
   }
   const read = (part: string) => {
@@ -154,7 +154,7 @@ function targetOf(folder: string, target: string): string {
 
 async function readMain(parts: Parts) {
   const main = (await parts.relationships('')).find(({ type }) => type === 'officeDocument')?.part;
-  if (main === undefined) throw new UnreadableFile('names no workbook');
+  if (main === undefined) throw new UnreadableFile('does not refer to a workbook');
   if (main.toLowerCase().endsWith('.bin')) throw new UnreadableFile('is a binary workbook (xlsb)');
   const { sheets: listed, ...settings } = await readMainXml(parts.read(main));
   const relationships = await parts.relationships(main);

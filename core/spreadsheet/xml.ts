@@ -95,7 +95,7 @@ export class XmlReader {
     this.guarded(() => this.parser.close());
   }
 
-  /** @param bytes are missing at the end of the document */
+  /** @param bytes `undefined` at the end of the document */
   private parse(bytes?: Uint8Array): void {
     const begins = this.decoder === undefined;
     this.decoder ??= decoderOf(encodingOf(this.start));
