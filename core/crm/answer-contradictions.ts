@@ -38,8 +38,8 @@ const WRAPPERS = new Set(
 );
 /**
  * Wrappers that may contain something other than the record. Next to an error, they may contain the reasons by field:
- * `{ "error": …, "fields": { "city": … } }`. In a record, they may contain another object of the customer: `{ "city":
- * …, "properties": [{ "city": … }] }`.
+ * `{ "error": …, "fields": { "city": … } }`. In a record, they may contain another object of the customer:
+ * `{ "city": …, "properties": [{ "city": … }] }`.
  */
 const AMBIGUOUS = /^(?:document|fields|model|node|object|properties|values)$/;
 /** Keys of objects that describe the answer, its author, related records or the record before the change. */
