@@ -153,11 +153,11 @@ test('with left-out columns, a file with an unknown header cannot be released, a
   expect(text).not.toContain('release');
 });
 
-test('the text for a file without a header names the setting "header": "none"', () => {
+test('the text for a file without a header names the setting columns.header', () => {
   const { stoppedBy: by, text } = judged(ofContent({ headed: false }, { header: null }));
 
   expect(by).toEqual(['unknownHeader']);
-  expect(text).toContain('"header": "none"');
+  expect(text).toContain('columns.header');
   expect(stoppedBy(ofContent({ headed: false }, { header: null }), { promised: { headerless: true } })).toEqual([]);
 });
 

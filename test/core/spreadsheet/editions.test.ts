@@ -103,7 +103,7 @@ describe('an invalid workbook is refused', () => {
     name.includes('sheet1') ? text.replace(from, to) : text;
 
   test.each<[string, (content: string, name: string) => string, string]>([
-    ['without a main part', (text) => text.replace('/officeDocument"', '/other"'), 'names no workbook'],
+    ['without a main part', (text) => text.replace('/officeDocument"', '/other"'), 'refer to a workbook'],
     [
       'a document',
       (text) => text.replaceAll(/<(\/?)workbook(?=[ >])/g, '<$1document'),
@@ -167,5 +167,5 @@ test('names of inherited properties are read as values', async () => {
 test('refuses parts whose names differ only by a leading slash', async () => {
   const twice = zipOfFiles(...partsOf(draft), { name: '/xl/workbook.xml', content: '<workbook/>' });
 
-  expect((await failureOf(factsOf(twice), 'FileRejected')).message).toContain('one name');
+  expect((await failureOf(factsOf(twice), 'FileRejected')).message).toContain('same name');
 });
