@@ -1,4 +1,4 @@
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -14,7 +14,8 @@ export interface ByteSource {
 const READ_BYTES = 256 * 1024;
 
 /**
- * Writes unpacked content to the temporary folder, so that it can be read from any position. `close` removes it.
+ * Writes unpacked content to a temporary file, so that it can be read from any position. The file has no name, so the
+ * system removes it even if this process is killed.
  * @throws ReadingUnfinished if the content is too large for the disk; any error from the chunks
  */
 export async function unpackToDisk(
@@ -22,21 +23,18 @@ export async function unpackToDisk(
   budget: ReadingBudget,
 ): Promise<{ source: ByteSource; close: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'unpacked-'));
-  const path = join(folder, 'content');
-  const close = () => rm(folder, { recursive: true, force: true });
+  const opened = open(join(folder, 'content'), 'w+');
+  const file = await opened.finally(() => rm(folder, { recursive: true, force: true }));
   let size = 0;
-  async function* counted() {
+  try {
     for await (const chunk of chunks) {
       budget.store(chunk.length);
+      await file.writeFile(chunk);
       size += chunk.length;
-      yield chunk;
     }
-  }
-  try {
-    await writeFile(path, counted());
-    return { source: fileSource(path, size), close };
+    return { source: { size, read: (from, to) => bytesIn(file, from, to) }, close: () => file.close() };
   } catch (error) {
-    await close();
+    await file.close();
     throw error;
   }
 }
@@ -48,18 +46,22 @@ export function fileSource(path: string, size: number): ByteSource {
     async *read(from, to) {
       const file = await open(path);
       try {
-        const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, to - from));
-        for (let at = from; at < to; ) {
-          const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - at), at);
-          if (bytesRead === 0) return;
-          at += bytesRead;
-          yield buffer.subarray(0, bytesRead);
-        }
+        yield* bytesIn(file, from, to);
       } finally {
         await file.close();
       }
     },
   };
+}
+
+async function* bytesIn(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, to - from));
+  for (let at = from; at < to; ) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, to - at), at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }
 
 /** The first two records of a CSV file must end within this number of bytes. */
