@@ -107,14 +107,14 @@ describe('docs/design/scale.md', () => {
     const [first, second, ...others] = resources().map(({ limit, full, name }) => ({ name, fit: limit / full }));
     expect(others.every(({ fit }) => fit >= (second?.fit ?? 0) && (second?.fit ?? 0) >= (first?.fit ?? 0))).toBe(true);
     expect(SCALE).toContain(
-      `${first?.name} end at ${whole(first?.fit ?? 0)} deployments; with that quota raised, ${second?.name} at ${whole(second?.fit ?? 0)}.`,
+      `the quota ${first?.name} allows ${whole(first?.fit ?? 0)} deployments. If it is raised, the quota ${second?.name} allows ${whole(second?.fit ?? 0)}.`,
     );
   });
 });
 
 describe('docs/cost.md', () => {
-  it('says what deployments cost standing still, for 1, 100 and 5,000', () => {
-    const rows = rowsOf(COST, 'What deployments cost standing still, a month');
+  it('says what deployments cost without runs, for 1, 100 and 5,000', () => {
+    const rows = rowsOf(COST, 'What deployments cost without runs, a month');
     const sums = (sum: number) => [1, 100, 5000].map((times) => dollars(sum * times));
 
     expect(rows.map(([what, counted, ...columns]) => [what, counted?.split(/[ ,]/)[0], ...columns])).toEqual([
@@ -143,7 +143,7 @@ describe('docs/cost.md', () => {
     const costs = [total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
 
     expect(total).toBeLessThanOrEqual(4);
-    expect(COST).toContain(`A deployment costs ${costs[0]} a month standing still: ${alarms} alarms,`);
+    expect(COST).toContain(`A deployment costs ${costs[0]} a month without its runs: ${alarms} alarms,`);
     expect(COST).toContain(`Its runs, seven a night, cost ${costs[1]} a month.`);
   });
 });
