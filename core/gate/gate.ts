@@ -76,7 +76,7 @@ function warningsOf(subject: Subject): string[] {
     ],
     [
       isCapped(subject),
-      'The file has as many rows as the last published one, and this is a round number or a known limit: rows may be missing.',
+      'The file has exactly as many rows as the last published one, and this is a round number or a known limit: rows may be missing.',
     ],
   ];
   return [
