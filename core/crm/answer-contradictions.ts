@@ -17,8 +17,10 @@ export interface BodyJudgement {
 interface Sent {
   /** The id of the record, if the answer may repeat it. */
   id?: string | undefined;
-  /** The fields whose values the answer may repeat. */
+  /** The fields that the answer may repeat. */
   fields?: Record<string, unknown>;
+  /** Whether the id and the values are compared (`updates.confirmation`), besides the error and status words. */
+  isCompared?: boolean;
 }
 
 /** An object of the body that may be the record. Its keys are folded: in lower case, without `_` and `-`. */
@@ -53,18 +55,17 @@ const OF_REFUSAL =
 /** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
-/** @param sent left out if only the error and status words of the body are checked, and no values are compared */
-export function judgeBody(body: unknown, { id, fields = {} }: Sent = {}): BodyJudgement {
+export function judgeBody(body: unknown, { id, fields = {}, isCompared = true }: Sent = {}): BodyJudgement {
   const sent = new Map(Object.entries(fields).map(([name, value]) => [folded(name), { name, value }]));
   for (const name of NEVER_COMPARED) sent.delete(name);
   const all = levelsOf(body, sent);
   const ours = hexOf(id);
-  const isForeign = (level: Level) => id !== undefined && ![undefined, ours].includes(idIn(level));
+  const isForeign = (level: Level) => isCompared && id !== undefined && ![undefined, ours].includes(idIn(level));
   const hasOurs = all.some((level) => idIn(level) !== undefined && !isForeign(level));
   // Objects with another id are ignored if one has the expected id: a wrapper or a related record may have its own id.
   const levels = hasOurs ? all.filter((level) => !isForeign(level)) : all;
   const hasError = levels.some(hasErrorIn);
-  const other = otherValue(levels, sent);
+  const other = isCompared ? otherValue(levels, sent) : undefined;
   const reasons = [
     hasError && 'the answer contains an error',
     (levels.some(hasNoSuccess) || isFailedEnvelope(body, sent)) && 'the answer says that the call failed',

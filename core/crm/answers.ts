@@ -193,9 +193,9 @@ function factsOf(about: Pick<Facts, 'call' | 'answer' | 'scope'>): Facts {
   const hasResult = answer.ok && HAS_RESULT[call.operation](body);
   // The CRM may refuse the values of an update with any status except 403, which means a missing right.
   const isBusy = saysBusy(body, { json: call.json, isResult: hasResult, isAboutValues: isUpdate && status !== 403 });
-  // With `updates.confirmation: "status"`, the values in the answer are not compared.
-  const fields = isUpdate && call.confirmation !== 'status' && isRecord(call.json) ? call.json : undefined;
-  return { ...about, status, isPage, isBusy, hasResult, judged: judgeBody(body, fields && { id: call.id, fields }) };
+  const sent = isUpdate && isRecord(call.json) && { id: call.id, fields: call.json };
+  const judged = judgeBody(body, { ...sent, isCompared: call.confirmation !== 'status' });
+  return { ...about, status, isPage, isBusy, hasResult, judged };
 }
 
 /**

@@ -269,6 +269,21 @@ test.each([
   expect(contradicts(body, { city: 'Haifa' })).toBe(false);
 });
 
+test.each<[unknown, object]>([
+  [
+    { city: 'Tel Aviv', errors: ['partial'] },
+    { contradiction: expect.anything(), isRefusal: false },
+  ],
+  [{ customerNumber: 7, city: 'Tel Aviv', status: 'Rejected' }, { contradiction: undefined }],
+  [{ id: OTHER, city: 'Tel Aviv' }, { contradiction: undefined }],
+  [
+    { success: false, errors: ['invalid'] },
+    { contradiction: expect.anything(), isRefusal: true },
+  ],
+])('a record is recognised even if its id and values are not compared: %j', (body, judged) => {
+  expect(judgeBody(body, { id: ID, fields: { city: 'Haifa' }, isCompared: false })).toMatchObject(judged);
+});
+
 test.each([
   { previous: { city: 'Tel Aviv' }, current: { city: 'Haifa' } },
   { success: true, oldValues: { city: 'Tel Aviv' } },
