@@ -14,29 +14,26 @@ export const DATA_COMMANDS = {
     about: 'download published files and check size and checksum',
     takes: (command) =>
       withFile(command, '[entity]')
-        .option('--all', 'the files of all entities')
+        .option('--all', 'download the files of all entities')
         .option('--excel', 'write a workbook (xlsx) in which every cell is text, exactly as in the file')
         .option(
           '-o, --output <file>',
-          'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory; - is standard output; with --all a directory',
+          'file to write, or directory with --all; - is standard output; default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv, with --excel leads-2026-11-20.excel.xlsx) in this directory',
           outputArgument,
         )
         .option('--force', 'replace an existing file')
-        .option('--json', 'one JSON document'),
+        .option('--json', 'print one JSON document'),
     examples: {
       'download leads --deployment prod': 'the newest leads',
       'download leads --date 2026-11-20 -o /data/leads.csv --deployment prod':
-        'a date; after an interruption, the same command continues',
+        'the leads of a date; after an interruption, the same command continues',
       'download leads -o - --deployment prod | gzip > leads.csv.gz':
         'through a pipe; exit code 1 if the file is not complete',
       'download --all --date 2026-11-20 -o /data --deployment prod': 'all entities of a date, into a directory',
       'download leads --excel --deployment prod': 'a workbook for a spreadsheet program',
     },
-    note: `With --excel every cell has the text of the file: telephone numbers keep + and zeros, and no formula runs. A sheet
-holds 1,048,576 rows with the header, 16,384 columns, and 32,767 characters in a cell: beyond that, the command names the row
-and column and stops.
-With --all the exit code is 1 if a file is missing or corrupt; the others are downloaded. With --all --date all files are of one
-revision of the night.`,
+    note: `With --excel, every cell has the text of the file: telephone numbers keep + and zeros, and no formula runs. A sheet holds 1,048,576 rows with the header, 16,384 columns, and 32,767 characters in a cell. If the file has more, the command names the row and column and stops.
+With --all, the exit code is 1 if a file is missing or corrupt. The command still downloads the other files. With --all and --date, all files are of one revision of the night.`,
     action: async () => (await import('../data/download.ts')).download,
   },
   peek: {
@@ -47,12 +44,11 @@ revision of the night.`,
       'peek leads --date 2026-11-20 --deployment prod': 'the file of a date',
       'peek leads --columns --deployment prod': 'the columns alone',
     },
-    note: `The rows are customers' data. They stay in the scrollback of the terminal, and wherever you write the output. With --columns,
-the command reads no row. Without that option, it reads only the first rows, and does not verify the file as download does.`,
+    note: `The rows are customers' data. They stay in the scrollback of the terminal, and wherever you write the output. With --columns, the command reads no row. Without that option, it reads only the first rows, and does not verify the file as download does.`,
     action: async () => (await import('../data/peek.ts')).peek,
   },
   diff: {
-    about: 'compare two published files, or a quarantined one with what readers have',
+    about: 'compare two published files, or a quarantined file with what readers have',
     takes: (command) =>
       command
         .argument('<entity>', ENTITIES.join(', '), entityArgument)
@@ -66,7 +62,7 @@ the command reads no row. Without that option, it reads only the first rows, and
         )
         .option('--key <column>', 'the column that identifies a row; default: id, if the files have it')
         .option('--show-keys', 'also print the keys themselves')
-        .option('--json', 'one JSON document'),
+        .option('--json', 'print one JSON document'),
     examples: {
       'diff leads --deployment prod':
         'compare the newest file with the file before it: columns, and rows that were added, removed and changed',
@@ -77,7 +73,7 @@ the command reads no row. Without that option, it reads only the first rows, and
     },
     note: `diff compares the published tables of both dates, if both were made in the same way and lack no value. Otherwise it reads both files whole, and verifies size and CRC-32.
 Rows that do not fit in memory are in the temporary folder (TMPDIR) until the command ends.
-Keys are data of customers: they are counted, and printed only with --show-keys: + added, - removed, ~ changed.`,
+Keys are customers' data: the command counts them, and prints them only with --show-keys: + added, - removed, ~ changed.`,
     action: async () => (await import('../data/diff.ts')).diff,
   },
   table: {
@@ -88,7 +84,7 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
           '<run>',
           'name, unique end or ARN of a run whose file is published, or an entity: the run of --date, or the latest',
         )
-        .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
+        .option('--date <YYYY-MM-DD>', 'with an entity: the table of this date', dateArgument)
         .option('--wait', 'follow the run to its end; Ctrl-C does not stop the run')
         .addOption(
           new Option(
@@ -112,7 +108,7 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
         .argument('<entity>', 'an entity with `changes`', entityArgument)
         .option(
           '--since <sequence>',
-          'all feeds after this number in the chain; default: the newest feed',
+          'show all feeds after this number in the chain; default: the newest feed',
           numberArgument(0),
         )
         .addOption(
@@ -125,14 +121,13 @@ Keys are data of customers: they are counted, and printed only with --show-keys:
           '--reason <text>',
           'why it is right that so many records are missing; stored beside the feed in the bucket',
         )
-        .option('--json', 'one JSON document: the records of the feeds, and a stopped deletion'),
+        .option('--json', 'print one JSON document: the records of the feeds, and a stopped deletion'),
     examples: {
       'changes leads --deployment prod': 'counts of the newest feed, and whether a mass deletion was stopped',
       'changes leads --since 41 --deployment prod --json': 'the feeds after feed 41',
       'changes leads --release --reason "Archived" --deployment prod': 'the missing records are gone for good',
     },
-    note: `The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket;
-docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
+    note: `The command prints counts, no rows. The rows of a feed are in changes/entity=ENTITY/date=DATE/run=RUN/changes.parquet in the bucket. docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
     action: async () => (await import('../changes/changes.ts')).changes,
   },
   readers: {
@@ -164,7 +159,7 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
           '--over-newer',
           'with --resume: send the lines even if a later batch may have changed the same customers',
         )
-        .option('--dry-run', 'only check, and show the requests of three lines')
+        .option('--dry-run', 'only check the lines, and show the requests of three of them')
         .option(
           '--max-rate <changes-per-second>',
           'changes per second, at most what the configuration allows',
@@ -199,7 +194,7 @@ docs/recipes has queries for DuckDB and Athena, with the history of a record.`,
           'write the lines that are not applied yet to a new JSON Lines file (.jsonl), to correct and send them',
           pathArgument,
         )
-        .option('--json', 'one JSON document'),
+        .option('--json', 'print one JSON document'),
     examples: {
       'update-status --deployment prod': 'the last batches',
       'update-status update-20261120T094133Z-9bef26 --deployment prod --failed-to failed.jsonl': 'lines to correct',

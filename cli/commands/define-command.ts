@@ -19,7 +19,8 @@ export interface Definition {
 export function define(command: Command, { about, takes, examples, note, action }: Definition): void {
   takes(command.description(about)).action(async (...args) => (await action()).apply(command, args));
   withExamples(command, examples);
-  if (note) command.addHelpText('after', `\n${note}`);
+  const width = () => command.configureOutput().getOutHelpWidth?.() ?? 80;
+  if (note) command.addHelpText('after', () => `\n${command.createHelp().boxWrap(note, width())}`);
 }
 
 /** Adds examples to the help of a command: arguments, and what they do. */
@@ -28,13 +29,13 @@ export function withExamples(command: Command, examples: Record<string, string>)
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
 }
 
-export const LOGICAL_DATE = 'the logical date; default: today in the time zone of the deployment';
-export const JSON_ALONE = 'one JSON document on standard output, all else on standard error';
+export const LOGICAL_DATE = 'logical date of the run; default: today in the time zone of the deployment';
+export const JSON_ALONE = 'print one JSON document on standard output, and all else on standard error';
 
 /** Adds the argument of a command that works on one run, and the `--date` option for an entity. */
 export function withRun(command: Command): Command {
   return command
-    .argument('<run>', 'name of an execution, a unique end of it, its ARN, or an entity: its newest run')
+    .argument('<run>', 'name of a run, a unique end of that name, its ARN, or an entity for its newest run')
     .option('--date <YYYY-MM-DD>', 'with an entity: its newest run for this date', dateArgument);
 }
 
@@ -43,7 +44,7 @@ export function withFile(command: Command, argument = '<entity>'): Command {
   return command
     .argument(argument, ENTITIES.join(', '), entityArgument)
     .addOption(
-      new Option('--date <YYYY-MM-DD>', 'a date; default: the newest').argParser(dateArgument).conflicts('run'),
+      new Option('--date <YYYY-MM-DD>', 'date of the file; default: newest').argParser(dateArgument).conflicts('run'),
     )
     .option(
       '--run <name>',

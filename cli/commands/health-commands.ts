@@ -38,7 +38,7 @@ export const HEALTH_COMMANDS = {
           'read this file only, and do not read the rules; default: config/NAME.json',
           pathArgument,
         )
-        .option('--json', 'one JSON document on a line for each entity'),
+        .option('--json', 'print one JSON document for each entity, each on one line'),
     examples: {
       'plan leads --deployment prod': 'what a run would request today, when the next runs start, and what stops a file',
       'plan --date 2026-03-01 --json --deployment prod': 'all entities for a date, for a program',
@@ -49,10 +49,10 @@ export const HEALTH_COMMANDS = {
     about: 'check whether a nightly run would work; changes nothing',
     takes: (command) =>
       command
-        .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
+        .option('--configuration <file>', 'the file to compare; default: config/NAME.json', pathArgument)
         .option('--refresh', 'also refresh the grant once, which spends the current refresh token')
         .option('--all', 'also print the checks that passed')
-        .option('--json', 'one JSON document'),
+        .option('--json', 'print one JSON document'),
     examples: {
       'doctor --deployment prod': 'after authorize, and when a night has failed',
       'doctor --deployment prod --refresh': 'also try the refresh token, which spends it',

@@ -17,16 +17,16 @@ export const NIGHT_COMMANDS = {
         .addOption(
           new Option(
             '--all-deployments',
-            'one line for each deployment of the account and region, the worst first',
+            'print one line for each deployment of the account and region, the worst first',
           ).conflicts(['deployment']),
         )
         .option(
           '--call-timeout <seconds>',
-          'how long one call of AWS may take; default with --all-deployments: 20',
+          'time limit of one AWS call; default with --all-deployments: 20',
           numberArgument(1, 600),
         )
-        .option('--date <YYYY-MM-DD>', 'this date instead of last night', dateArgument)
-        .option('--json', 'one JSON document'),
+        .option('--date <YYYY-MM-DD>', 'show this date instead of last night', dateArgument)
+        .option('--json', 'print one JSON document'),
     examples: {
       'status --deployment prod': 'did last night work?',
       'status --date 2026-11-20 --deployment prod': 'is this date complete?',
@@ -40,7 +40,7 @@ export const NIGHT_COMMANDS = {
     takes: (command) =>
       command
         .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-        .option('--all', 'all entities whose nightly rule is enabled in the configuration')
+        .option('--all', 'start all entities whose nightly rule is enabled in the configuration')
         .option('--date <YYYY-MM-DD>', LOGICAL_DATE, dateArgument)
         .option(
           '--same-data',
@@ -71,15 +71,15 @@ export const NIGHT_COMMANDS = {
     about: 'list runs, newest first',
     takes: (command) =>
       command
-        .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
+        .argument('[entity...]', `show only runs of these entities: ${ENTITIES.join(', ')}`, entitiesArgument)
         .addOption(
           new Option('--since <time>', 'how far back: 12h, 7d, 2w or a date')
             .argParser((text) => sinceArgument(text))
             .default(sinceArgument('7d'), '7d'),
         )
-        .addOption(new Option('--failed', 'only runs that failed, were stopped or timed out').conflicts('running'))
-        .option('--running', 'only runs that are under way')
-        .option('--json', 'one JSON document'),
+        .addOption(new Option('--failed', 'show only runs that failed, were stopped or timed out').conflicts('running'))
+        .option('--running', 'show only runs that are under way')
+        .option('--json', 'print one JSON document'),
     examples: {
       'list --deployment prod': 'the last seven days',
       'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
@@ -92,7 +92,7 @@ Empty values at the end of a line are left out.`,
   },
   show: {
     about: 'show what a run did, how it ended, and where to look next',
-    takes: (command) => withRun(command).option('--json', 'one JSON document'),
+    takes: (command) => withRun(command).option('--json', 'print one JSON document'),
     examples: {
       'show leads --deployment prod': 'the newest run of leads',
       'show leads --date 2026-11-20 --deployment prod': 'the newest run of leads for a date',
@@ -105,8 +105,8 @@ Empty values at the end of a line are left out.`,
     about: 'print what the functions logged about a run',
     takes: withRun,
     examples: {
-      'logs leads --deployment prod': 'of the newest run of leads',
-      'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'of a run by its name',
+      'logs leads --deployment prod': 'the log of the newest run of leads',
+      'logs leads-20261120T020000Z-1a2b3c --deployment prod': 'the log of a run by its name',
     },
     action: async () => (await import('../runs/logs.ts')).logs,
   },
@@ -114,7 +114,7 @@ Empty values at the end of a line are left out.`,
     about: 'start a run again with the input and date of an earlier one',
     takes: (command) =>
       withRun(command)
-        .option('--force', 'even if the earlier run is still under way')
+        .option('--force', 'start even if the earlier run is still under way')
         .option('--fresh', 'request a new export, even if the CRM still has the export of the earlier run')
         .option('--wait', 'follow the new run to its end; Ctrl-C does not stop the run')
         .option('--json', JSON_ALONE),
@@ -156,8 +156,7 @@ Empty values at the end of a line are left out.`,
       'release meetings --reason "Archived" --new-normal --deployment prod':
         'publish the file, and expect its number of rows from now on',
     },
-    note: `release compares the file with what readers have, as diff --run does, and reads both files whole. On a terminal, it then asks
-for confirmation. With --yes, it does neither.`,
+    note: `release compares the file with what readers have, as diff --run does, and reads both files whole. On a terminal, it then asks for confirmation. With --yes, it does neither.`,
     action: async () => (await import('../runs/release-run.ts')).release,
   },
   stop: {

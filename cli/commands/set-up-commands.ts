@@ -5,7 +5,7 @@ import { type Definition, JSON_ALONE } from './define-command.ts';
 
 export const SET_UP_COMMANDS = {
   init: {
-    about: 'ask for what a new deployment needs, and write its configuration',
+    about: 'ask for the settings of a new deployment, and write its configuration',
     // The questions that init asks are the texts of these options.
     takes: (command) =>
       command
@@ -23,7 +23,7 @@ export const SET_UP_COMMANDS = {
         )
         .option('--configuration <file>', 'the file to write; default: config/NAME.json', pathArgument),
     examples: {
-      'init --deployment prod': 'asks for the rest, shows each default, and checks each answer',
+      'init --deployment prod': 'the command asks for the other settings, shows each default, and checks each answer',
       'init --deployment prod --crm-url https://crm.example/api/v1 --auth-url https://auth.example':
         'without a terminal, these three options are required',
     },
@@ -41,7 +41,7 @@ export const SET_UP_COMMANDS = {
         .option('--replace', 'replace a working grant even if the new one has fewer scopes than the deployment needs')
         .option(
           '--run <entity>',
-          'then start a run of this entity, which refreshes the grant, and wait for its end',
+          'afterwards, start a run of this entity, which refreshes the grant, and wait for its end',
           entityArgument,
         )
         .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', numberArgument(0, 65_535))
@@ -57,9 +57,9 @@ export const SET_UP_COMMANDS = {
     examples: {
       'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
       'authorize --deployment prod --port 8400 --run leads':
-        'again, with the stored client, and shows that a night can refresh the grant',
+        'again, with the stored client; the run shows that a night can refresh the grant',
       'authorize --deployment prod --port 8400 --new-secret': 'after the CRM gave the client a new secret; asks for it',
-      'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
+      'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'if this machine has no browser',
     },
     action: async () => (await import('../access/authorize.ts')).authorizeAndPrint,
   },
@@ -67,7 +67,7 @@ export const SET_UP_COMMANDS = {
     about: 'compare the answers of the CRM with its interface document',
     takes: (command) =>
       command
-        .option('--configuration <file>', 'configuration with the extra keys; default: config/NAME.json', pathArgument)
+        .option('--configuration <file>', 'file with the extra keys; default: config/NAME.json', pathArgument)
         .option(
           '--entity <name>',
           'the entity to export; default: the first whose fields the CRM lists',

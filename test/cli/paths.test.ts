@@ -66,7 +66,7 @@ test('outside the package, in a folder whose home is not usable, the directory o
   expect(await readdir(here)).toEqual(['leads-2026-11-20.csv']);
 });
 
-test('a temporary folder that cannot be written is named, with the variable for another', async () => {
+test('the message about a temporary folder that cannot be written names the folder and TMPDIR', async () => {
   const cloud = await aws();
   for (const date of ['2026-11-19', '2026-11-20']) cloud.publish({ date, execution: `leads-${date}` });
 

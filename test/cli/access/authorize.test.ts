@@ -64,7 +64,7 @@ function addressIn({ shown }: CliResult): string | undefined {
 const NOT_STORED = { GetItem: { Item: { state: { S: 'CLAIMED' }, owner: { S: 'a' }, deadline: { N: '0' } } } };
 const FAILED = { ...PUBLISHED, status: 'FAILED', error: 'ConfigInvalid', cause: 'The ledger may not be used.' };
 
-test('authorize stores the grant, starts the run of --run, and ends with what the run says of the grant', async () => {
+test('authorize stores the grant, starts the run of --run, and reports what the run shows about the grant', async () => {
   const ends: [what: string, world: World, ...args: string[]][] = [
     ['without a run', {}],
     // No function refreshes the grant in this test.

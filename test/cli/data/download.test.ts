@@ -137,7 +137,7 @@ test.each([
   expect(stream.listenerCount('drain')).toBe(0);
 });
 
-test('reports a stream as not whole if it was closed early or the file is corrupt', async () => {
+test('reports the output as unusable if the stream was closed early or the file is corrupt', async () => {
   const { target, manifest, objects } = await setting();
   const closed = await endOf(downloadInto(target, manifest, sink(10_000).stream));
   objects.set(FILE, Buffer.alloc(CONTENT.length, 'z'));

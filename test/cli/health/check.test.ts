@@ -39,7 +39,7 @@ test('a finding has the question, its subject and the rights', async () => {
   ]);
 });
 
-test('a check that fails is broken or unknown, by its error, and quotes no unexpected one', async () => {
+test('a check that fails is broken or unknown, depending on its error, and quotes no unexpected error', async () => {
   const denied = (right: string) => awsError('AccessDenied', `not authorized to perform: ${right}`);
   const unauthorized = () => awsError('UnauthorizedOperation', 'You are not authorized.');
   const errors: [string, unknown][] = [

@@ -38,7 +38,7 @@ const RULES: [string, object, Part][] = [
   ['that are on, and deployed as off', { leads: OFF }, rules()],
 ];
 
-test('nightly rules that a person changed are broken, with what restores them', async () => {
+test('nightly rules that a person changed are broken, with the command that restores them', async () => {
   const findings = RULES.map(async ([what, entities, part]) => [what, await foundOfRules(entities, part)] as const);
 
   await expectFindings('rule-findings', await Promise.all(findings));

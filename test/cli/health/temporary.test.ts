@@ -46,7 +46,7 @@ const OBJECT: Answers = {
   ListObjectsV2: xml(`<r><Version><Key>${TEMPORARY_PREFIX}${OURS}</Key><VersionId>v1</VersionId></Version></r>`),
 };
 
-test('removes what this verify made and what a killed one left, but not what another one makes now', async () => {
+test('removes what this verify made and what a killed verify left, but nothing of another running verify', async () => {
   const rules = (...ids: string[]) => ids.map((id) => temporaryName('crm-export-test', id));
   const { found, asked } = await leftOvers({
     ListQueues: queues(OURS, OTHER, KILLED),
@@ -64,7 +64,7 @@ test('removes what this verify made and what a killed one left, but not what ano
   expect(found).toMatchObject({ verdict: 'holds' });
 });
 
-test('what could not be removed is named by the text that all names have', async () => {
+test('if something cannot be removed, the advice gives the text that all temporary names contain', async () => {
   const { found } = await leftOvers({
     ListQueues: queues(OURS),
     DeleteQueue: refused('InternalError'),

@@ -195,7 +195,7 @@ test('--tag removes the tag of a feed of other column settings also if a killed 
   expect(tagged).toEqual([`${key} false`]);
 });
 
-test('--tag passes over objects that are gone, and does not count them', async () => {
+test('--tag skips objects that no longer exist, and does not count them', async () => {
   const missing = refused('NoSuchKey', 'no', { status: 404 });
   // The answer of a versioned bucket for deleted or expired objects.
   const deleted = refused('MethodNotAllowed', 'no', { status: 405 });

@@ -102,7 +102,7 @@ test('a date that another command publishes at the same time gets no second run'
   expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
-test('a failed run does not keep the other dates from their runs, and is reported at the end', async () => {
+test('a failed run does not stop the runs of other dates, and is reported at the end', async () => {
   const start = '2026-03-20T12:00:00.000Z';
   const onStart = ({ date }: Record<string, unknown>) => {
     if (date === '2026-03-01') return { status: 'FAILED', start, stop: start, error: 'ExportFailed' };

@@ -62,7 +62,7 @@ const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20':
 /** Runs that write the table of a date of `MIXED`. */
 const runsFor = (...dates: string[]) => dates.map((date) => ({ entity: 'leads', table: { run: `leads-${date}` } }));
 
-test('writes tables of other settings or earlier releases again, no current ones, and says what it did', async () => {
+test('writes tables of other settings or earlier releases again, but no current tables, and lists them', async () => {
   const results: [string, CliResult][] = [];
   const mixed = await cloudWith(MIXED);
   results.push(['a dry run', await mixed.cli('leads', '--outdated', '--dry-run')]);
