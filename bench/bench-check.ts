@@ -16,11 +16,11 @@ import { atLeast, atMost, benchmark, type Found, keepToOneCore, median } from '.
 /** The minimum speed, MB/s. */
 const LEAST = 250;
 /**
- * Other minimum speeds. labels: many cells are names of columns. gzip: an invocation can read 20 GB of content with the
- * CPU of its default memory. xlsx: 1 GB of XML takes less than two minutes with it.
+ * Other minimum speeds. labels: many cells are names of columns. With these speeds and the CPU of the default memory, an
+ * invocation can read 20 GB of content (gzip), and reads 1 GB of XML in less than two minutes (xlsx).
  */
 const LEAST_OF: Record<string, number> = { labels: 150, gzip: 100, xlsx: 30 };
-/** Each of the others must take at least this many times as long. */
+/** Each other reader must take at least this many times as long. */
 const TIMES = { 'csv-parse': 5, duckdb: 1 } as const;
 type Other = keyof typeof TIMES;
 const OTHERS: Other[] = ['csv-parse', 'duckdb'];

@@ -98,7 +98,7 @@ await benchmark(async ({ quick, dir, screen, experiment }) => {
   const file = sourceFile(dir, mib);
   for (const { id, what, slow, limit: limitOf, clients, targets } of EXPERIMENTS) {
     if (limitOf && !canLimit()) {
-      screen.line(`${id}: not measured, for limits need root and control groups of version 1.`);
+      screen.line(`${id}: not measured, because limits need root and control groups of version 1.`);
       continue;
     }
     await experiment(id, `${id}: ${what}`, async (): Promise<Found> => {

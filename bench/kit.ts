@@ -8,7 +8,7 @@ import { createScreen, type Screen } from '../local/screen.ts';
 
 export type Row = Record<string, string | number>;
 
-/** A target and its measurement: both ratios within one run. */
+/** A target and the measured value. */
 export interface Target {
   id: string;
   aim: string;

@@ -45,7 +45,7 @@ export async function night(session: Session, { entities, secondNight, tables }:
     await crmExport(session, ['peek', shown]);
     const pointer = `s3://${session.target.BucketName}/published/entity=${shown}/latest.json`;
     screen.line(`\nReaders start at ${pointer}, which names the manifest, which names the file.`);
-    screen.line('Next: README.md says how to deploy this to an account.');
+    screen.line('Next: README.md says how to deploy this to an AWS account.');
   }
   return { ok: runs.every(({ published, report }) => published && (report.table || !tables)), runs };
 }

@@ -37,7 +37,7 @@ type Parsed = Omit<StartOptions, 'entities' | 'crm'> & { entity?: Entity[]; port
  */
 export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptions {
   const program = new Command('npm start --')
-    .description('Runs the nightly export on this machine: the very same stack, configured by config/local.json.')
+    .description('Runs the nightly export on this machine: the same stack as on AWS, configured by config/local.json.')
     .option('--entity <name>', `only this entity, repeatable: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--keep', 'leave everything running until interrupted, and print how to use it')
     .option('--json', 'standard output is exactly one JSON document; all else goes to standard error')
@@ -46,11 +46,11 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET')
     .option('--port <n>', 'the fixed port of the redirect address of the client: http://127.0.0.1:PORT/callback', port)
     .addOption(new Option('--redirect-uri <uri>', 'another redirect address of the client').conflicts('port'))
-    .option('--updates', 'customer updates, with the scope customers:update; the sandbox always has them')
-    .option('--second-night', 'a second night, in which a file is quarantined and released; shows changes of customers')
-    .option('--tables', 'makes a Parquet table of every file')
+    .option('--updates', 'enable customer updates, with the scope customers:update; always enabled with the sandbox')
+    .option('--second-night', 'run another night: one file is quarantined and released, and customers have changed')
+    .option('--tables', 'make a Parquet table of every file')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
-    .option('--poll-seconds <n>', 'wait between two status checks, unless an entity has its own', seconds)
+    .option('--poll-seconds <n>', 'seconds between two status checks, unless an entity has its own setting', seconds)
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
@@ -59,7 +59,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   const crm = otherCrm({ crmUrl, authUrl, clientId, port: fixed, redirectUri }, env.CRM_CLIENT_SECRET);
   if (settings.secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
-      '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
+      '--second-night needs meetings of the sandbox: leave out --crm-url, and include --entity meetings.',
     );
   return { ...settings, entities, crm };
 }
@@ -72,12 +72,12 @@ function otherCrm(named: Omit<Parsed, keyof StartOptions>, clientSecret: string 
     const secret = 'the environment variable CRM_CLIENT_SECRET';
     const parts = { '--crm-url': baseUrl, '--auth-url': authUrl, '--client-id': clientId, [secret]: clientSecret };
     const missing = Object.entries(parts).flatMap(([name, value]) => (value ? [] : [name]));
-    throw new ConfigurationError(`Another CRM needs its addresses and its client: ${missing.join(', ')} is missing.`);
+    throw new ConfigurationError(`Another CRM needs its addresses and its client. Missing: ${missing.join(', ')}.`);
   }
   const problems = configurationProblems({ local: true, crm: { baseUrl, authUrl } });
   if (problems.length > 0) throw new ConfigurationError(problems.join('\n'));
   if (callbackOf(callback).hosts.length === 0)
-    throw new ConfigurationError('--redirect-uri must be an http address of this machine: nothing else can listen.');
+    throw new ConfigurationError('--redirect-uri must be an http address of this machine, where npm start listens.');
   return { baseUrl, authUrl, clientId, clientSecret, callback };
 }
 
@@ -86,12 +86,12 @@ const port = numberArgument(1, 65_535);
 
 function address(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text.replace(/\/+$/, '');
-  throw new InvalidArgumentError('An address begins with http:// or https://.');
+  throw new InvalidArgumentError('Use an address that starts with http:// or https://.');
 }
 
 /** Refuses an endpoint outside loopback: the stack has made-up credentials and must not reach a real account. */
 function loopback(text: string): string {
   // S3 clients put the bucket in front of the host, and bucket.localhost does not resolve everywhere.
   if (isLoopback(text)) return address(text).replace('//localhost', '//127.0.0.1');
-  throw new InvalidArgumentError('A local cloud is at a loopback address such as http://127.0.0.1:4566.');
+  throw new InvalidArgumentError('Use a loopback address such as http://127.0.0.1:4566.');
 }

@@ -24,7 +24,7 @@ const NODE_BIN = dirname(process.execPath);
 export interface SessionDeps {
   screen: Screen;
   record: RunRecord;
-  /** The end of the local cloud aborts it, because the session cannot continue without the cloud. */
+  /** Aborted when the local cloud ends, because the session cannot continue without the cloud. */
   interrupt: AbortController;
   sandboxOptions?: SandboxOptions;
 }
@@ -42,7 +42,7 @@ export type Session = Awaited<ReturnType<typeof openSession>>;
 export async function openSession(options: StartOptions, deps: SessionDeps) {
   const { screen, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   if (options.crm) {
-    // The later steps take a while and end with waiting for a person.
+    // Checked first, because the later steps take a while and then wait for a person.
     const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
     for (const url of [options.crm.baseUrl, options.crm.authUrl])
       await expectAnswer(url, `The CRM does not answer at ${url}. ${advice}`);

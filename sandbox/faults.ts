@@ -18,7 +18,7 @@ const effectSchema = z
     }),
     /** Carries the request out although `answer` is sent, as a gateway that timed out does. */
     done: z.literal(true),
-    /** Resets the connection before the request is carried out, or after that but before the answer. */
+    /** Resets the connection before the request is carried out, or between that and the answer. */
     reset: z.enum(['before', 'after']),
     /** Waits that long before the request is carried out, or until the fault is removed. */
     delaySeconds: z.number().nonnegative(),

@@ -10,7 +10,7 @@ function number(from: number, to: number): (text: string) => number {
 }
 
 function greeting({ url, baseUrl, authUrl, clientId, clientSecret }: Sandbox): string {
-  return `The sandbox CRM runs. Ctrl+C stops it.
+  return `The sandbox CRM is running. Ctrl-C stops it.
 
   base URL       ${baseUrl}
   auth URL       ${authUrl}
@@ -30,7 +30,7 @@ All faults: sandbox/README.md
 /** Runs the sandbox until SIGINT or SIGTERM. */
 async function main(): Promise<void> {
   const program = new Command('npm run sandbox --')
-    .description('A CRM on this computer that speaks the whole interface document.')
+    .description('Runs a CRM on this computer that implements the whole interface document.')
     .option('--port <number>', 'port on 127.0.0.1; 0 = any free one', number(0, 65_535), 4010)
     .option('--rows <number>', 'records of each kind', number(0, 100_000))
     .option('--bytes <number>', 'size of each file instead, generated while it is sent', number(1, 2 ** 40))

@@ -7,9 +7,9 @@ import { type Comparison, compareFiles } from './compare-files.ts';
 
 /**
  * Compares how this reader and Python's csv read the CSV files in folders, cell by cell: `node scripts/compare-csv.ts
- * FOLDER…`, for example clones of csv-spectrum, PapaParse, DuckDB and SheetJS test_files. The CRM lists the cells of
- * the first record. If they cannot be names, a header of made-up names is put above them. It prints the files with a
- * difference or without a count of rows, and counts.
+ * FOLDER…`, for example clones of csv-spectrum, PapaParse, DuckDB and SheetJS test_files. The cells of the first record
+ * count as the columns that the CRM lists. If they cannot be names, the script adds a header of made-up names. It prints
+ * the files with a difference or without a count of rows, and the number of files by result.
  */
 
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };

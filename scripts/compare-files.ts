@@ -7,14 +7,15 @@ import { createInterface } from 'node:readline';
 
 const LARGEST_FILE = 30_000_000;
 
-/** The comparison of a file. `uncounted`: no rows and no table, so readers of tables get nothing wrong. */
+/** The comparison of a file. `uncounted`: the file has no count of rows and gets no table, so no reader gets a wrong value. */
 export interface Comparison {
   result: 'same' | 'uncounted' | 'different' | 'refused';
   words?: string;
 }
 
 /**
- * Compares all files of the folders of the command line, prints those that are not read alike, and counts.
+ * Compares all files of the folders of the command line. Prints those that are read differently, and the number of files
+ * by result.
  * @param script in Python, beside this file: prints a line of JSON for each file named on standard input; with `error`,
  *   it cannot read the file. The variable PYTHON names another interpreter than `python3`.
  */

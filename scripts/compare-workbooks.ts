@@ -9,7 +9,7 @@ import { type Comparison, compareFiles } from './compare-files.ts';
 /**
  * Compares how this reader and openpyxl read the workbooks in folders, cell by cell: `node scripts/compare-workbooks.ts
  * FOLDER…`, for example clones of ClosedXML, PhpSpreadsheet, SheetJS test_files, Apache POI, readxl, calamine and
- * openspout. It prints the files with a difference, and counts. Python needs the package openpyxl.
+ * openspout. It prints the files with a difference, and the number of files by result. Python needs the package openpyxl.
  */
 
 const LIMITS = { contentBytes: 2e9, diskBytes: 0, secondsLeft: () => 900 };
@@ -73,7 +73,7 @@ async function differenceIn(
 function isSame(own: string, kind: Kind, text: string): boolean {
   if (kind === 's') return own.trim() === text.trim() || own.trim() === unescaped(text).trim();
   if (kind === 'b') return own === text;
-  // Excel shows no date before the start of its calendar, so a negative number is not a date.
+  // Excel shows no date before the start of its calendar, so a negative number is no date.
   if ((kind === 'd' || kind === 'c') && Number(own) < 0) return true;
   if (kind === 'd') return Math.abs(Date.parse(`${isoText(own)}Z`) - Date.parse(`${text}Z`)) < 1000 * LEAST_SECONDS;
   if (kind === 'c') return Math.abs(clockSeconds(own) - Number(text)) < LEAST_SECONDS;

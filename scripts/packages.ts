@@ -31,8 +31,8 @@ const ALLOWED = [
 ];
 
 /**
- * The licence MPL-2.0 is accepted for development, which no function contains, for this part of vitest, used unchanged:
- * it asks for the source of changed files only.
+ * MPL-2.0 is accepted for this part of vitest only. The part is used unchanged, and MPL-2.0 asks only for the source of
+ * changed files. No function contains it, because it is a package for development.
  */
 const MPL_IN_DEVELOPMENT = /^lightningcss(-|$)/;
 

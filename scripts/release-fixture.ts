@@ -11,7 +11,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 
 const PROJECT = join(import.meta.dirname, '..');
 const FIXTURE = join(PROJECT, 'test', 'long', 'fixtures', 'release.tar.br');
-/** Tests insert their addresses (`test/long/support/fixture-release.ts`). One chunk of a batch may wait. */
+/** The deployment of the fixture. Tests insert their addresses (`test/long/support/fixture-release.ts`). */
 const DEPLOYMENT = 'upgrade';
 const CONFIGURATION = {
   local: true,
@@ -44,7 +44,7 @@ function synthesised(dir: string): string {
   return outdir;
 }
 
-/** The bundles have much in common: a window over all of them gives a third of the size that gzip gives. */
+/** The bundles have much in common: Brotli with a window over all of them gives a third of the size that gzip gives. */
 function packed(outdir: string): Buffer {
   const manifest = join(outdir, 'manifest.json');
   // Metadata contains this machine's path of each construct's source.

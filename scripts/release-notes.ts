@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
  * @throws Error if the tag does not match this version, or the version has no section with a date
  */
 export function releaseNotes(tag: string, version: string, changelog: string): string {
-  if (tag !== `v${version}`) throw new Error(`The tag ${tag} is not of the version in package.json, ${version}.`);
+  if (tag !== `v${version}`) throw new Error(`The tag ${tag} does not match the version in package.json, ${version}.`);
   const sections = changelog.split(/^## /m);
   const heading = new RegExp(`^\\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d\n`);
   const section = sections.find((text) => heading.test(text));

@@ -44,7 +44,7 @@ try {
     writeFileSync(file, JSON.stringify(template, undefined, 1));
     return file;
   });
-  const scanners = { name: 'scan', requirements: 'scan/requirements.txt', what: 'what scans the templates' };
+  const scanners = { name: 'scan', requirements: 'scan/requirements.txt', what: 'the scanners of the templates' };
   const bin = join(await ensureEnvironment(scanners, { record }), 'bin');
   const python = (what: string, ...args: string[]) => run(what, join(bin, 'python'), '-I', ...args);
   const checkov = ['-m', 'checkov.main', '--config-file', 'scan/checkov.yaml'];

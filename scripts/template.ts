@@ -83,5 +83,5 @@ export function resolved(value: unknown): string {
       return parts.map(resolved).join(separator);
     }
   }
-  throw new Error(`no text behind ${JSON.stringify(value)}`);
+  throw new Error(`cannot resolve ${JSON.stringify(value)} to a text`);
 }

@@ -3,7 +3,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { doJob } from '../child.ts';
 import type { Job } from './clients.ts';
 
-/** The usual alternative: `Upload` of lib-storage with its defaults, on the body of `fetch`. */
+/** Transfers a file with the usual alternative: `Upload` of lib-storage with its defaults, on the body of `fetch`. */
 
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 await doJob(async ({ source, store, bucket, key }: Job) => {

@@ -1,5 +1,5 @@
-# Ends what a start began once the start has ended, also if it was killed: only then does its pipe to standard input end.
-# Each line of standard input names all process groups that run now. The arguments are the folders to remove.
+# Ends the processes of `npm start` after it has ended or was killed, which closes its pipe to standard input. Each line of
+# standard input names all process groups that run now. The arguments are the folders to remove.
 trap '' HUP INT TERM
 groups=
 while read -r line; do groups=$line; done

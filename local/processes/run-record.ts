@@ -36,7 +36,7 @@ export async function openRunRecord(cacheDir: string, shell = '/bin/sh') {
   keeper.stdin.on('error', () => undefined);
   const running = new Set<Begun>();
   const save = () => keeper.stdin.write(`${[...running].map(({ pid }) => pid).join(' ')}\n`);
-  /** Records what was begun until it has ended. Afterwards, another group may have the same number. */
+  /** Records a process or part until its end. After that, another process group may have the same number. */
   const add = (begun: Begun) => {
     running.add(begun);
     save();

@@ -41,7 +41,7 @@ export function documentedFields(): DocumentedField[] {
 const codesIn = (notes: string) =>
   [...notes.matchAll(/(?:^|[:,] )(\d+) ([^,]+)/g)].map(([, code, meaning]) => [Number(code), meaning]);
 
-/** An update. `null` empties a field, although the document does not mention `null`. */
+/** The body of an update. `null` empties a field, although the interface document does not mention `null`. */
 export const updateSchema = z.strictObject(
   Object.fromEntries(documentedFields().map((field) => [field.name, ruleOf(field).optional()])),
 );

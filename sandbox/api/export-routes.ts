@@ -65,7 +65,7 @@ export function addExports(app: SandboxApp, world: World): void {
   app.post(`${route}/exports/:id/download`, track(world, 'download'), mayExport, (c) => requestFile(world, c));
 }
 
-/** Filters are accepted and have no effect: the document does not name their operators, nor how to join two filters. */
+/** Filters have no effect: the interface document does not name their operators, nor how to join two filters. */
 const requestSchema = z.looseObject({
   columns: z.array(z.string()).nonempty(),
   sorts: z.array(z.object({ field: z.string(), dir: z.enum(['asc', 'desc']) })).default([]),

@@ -75,7 +75,7 @@ function blockContent(block: Block, targetBytes: number, header: Buffer): FileCo
   return { size, etag: strongEtag(header, block.bytes, String(size)), read };
 }
 
-/** Small enough to show back-pressure, large enough not to slow 2 GB down. */
+/** The size of a chunk: small enough to show back-pressure, large enough for a fast file of 2 GB. */
 const CHUNK_BYTES = 256 * 1024;
 
 /** An ETag, quotes included, for exactly these parts. */
