@@ -99,7 +99,8 @@ const SAYS = {
   notYet: (facts) => `${described(facts)}: the CRM does not provide the file of export ${facts.call.id} yet.`,
   noUrl: ({ call, answer: { body } }) =>
     ` without the URL of the file, although export ${call.id} is PROCESSED: ${body === undefined ? 'an empty body' : shapeOf(body)}.`,
-  noObject: ({ answer }) => ` with ${bodyText(answer)}, not 200 with a JSON object: the change is not confirmed.`,
+  noObject: ({ answer: { unread, characters } }) =>
+    ` with ${unread ? 'a body that broke off or is too long' : `${characters} characters`}, not 200 with a JSON object: the change is not confirmed.`,
   noCustomer: (facts) => `${errorText(facts)} and no customer record.`,
   contradicts: ({ judged }) => `, but ${judged.contradiction}: the change is not confirmed.`,
   error: (facts) => `${errorText(facts)}.`,
@@ -276,8 +277,4 @@ function scopesOf({ call, scope, isPage }: Facts): string {
   if (scope.split(/\s+/).includes(needed))
     return `${has}, including "${needed}", which ${what} need. So the person who authorized lacks a right in the CRM.`;
   return `${has}; ${what} need "${needed}", or the scope that crm.scopes has in its place.`;
-}
-
-function bodyText({ unread, characters }: CrmAnswer): string {
-  return unread ? 'a body that broke off or is too long' : `${characters} characters`;
 }

@@ -220,11 +220,8 @@ export async function readHolder(
   const silence = unansweredSince && deps.now().getTime() - unansweredSince;
   if (silence >= 240 * MINUTE_MS) deps.count('TokenEndpointUnanswered');
   const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
-  const what = `No refresh of the grant got a usable answer${since}. ${item.reason}`.trim();
-  return new RunError(
-    'TokenRefreshInProgress',
-    `${what} The next attempt is after ${new Date(deadline).toISOString()}.`,
-  );
+  const what = `No refresh of the grant got a usable answer${since}. ${item.reason} The next attempt is after`;
+  return new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
 }
 
 function reauthorization({ versionId, reason, diedAt, refusals, state }: Claim, deps: AccessTokenDeps): RunError {
