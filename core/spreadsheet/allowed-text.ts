@@ -111,9 +111,9 @@ const CALLED: [name: RegExp, what: string][] = [
   [/^formatCode$/, 'a text in a number format'],
 ];
 const OTHER = 'text in other places';
-/** Literal texts in a number format, which may be longer than a unit or currency. */
-const LITERALS = /"[^"]*"|(?:\\.)+/g;
-const LONG_TEXT = /\p{L}{6}|\p{N}{3}/u;
+/** Literal texts in a number format, which may be longer than a unit or currency: also currencies, and digits. */
+const LITERALS = /"[^"]*"|(?:\\.)+|\[\$[^\]-]*|(?<!\[[^\]]*)\d+/g;
+const LONG_TEXT = /\p{L}{6}|\p{N}{4}/u;
 
 /** Walks through a part and reports text that is not allowed. */
 export class AllowedText implements XmlHandler {

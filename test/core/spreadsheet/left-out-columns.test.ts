@@ -123,6 +123,8 @@ describe('with a left-out column, a workbook is stopped by', () => {
     ['alternative content', inMain(`<mc:AlternateContent><mc:Choice url="C:\\${CANARY}"/></mc:AlternateContent>`)],
     ['alternative formats', inPart(/styles/, '</styleSheet>', `<AlternateContent x="${CANARY}"/></styleSheet>`)],
     ['a number format', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="&quot;${CANARY}&quot;0"/>`)],
+    ['a currency', inPart(/styles/, '<numFmts>', `<numFmts><numFmt formatCode="[$${CANARY}-409]0"/>`)],
+    ['digits of a number format', inPart(/styles/, '<numFmts>', '<numFmts><numFmt formatCode="312340017"/>')],
     ['text in the styles', inPart(/styles/, '</styleSheet>', `${CANARY}</styleSheet>`)],
     [
       'an external link',
@@ -283,6 +285,10 @@ describe('with a left-out column, a workbook is not stopped by', () => {
         '<numFmts>',
         '<numFmts><numFmt numFmtId="170" formatCode="#,##0.00\\ &quot;CHF&quot;;[Red]\\-#,##0.00\\ [$₪-40D]"/>',
       ),
+    ],
+    [
+      'a number format with the prefix of a country',
+      inPart(/styles/, '<numFmts>', '<numFmts><numFmt numFmtId="170" formatCode="&quot;+972-&quot;00-000-0000"/>'),
     ],
     [
       'a formatted text',
