@@ -344,7 +344,7 @@ function daysIn(text: string): number[] {
     return [...daysOf(a, b, c), ...daysOf(c, b, a), ...daysOf(c, a, b)];
   if (numbers.length !== 2 || !/\p{L}/u.test(date)) return [];
   const months = Array.from({ length: 12 }, (_, index) => index + 1);
-  return months.flatMap((month) => daysOf(Math.max(a, b), month, Math.min(a, b)));
+  return months.flatMap((month) => [...daysOf(a, month, b), ...daysOf(b, month, a)]);
 }
 
 /** @param year with two digits, it may be in this century or the last one */

@@ -209,6 +209,7 @@ test.each<[string, unknown, unknown]>([
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '20.11.2026 12:00'],
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20'],
   ['birthDate', '1990-01-02', '/Date(631231200000+0200)/'],
+  ['birthDate', '2008-05-25', '25-MAY-08'],
   ['birthDate', '1990-01-02', 'Tue Jan 02 1990 00:00:00 GMT+0200 (Israel Standard Time)'],
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '20261120T1200+0200'],
   ['customerServiceContactDate', '2026-11-20T10:00:00Z', '2026-11-20T12:00:00+02:00[Asia/Jerusalem]'],
