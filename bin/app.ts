@@ -1,6 +1,6 @@
 import { bundleAhead } from '../lib/workflow/step-bundles.ts';
 
-// Starts before CDK is loaded, because both take equally long.
+// Bundling starts before CDK is loaded, because both take equally long.
 const bundled = bundleAhead();
 const { exportApp } = await import('../lib/export-app.ts');
 await exportApp(bundled);

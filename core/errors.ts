@@ -67,7 +67,7 @@ export const ERRORS = {
     'Nothing was published. If PublishFile ran out of time, raise files.memoryMB.publish in the configuration and deploy. Otherwise let the CRM export plain CSV. Then start the run again.',
   ),
   FileQuarantined: final(
-    `Readers keep the last good file. Look at this one: ${CRM_EXPORT} diff ENTITY --run RUN. If it is right and can be released: ${CRM_EXPORT} release RUN --reason WHY. If not, start the run again.`,
+    `Readers keep the last good file. Look at the stopped file: ${CRM_EXPORT} diff ENTITY --run RUN. If it is right and can be released: ${CRM_EXPORT} release RUN --reason WHY. If not, start the run again.`,
   ),
   TableNotWritten: final(
     `The file is published. Correct the named problem, deploy if it is a setting, then write the table alone: ${CRM_EXPORT} table RUN.`,
@@ -92,7 +92,7 @@ export const ERRORS = {
     `This release cannot use runs or objects of an earlier release. Start the run again. Send the rest of a batch: ${CRM_EXPORT} update --resume BATCH.`,
   ),
   UpdateFileInvalid: final(
-    `Nothing was sent. Correct the file, and start again. This lists the first problems: ${CRM_EXPORT} update FILE.`,
+    `Nothing was sent. Correct the file, and start again. To list the first problems: ${CRM_EXPORT} update FILE.`,
   ),
   UpdateAlreadyStarted: final(
     'Each batch is applied once. Look at the other execution. To send more lines, upload them as a batch of another name.',

@@ -21,8 +21,8 @@ interface NightlySchedulesProps {
 }
 
 /**
- * At half past, because nights begin at full hours. Hourly checks cost little, and report a night before people ask for
- * it.
+ * Checks run at half past, because nights begin at full hours. Hourly checks cost little, and report a night before
+ * people ask for it.
  */
 const CHECK = Schedule.expression('cron(30 * * * ? *)');
 

@@ -35,7 +35,10 @@ export const resultLineSchema = z.strictObject({
     .datetime()
     .nullable()
     .describe('When the outcome was known; null if the line was not sent, or if the function died.'),
-  fields: z.array(z.string()).optional().describe('Fields that the CRM named in refusing (422); never values.'),
+  fields: z
+    .array(z.string())
+    .optional()
+    .describe('Fields that the CRM named when it refused the line (422); never values.'),
 });
 export type ResultLine = z.infer<typeof resultLineSchema>;
 
@@ -109,7 +112,7 @@ const triesSchema = z.object({
   lost: z.boolean(),
   /** HTTP status of the last answer. */
   status: z.int().nullable(),
-  /** Why the last answer did not end the line; null for a refused token and in parts of an earlier release. */
+  /** The error of the last answer; null for a refused token, and in parts of an earlier release. */
   error: errorNameSchema.default(null),
 });
 /** The attempts of a line that has no result yet. */

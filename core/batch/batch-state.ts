@@ -24,7 +24,7 @@ const batchSchema = z.looseObject({
   records: z.int(),
   chunks: z.int(),
   chunksKey: z.string(),
-  /** Changes per second: of the whole batch, and of each chunk that is applied at the same time. */
+  /** Changes per second: for the whole batch, and for each chunk. */
   maxRate: z.number(),
   chunkRate: z.number(),
   stopAfterFailures: z.int().nullable(),
@@ -120,7 +120,7 @@ export type Stop = z.infer<typeof stopSchema>;
 export type Stopped = Stop & { at: string };
 
 /** A stop flag from a person may have any content. */
-const BY_HAND: Stop = { reason: 'UpdateStopped', sentence: 'It was stopped by hand.' };
+const BY_HAND: Stop = { reason: 'UpdateStopped', sentence: 'A person stopped it.' };
 
 /** The stop flag of a batch, which a person may also set. Read it before each line: if it exists, send nothing. */
 export function createStopFlag(store: Pick<Bucket, 'putOnce' | 'read'>, key: string) {

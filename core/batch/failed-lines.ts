@@ -26,7 +26,7 @@ export async function* failedLines(
   results: AsyncIterable<ResultLine>,
   { outcomes = NOT_APPLIED, inPlace = false }: FailedLinesOptions = {},
 ): AsyncGenerator<Uint8Array> {
-  // About 130 bytes per line.
+  // The map takes about 130 bytes of memory per line.
   const resultByLine = new Map<number, Pick<ResultLine, 'id' | 'outcome'>>();
   for await (const { line, id, outcome } of results) resultByLine.set(line, { id, outcome });
   let kept = '';

@@ -96,7 +96,7 @@ function refuseColumns(columns: Table['columns'], { key, ignore }: End): void {
   const reserved = RESERVED.find((name) => columns.has(name));
   if (reserved !== undefined)
     throw new TableError(
-      `The table has a column "${reserved}", which is the name of a column of the feed itself. \`tables.except\` leaves it out.`,
+      `The table has a column "${reserved}", which is also the name of a column of the feed. Leave it out with \`tables.except\`.`,
     );
   const missing = [...key, ...ignore].find((name) => !columns.has(name));
   if (missing !== undefined) throw new TableError(`The table has no column "${missing}", which \`changes\` names.`);

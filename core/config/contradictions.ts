@@ -161,7 +161,11 @@ const ENTITY: EntityRow[] = [
     (plan) => plan.columns.header === 'none' && Object.keys(plan.columns.labels).length > 0,
     'must not be "none" with `labels`: without a header, there are no labels',
   ],
-  ['at', ({ at, schedule }) => at !== undefined && schedule !== undefined, 'excludes `schedule`: give one of them'],
+  [
+    'at',
+    ({ at, schedule }) => at !== undefined && schedule !== undefined,
+    'cannot be combined with `schedule`: set one of them',
+  ],
   opaque('columns.except', (plan) => plan.columns.except.length > 0, UNKNOWN_COLUMNS),
   opaque('columns.required', (plan) => plan.columns.required.length > 0, UNKNOWN_COLUMNS),
   opaque('drift.added: "stop"', ({ drift }) => drift.added === 'stop', UNKNOWN_COLUMNS),

@@ -60,10 +60,10 @@ export function metadataOf(deployed: Deployed): Record<string, string> {
 /** @returns `undefined` if the template has no configuration, another form of it, or fewer entities */
 export function deployedBy(metadata: Record<string, unknown> = {}): Deployed | undefined {
   const text = Buffer.from(String(metadata[METADATA_KEY] ?? ''), 'base64').toString();
-  // The output of a synthesis is trusted, as functions trust their copy of it.
+  // The synthesis has checked the configuration, so it is not checked again here.
   const deployed = jsonOrUndefined(text) as Deployed | undefined;
   if (!deployed || !ENTITIES.every((entity) => entity in deployed.entities)) return undefined;
-  // Earlier releases have the short forms of `columns`.
+  // Earlier releases stored `columns` in its short forms.
   for (const plan of Object.values(deployed.entities)) plan.columns = chosenColumnsOf(plan.columns);
   return deployed;
 }

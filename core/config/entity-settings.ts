@@ -156,7 +156,7 @@ const chosenColumns = z.strictObject({
     .array(requestedName)
     .min(1)
     .max(200)
-    .refine((names) => names.every(isSafeLabel), { error: 'must be plain names or labels of columns' })
+    .refine((names) => names.every(isSafeLabel), { error: 'must be names or labels of columns, of a few words' })
     .optional()
     .describe(
       'Columns to leave out, by name or label. No run requests them, and a file that has one of them is quarantined and cannot be released. An entry that the CRM does not list stops the run.',

@@ -86,7 +86,7 @@ const networkSchema = z
       'Subnets of this VPC, each with a route to the CRM and to AWS.',
     ),
     securityGroupIds: listOf(idOf('sg', 'a security group'), 5, 'an id').describe(
-      'Security groups of this VPC that let https out.',
+      'Security groups of this VPC that allow outbound https.',
     ),
   })
   .optional();

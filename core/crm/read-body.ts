@@ -25,7 +25,7 @@ export type ExportStatus = (typeof STATUSES)[number];
 
 /** The status for a word of the CRM, in any letter case; `undefined` if the interface document does not list it. */
 export function statusOf(word: unknown): ExportStatus | undefined {
-  return STATUSES.find((known) => typeof word === 'string' && known === word.trim().toUpperCase());
+  return STATUSES.find((status) => typeof word === 'string' && status === word.trim().toUpperCase());
 }
 
 const statusRecord = z.looseObject({ status: z.string() });

@@ -13,7 +13,7 @@ import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_POINTERS = 30;
-/** The most accepted kinds of files that a manifest copies from earlier ones. */
+/** The most accepted findings that a manifest copies from earlier manifests. */
 const MOST_CARRIED = 20;
 
 interface Deps {

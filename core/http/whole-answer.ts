@@ -17,7 +17,7 @@ export class UnreadableBody extends Error {
     this.#received = received;
   }
 
-  /** The part of a body that came before it was cut off. It may be all that counts. */
+  /** The part of the body that has arrived. It may contain all that the caller needs. */
   get received(): string {
     return this.#received;
   }

@@ -1,7 +1,7 @@
 const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
 /**
- * `path`: as in the interface document, ids as `{id}`. `latest`: `latest.json` names this run. `crash`, `frames`:
- * without the message. `cpuUsed`: of the CPU share that `memoryMB` has. `boundBy`: `cpu` or `network`.
+ * `path`: as in the interface document, with `{id}` in place of ids. `latest`: `latest.json` names this run. `crash`,
+ * `frames`: an error without its message. `cpuUsed`: the used share of the CPU. `boundBy`: `cpu` or `network`.
  */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames'],

@@ -149,7 +149,7 @@ export const NOTHING_MOVED: DownloadProgress = {
 /** Consecutive transient errors, with the name and HTTP status of the last. */
 const troubleSchema = z.looseObject({
   error: z.string(),
-  /** The HTTP status of a refusal; `null` if there was no answer, or a good one that cannot be read. */
+  /** The HTTP status of a refusal; `null` if there was no answer, or a successful one that cannot be read. */
   status: z.nullable(z.int()),
   count: z.int(),
   /** When the run gives up. */

@@ -63,7 +63,7 @@ function report<T extends MachineState>(
   began: Date,
 ) {
   const now = invocation.now();
-  // The answer may have more ids of the run; after a failure only the input names it.
+  // The answer may contain more ids than the state. After a failure, only the input names the run.
   const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
   log[answer.outcome === 'FAILED' ? 'error' : 'info']('answered', {
     outcome: answer.outcome ?? '',

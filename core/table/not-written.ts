@@ -16,11 +16,11 @@ const FEWER_COLUMNS = 'To make the table smaller, leave columns out with `tables
 /** @param what follows "One invocation is not enough" @throws TableError if the time of the invocation is over */
 export function refuseLate({ secondsLeft, deployment }: Invocation, what: string): void {
   if (secondsLeft() >= MARGIN_SECONDS) return;
-  const how = `More memory is a larger share of a CPU, up to ${WHOLE_CORE_MB} MB: tableMemoryMB is ${deployment.tableMemoryMB}`;
+  const how = `More memory gives a larger share of a CPU, up to ${WHOLE_CORE_MB} MB: tableMemoryMB is now ${deployment.tableMemoryMB}`;
   throw new TableError(`One invocation is not enough ${what}. ${how}. ${FEWER_COLUMNS}`);
 }
 
-/** Errors that end the step as they are, without another name. */
+/** Errors that keep their names when they end the step. */
 const ENDS = ['InvalidInput', 'TableNotWritten', 'ChangesNotWritten', 'ChangesStopped'];
 
 /**

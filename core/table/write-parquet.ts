@@ -110,7 +110,7 @@ function refuseDoubtful({ content }: Manifest['file'], covered: Covered): void {
     [strayQuotes > 0 && coversAny(covered), 'Text follows the closing quotation mark of a cell'],
   ];
   const found = why.find(([holds]) => holds);
-  if (found) throw new TableError(`${found[1]}: the file becomes no table.`);
+  if (found) throw new TableError(`${found[1]}, so the file gets no table.`);
 }
 
 /**

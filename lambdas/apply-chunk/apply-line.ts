@@ -113,7 +113,7 @@ function resultOf(
   return fields ? { ...result, fields } : result;
 }
 
-/** The most attempts for a line: an update is idempotent. Not taken: 429, a locked customer (423), a busy CRM. */
+/** The most attempts for a line by the outcome of its answer. `notTaken`: 429, a locked customer (423), a busy CRM. */
 const ATTEMPTS: Partial<Record<UpdateAnswer['outcome'], number>> = { unknown: 3, notTaken: 8 };
 const attemptsFor = ({ outcome }: UpdateAnswer) => ATTEMPTS[outcome] ?? 1;
 

@@ -9,7 +9,7 @@ export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;
 }
 
-/** How long a server of the CRM may not know a new export. */
+/** How long after its creation a server of the CRM may answer that an export does not exist. */
 const GRACE_SECONDS = 60;
 
 /** Reads the status of the export once. Answers READY when it is processed, PENDING until the deadline. */

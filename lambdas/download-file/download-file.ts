@@ -130,7 +130,7 @@ async function interrupted(
   throw withSince(error, moving);
 }
 
-/** Whether the CRM may give a link later. It also notes since when the CRM does not know the export. */
+/** Whether the CRM may give a link later. Also records since when the CRM does not know the export. */
 function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
@@ -161,7 +161,7 @@ async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileD
 }
 
 function unfinished(how: string): RunError {
-  return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}`);
+  return new RunError('DownloadUnfinished', `The file could not be downloaded completely ${how}`);
 }
 
 /**
@@ -170,7 +170,7 @@ function unfinished(how: string): RunError {
  */
 function rereading({ upload }: DownloadProgress): string {
   return upload && upload.etag === null
-    ? ' Each began with the first byte, because the file server has no ranges with one strong ETag.'
+    ? ' Each invocation began with the first byte, because the file server does not support ranges with a constant strong ETag.'
     : '';
 }
 

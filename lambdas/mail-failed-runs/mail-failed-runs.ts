@@ -12,10 +12,9 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 
 /** Ends of a run that are not in the list of errors, with their advice. The runbook has an entry for each. */
 export const OTHER_ENDS = {
-  TimedOut: 'It reached the time limit of its machine and was stopped: start the run again.',
-  AnotherError: 'It ended in an unexpected error, which the command shows.',
-  FailedOnPurpose:
-    'Nothing: `verify` made it, with an input that no run accepts. This mail shows that such mails arrive.',
+  TimedOut: 'The run reached the time limit of its state machine and was stopped. Start it again.',
+  AnotherError: 'The run ended in an unexpected error, which the command below shows.',
+  FailedOnPurpose: 'Nothing: `verify` started this run with an invalid input, to show that such mails arrive.',
 };
 
 export interface MailFailedRunsDeps {

@@ -55,7 +55,7 @@ function proofOf({ key, bytes, crc32 }: StoredFile, { now, cpuMilliseconds, log,
     logged = true;
     const found = crc32Text(stored.crc32);
     if (stored.bytes === bytes && found === crc32) return;
-    const what = `The object at ${key} has ${stored.bytes} bytes with CRC-32 ${found}; ${bytes} with ${crc32} were received.`;
+    const what = `The object at ${key} has ${stored.bytes} bytes with CRC-32 ${found}, but ${bytes} bytes with ${crc32} were received.`;
     throw new RunError('StorageConflict', what);
   };
 }

@@ -93,5 +93,5 @@ function refuseUnreleasable({ execution }: Manifest, { report, facts }: Verdict)
 function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): void {
   if (newNormal === wanted) return;
   const words = newNormal ? 'as the new normal' : 'without a new normal';
-  throw new RunError('InvalidInput', `The run ${run} was released ${words} already, by ${execution}.`);
+  throw new RunError('InvalidInput', `The run ${run} was already released ${words}, by ${execution}.`);
 }

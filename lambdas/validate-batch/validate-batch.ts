@@ -145,8 +145,8 @@ async function claimBatch(
   if (await store.putOnce(key, JSON.stringify(claim))) return;
   const existing = parseJson(claimSchema, (await store.read(key))?.text);
   if (existing?.execution !== execution || existing.startedAt !== startedAt) {
-    const who = existing ? `the execution ${existing.execution}` : `whoever wrote ${key}`;
-    throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
+    const who = existing ? `the execution ${existing.execution}` : `the program that wrote ${key}`;
+    throw new RunError('UpdateAlreadyStarted', `The batch ${batch} already belongs to ${who}.`);
   }
   if (existing.etag !== etag) {
     throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution started.`);

@@ -67,7 +67,7 @@ async function subjectOf(state: RunState, deps: WriteTableDeps): Promise<Subject
   const key = state.manifestKey ?? manifestKeyOf(parseTableInput(state.input).entity, tableRunOf(state));
   const manifest = await readManifest(deps.bucket, key);
   const why = isAsked ? await whyNot(tableRunOf(state), manifest, deps) : undefined;
-  if (!manifest || why !== undefined) throw refused(why ?? `Its manifest is gone: ${key}.`);
+  if (!manifest || why !== undefined) throw refused(why ?? `The manifest of the file is missing: ${key}.`);
   const { entity, date } = manifest.run;
   const plan = deps.deployment.entities[entity];
   if (!plan.tables) throw refused(notConfiguredText(entity));

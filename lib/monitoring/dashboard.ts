@@ -29,7 +29,7 @@ export class NightDashboard extends Construct {
     new cloudwatch.Dashboard(this, 'Board', {
       dashboardName: this.name,
       defaultInterval: Duration.days(14),
-      // Keeps the periods given here: by default, CloudWatch uses longer ones for longer ranges.
+      // Keeps the periods of the widgets. By default, CloudWatch uses longer periods for longer ranges.
       periodOverride: cloudwatch.PeriodOverride.INHERIT,
       widgets: [
         [new cloudwatch.TextWidget({ markdown: titleText(deployment.alarms.runbookUrl), width: 24, height: 2 })],

@@ -74,7 +74,7 @@ export type ExportSteps = Record<Exclude<StepName, 'WriteTable' | 'WriteChanges'
  * a function needs no schema (`docs/adr/0015`). `test/lib/bundle.slow.test.ts` limits every bundle.
  */
 function bundledCode(step: FunctionName, deployment: Deployment): lambda.AssetCode {
-  // Each deployment has other code.
+  // Part of the cache key, because the code contains the configuration of the deployment.
   const environment = { DEPLOYMENT: JSON.stringify(deployment) };
   const bundling = bundledHere((outputDir) => {
     for (const { path, contents } of bundleOfStep(step)) writeFileSync(join(outputDir, basename(path)), contents);

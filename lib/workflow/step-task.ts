@@ -9,7 +9,7 @@ import { type Answered, type AnyStepName, type InvokedName, MACHINE_VERSION } fr
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { StepFunction } from './step-function.ts';
 
-/** Errors before the function ran, so a retry is safe for every step. The last four: Lambda made no network interface. */
+/** Errors before the function ran, so retries are safe. The last four: Lambda could not create a network interface. */
 const NOT_INVOKED = [
   'Lambda.TooManyRequestsException',
   'Lambda.ResourceConflictException',

@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-/** The bytes to inspect. A web page shows in its first bytes, however small the chunks are. */
+/** How many first bytes are inspected. They show a web page, however small the chunks are. */
 export const INSPECTED_BYTES = 1024;
 
 /** Waits and sizes. docs/design/transfer-engine.md gives the reasons. Tests scale them down. */
@@ -9,7 +9,7 @@ export const LIMITS = {
   firstByteMs: 30_000,
   /** The longest silence of a connection in the middle of a body. */
   idleMs: 20_000,
-  /** An origin counts as silent if it sends less than `floorBytesPerSecond` while it is waited for, for this long. */
+  /** An origin is silent if it sends less than `floorBytesPerSecond` for this long while the engine waits for it. */
   floorMs: 30_000,
   floorBytesPerSecond: 16 * 1024,
   /** How long to watch a connection for bytes after the declared end of a whole file. */

@@ -135,7 +135,7 @@ function describe(
   isEmpty: boolean,
 ): Omit<Opened, 'body'> {
   const found = strongEtag(headers.etag);
-  // A file that has lost its strong ETag cannot be told from a changed file.
+  // A file that has lost its strong ETag cannot be distinguished from a changed file.
   if (etag !== null && found !== etag) throw new TransferError('changed', CHANGED);
   const received = statusCode === 206 && !isEmpty ? receivedRange(headers, range) : undefined;
   const length = isEmpty ? 0 : declaredLength(headers);
@@ -143,7 +143,7 @@ function describe(
   const chunked = /\bchunked$/i.test(headers['transfer-encoding'] ?? '');
   const undeclaredEnd = statusCode === 200 && to === null && !chunked;
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
-    throw new TransferError('refused', 'The file came without a length, so it is unknown whether it is whole.');
+    throw new TransferError('refused', 'The file came without a length, so it is unknown whether it is complete.');
   }
   const head = { length: total, contentType: headers['content-type'] ?? '' };
   const short = received !== undefined && received.to < Math.min(range?.to ?? received.total, received.total);
@@ -161,7 +161,7 @@ function strongEtag(etag: string | undefined): string | null {
 function refusal({ statusCode, headers }: IncomingMessage, meaning: Refusal): TransferError {
   if (meaning === 'changed') return new TransferError('changed', CHANGED);
   if (meaning === 'another range') {
-    return new RetryableError('incomplete', 'The file server sent another range than was requested.');
+    return new RetryableError('incomplete', 'The file server sent a different range than was requested.');
   }
   const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after'], headers.date) };
   return new RetryableError(meaning, `The GET of the file was answered ${statusCode}.`, wait);

@@ -121,7 +121,7 @@ class RangedFetch {
     };
     const onOverload = () => {
       this.#wanted = Math.min(this.#wanted, Math.max(1, Math.floor(wanted / 2)));
-      // The refused connection ends at once. If it waited instead, one that works would end after its part.
+      // The refused connection ends at once. Otherwise, a working connection would end after its part.
       if (this.#hasTooMany) throw TOO_MANY;
     };
     return new Reader(source, from, { open, end: to, onOverload }, first);
@@ -209,7 +209,7 @@ class Segments {
     return segment;
   }
 
-  /** Leaves the parts of a segment that have not begun to other connections. */
+  /** Returns the parts of a segment that have not begun, for other connections. */
   giveBack(segment: Part[]): void {
     this.#taken.delete(segment);
     if (segment.length > 0) this.#free.push(segment);

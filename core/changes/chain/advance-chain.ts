@@ -14,7 +14,7 @@ import { type FeedDraft, type FeedEnd, type FeedHead, type FeedPair, NO_FEEDS, t
  * feed of the replaced pair later, that feed does no harm.
  */
 
-/** A round fails only if another function gets further. One feed takes three rounds. */
+/** The most attempts to advance the chain. One fails only if another function is faster. One feed takes three. */
 const ROUNDS = 30;
 /** With fewer keys, the share of missing keys is not checked. */
 const FEWEST_KEYS = 20;

@@ -39,7 +39,7 @@ test('an empty object that a person writes stops the batch, and is read only onc
   expect(flag.isSet()).toBe(false);
   store.put(KEYS.stop, '');
 
-  expect(await flag.read()).toMatchObject({ reason: 'UpdateStopped', sentence: expect.stringContaining('hand') });
+  expect(await flag.read()).toMatchObject({ reason: 'UpdateStopped', sentence: expect.stringContaining('person') });
   expect(await flag.read()).toMatchObject({ reason: 'UpdateStopped' });
   expect(store.calls.filter((call) => call.startsWith('read'))).toHaveLength(2);
 });

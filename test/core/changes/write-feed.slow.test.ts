@@ -84,13 +84,13 @@ test('writes a feed without rows, with the columns of the table, for equal table
 });
 
 test.each([
-  ['_kind', { key: ['_kind'] }, 'The table has a column "_kind", which is the name of a column of the feed itself.'],
+  ['_kind', { key: ['_kind'] }, 'The table has a column "_kind", which is also the name of a column of the feed.'],
   [
     '_Change_Type',
     { key: ['_change_type'] },
-    'The table has a column "_change_type", which is the name of a column of the feed',
+    'The table has a column "_change_type", which is also the name of a column of the feed',
   ],
-  ['Run', { key: ['run'] }, 'The table has a column "run", which is the name of a column of the feed itself.'],
+  ['Run', { key: ['run'] }, 'The table has a column "run", which is also the name of a column of the feed.'],
   ['id', { key: ['number'] }, 'The table has no column "number", which `changes` names.'],
   ['id', { key: ['id'], ignore: ['updatedat'] }, 'The table has no column "updatedat", which `changes` names.'],
 ])('refuses a feed of a table with the column %s and the settings %j', async (column, plan, message) => {

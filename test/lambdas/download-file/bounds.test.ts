@@ -47,7 +47,7 @@ test.each<[string, object, Transfer, string]>([
     'invocations in one piece',
     { invocations: 39, upload: { ...UPLOAD, etag: null } },
     unfinished,
-    'Each began with the first byte',
+    'Each invocation began with the first byte',
   ],
 ])('ends in DownloadUnfinished and aborts the upload after too many %s', async (_, before, transfer, why) => {
   const deps = depsWith(transfer);

@@ -160,7 +160,7 @@ describe('the claim', () => {
 
     const error = await failureOf(validate(FILE, { execution: 'other' }), 'UpdateAlreadyStarted');
 
-    expect(error.message).toBe('The batch b1 belongs to the execution b1-abc already.');
+    expect(error.message).toBe('The batch b1 already belongs to the execution b1-abc.');
     await failureOf(validate(FILE, { startedAt: '2026-11-21T01:00:00Z' }), 'UpdateAlreadyStarted');
   });
 
@@ -186,7 +186,7 @@ describe('the claim', () => {
 
     const error = await failureOf(validate(), 'UpdateAlreadyStarted');
 
-    expect(error.message).toContain(`whoever wrote ${KEYS.started}`);
+    expect(error.message).toContain(`the program that wrote ${KEYS.started}`);
   });
 });
 
