@@ -9,11 +9,12 @@ import { CACHE, eventually, NODE_BIN, runningProcesses, tempDir, tempRecord } fr
 async function start(options: Partial<MinistackCommand> = {}) {
   const record = await tempRecord(CACHE);
   const real = await ensureMinistack({ record });
+  // Set after the installation: pip asks rustc for its version, and rustc may write to the home folder.
+  vi.stubEnv('HOME', await tempDir());
   return startMinistack({ ...real, nodeBin: NODE_BIN, record, ...options });
 }
 
 test('MiniStack listens on loopback with its own settings, and leaves no process or file behind', async () => {
-  vi.stubEnv('HOME', await tempDir());
   const { endpoint, env, pid, stop } = await start();
 
   expect(endpoint).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
