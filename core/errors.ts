@@ -13,7 +13,7 @@ export const ERRORS = {
     'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} for customer updates.',
   ),
   ConfigInvalid: final(
-    'Correct the setting that is named here, deploy, then start the run again. A secret, a right or an input needs no deployment.',
+    'Correct the setting, secret, right or input that the message names; deploy a changed setting; then start the run again.',
   ),
   AuthRefused: final(
     `Let an administrator of the CRM grant the missing right, then authorize again: ${CRM_EXPORT} authorize.`,

@@ -89,7 +89,7 @@ export function chooseColumns(plan: Plan, fields: readonly ListedField[], last: 
 }
 
 const NOT_COMPARED =
-  'The columns are not compared with those of the last published export: its manifest cannot be read, is of an earlier release, or does not have them.';
+  'The columns are not compared with those of the last published export: its manifest cannot be read, is of an earlier release, or does not list its columns.';
 
 /** Compares the columns of the CRM with those of the last published export, without those that are left out today. */
 export function compareColumns(

@@ -116,12 +116,12 @@ export const timeZone = z
         return false;
       }
     },
-    { error: 'an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
+    { error: 'must be an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
   )
   .default('UTC')
   .describe('IANA zone of local times and of the dates of runs.');
 
-const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"');
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as "01:30"');
 
 const localTime = time
   .optional()

@@ -161,7 +161,7 @@ const alarmsSchema = z.strictObject({
     ),
   runbookUrl: z
     .string()
-    .regex(/^[^\s#]+$/, 'an address or a path without spaces and without #')
+    .regex(/^[^\s#]+$/, 'must be an address or a path without spaces and without #')
     .default('docs/runbook.md')
     .describe('The https address of the runbook in your repository or wiki, to which every alarm links.'),
 });

@@ -105,5 +105,5 @@ function aheadOf(manifest: Manifest, run: OrderedRun | undefined): number {
 
 export function overtakenText({ execution, run: { entity, date, kind } }: Manifest): string {
   const other = kind === 'partial' ? 'a later run, or by one with the configured plan' : 'a later run';
-  return `${entity} of ${date} is published by ${other}. The run ${execution} is not released, because a release never replaces such a run.`;
+  return `${entity} of ${date} is published by ${other}. The run ${execution} is not released, because a release never replaces that run.`;
 }

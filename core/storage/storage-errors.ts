@@ -22,9 +22,10 @@ export function storageError(error: unknown, how: 'read' | 'write', key: string)
   if (error instanceof RunError) return error;
   const name = nameOf(error);
   const who = refusedBy(name, error instanceof Error ? error.message : '');
-  const what = `${who} did not allow ${key} to be ${how === 'read' ? 'read' : 'written'} (${name}).`;
+  const done = `${how === 'read' ? 'read' : 'written'} (${name})`;
   const denied = /^(AccessDenied|NoSuchBucket|AllAccessDisabled|KMS\..*)$/.test(name) || statusOf(error) === 403;
-  return new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
+  if (denied) return new RunError('StorageDenied', `${who} did not allow ${key} to be ${done}.`, { cause: error });
+  return new RunError('StorageUnavailable', `The object ${key} could not be ${done}.`, { cause: error });
 }
 
 function nameOf(error: unknown): string {

@@ -58,7 +58,7 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
     return await applyFrom(state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
-      const sentence = `Chunk ${chunk.chunk} was given up: ${error.message}`;
+      const sentence = `Chunk ${chunk.chunk} was not completed: ${error.message}`;
       // If the stop fails too, the function still reports the error of the chunk.
       await stop.raise({ reason: error.name, sentence }).catch(() => undefined);
     }

@@ -14,7 +14,7 @@ import type { RunState } from '../../core/step/states.ts';
 import type { Table } from './export-record.ts';
 
 /** The message for an input by hand that imitates a rule: it would claim a future start of that rule. */
-const STILL_TO_COME = '"scheduledFor" is a future start of a rule: leave it out, or give a "date".';
+const STILL_TO_COME = '"scheduledFor" is in the future: leave this field out, or give a "date".';
 
 interface DateDeps {
   deployment: Deployment;

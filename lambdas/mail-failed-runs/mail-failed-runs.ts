@@ -125,7 +125,7 @@ function mailOf(
   { deployment, runbookUrl }: MailFailedRunsDeps,
 ): { subject: string; text: string } {
   const { name, error, sentence, endedAt, entity, batch } = run;
-  const whose = batch ?? entity ?? 'a run';
+  const whose = batch ?? entity ?? 'A run';
   const at = `${endedAt.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const command = batch === undefined ? `show "${name}"` : `update-status ${batch}`;
   const lines = [

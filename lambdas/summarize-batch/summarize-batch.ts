@@ -183,10 +183,10 @@ function incomplete({ result }: BatchKeys, { counts }: Summary, stop: Stop | und
   const others = Object.entries(counts)
     .filter(([outcome, times]) => outcome !== 'APPLIED' && times > 0)
     .map(([outcome, times]) => `${times} ${outcome}`);
-  const why = stop ? ` It was stopped by ${stop.reason}: ${stop.sentence}` : '';
+  const why = stop ? ` The batch was stopped by ${stop.reason}: ${stop.sentence}` : '';
   return new RunError(
     'UpdatesIncomplete',
-    `Of ${totalOf(counts)} lines ${counts.APPLIED} were applied; ${others.join(', ')}: see ${result}.${why}`,
+    `Lines applied: ${counts.APPLIED} of ${totalOf(counts)}; ${others.join(', ')}. See ${result}.${why}`,
   );
 }
 

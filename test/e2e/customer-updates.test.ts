@@ -72,7 +72,7 @@ describe('a batch', () => {
     const { counts } = await batches.manifest('faults');
     expect(counts).toEqual({ APPLIED: 184, REJECTED: 14, FAILED: 0, UNKNOWN: 2, NOT_SENT: 0 });
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
-    expect(ended.cause).toContain('Of 200 lines 184 were applied');
+    expect(ended.cause).toContain('Lines applied: 184 of 200');
     expect(ended.cause).toContain('updates/faults/result.jsonl');
     for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
   });

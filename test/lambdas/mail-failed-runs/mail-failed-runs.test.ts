@@ -103,7 +103,7 @@ test.each([
 ])(
   'a run that ends in %s in any other way than verify makes it fail is not mailed as FailedOnPurpose',
   async (error, values) => {
-    expect((await mailOf(values)).subject).toBe(`prod: a run ended in ${error}`);
+    expect((await mailOf(values)).subject).toBe(`prod: A run ended in ${error}`);
   },
 );
 
@@ -133,7 +133,7 @@ describe('each way a run can end', () => {
     const end = endOf(name);
     const mails = await mailsOf([detail(end), detail({ name: 'again', ...end })]);
 
-    const subjects = mails.map(({ subject }) => subject.replace(/: (leads|a run) /, ': '));
+    const subjects = mails.map(({ subject }) => subject.replace(/: (leads|A run) /, ': '));
     expect(subjects).toEqual(Array(2).fill(`prod: ended in ${name}`));
   });
 

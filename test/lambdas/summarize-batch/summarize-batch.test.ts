@@ -114,9 +114,7 @@ test('reports lines without a result as NOT_SENT, or UNKNOWN if a function died 
     ['NOT_SENT', 'UpdateStopped'],
   ]);
   expect(manifest().counts).toEqual({ APPLIED: 0, REJECTED: 1, FAILED: 0, UNKNOWN: 2, NOT_SENT: 3 });
-  expect(error.message).toBe(
-    'Of 6 lines 0 were applied; 1 REJECTED, 2 UNKNOWN, 3 NOT_SENT: see updates/b1/result.jsonl.',
-  );
+  expect(error.message).toBe('Lines applied: 0 of 6; 1 REJECTED, 2 UNKNOWN, 3 NOT_SENT. See updates/b1/result.jsonl.');
 });
 
 test('names the reason that stopped the batch', async () => {
@@ -269,7 +267,7 @@ test('keeps the result that an earlier attempt wrote, and describes it in the ma
 
   const error = await failureOf(summarize(), 'UpdatesIncomplete');
 
-  expect(error.message).toContain('Of 6 lines 1 were applied; 5 NOT_SENT');
+  expect(error.message).toContain('Lines applied: 1 of 6; 5 NOT_SENT');
   expect(results().map(({ outcome }) => outcome)).toEqual(['APPLIED', ...Array(5).fill('NOT_SENT')]);
   const text = store.text(KEYS.result) ?? '';
   expect(manifest()).toMatchObject({
