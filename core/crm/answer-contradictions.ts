@@ -51,7 +51,7 @@ const NO_RECORD =
 const BESIDE = /^(?:user|session)/;
 /** Keys that describe a refusal in a wrapper, not the record. */
 const OF_REFUSAL =
-  /^(?:errors?|success|message|status|(?:error|status)?code|path|timestamp|(?:correlation|request|trace)id)$/;
+  /^(?:error|(?:is)?success|status|(?:code|details?|hint|info|jsonrpc|message|ok|path|reason|result|time(?:stamp)?|title|ts|type|value|warnings|(?:correlation|request|trace)id)$)/;
 /** Fields that an answer need not repeat, because they control an update or are deprecated. */
 const NEVER_COMPARED = ['updaterelated', 'customfields'];
 
@@ -118,7 +118,7 @@ function isRecordBesideError(level: Level, sent: SentFields): boolean {
   const mayHoldReasons = wrapper !== '' && !hasErrorIn(level);
   return entries.some(([key, value]) => {
     if (value === null || key === 'id') return value !== null;
-    if (isSure) return !OF_REFUSAL.test(key);
+    if (isSure) return sent.has(key) || !OF_REFUSAL.test(key);
     return sent.has(key) && (!mayHoldReasons || isSame(sent.get(key)?.value, value));
   });
 }

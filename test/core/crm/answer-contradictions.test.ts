@@ -255,6 +255,7 @@ test.each<[unknown, boolean]>([
   [{ error: 'invalid', data: {} }, true],
   [{ result: { error: 'invalid', statusCode: 400, traceId: 'x' } }, true],
   [{ response: { status: 'error', errors: ['invalid'], errorCode: 17 } }, true],
+  [{ data: [{ error: 'invalid', error_description: 'no', details: [{ field: 'city' }], hint: 'x' }] }, true],
   [{ result: { error: 'partial', code: 17, name: 'Dana' } }, false],
   [{ error: 'invalid', data: { success: false, error: 'invalid', message: 'no' } }, true],
 ])('the reasons of an error by field are no record, which %j shows (a plain refusal: %s)', (body, isRefusal) => {
