@@ -82,11 +82,14 @@ const lostAnswer = once(() =>
 
 const noRequest = once(() => system.runRaw({}));
 
-/** Two runs with access tokens that live for three seconds. No other run may be in progress. */
+/**
+ * Two runs with access tokens that live for six seconds: on a slow machine, a token must still reach the CRM after a
+ * function has stored it. No other run may be in progress.
+ */
 const shortLived = once(async () => {
   const { settings } = system.sandbox;
   const usual = { ...settings };
-  Object.assign(settings, { accessTokenSeconds: 3, jobSeconds: 4 });
+  Object.assign(settings, { accessTokenSeconds: 6, jobSeconds: 8 });
   // The CRM must refuse the tokens of the warm functions, and the new ones in the secret must be short-lived.
   system.sandbox.expireAccessTokens();
   await system.authorize();
@@ -127,7 +130,7 @@ describe('a run with an error of the CRM', () => {
   });
 });
 
-describe('runs with tokens that live for three seconds', () => {
+describe('runs with tokens that live for six seconds', () => {
   it('refresh several times without reusing a token, and both are published', async () => {
     const { reports, calls, secrets } = await shortLived();
 

@@ -16,7 +16,7 @@ const { transfers, expectStored, expectNothing } = await transferSuite();
 /** Uses the given behaviours for the first answers, then the last one. */
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
-const SLOW_TO_TELL: Changes = { limits: { ...IMPATIENT, idleMs: 300, firstByteMs: 300 } };
+const SLOW_TO_TELL: Changes = { limits: { idleMs: 300, firstByteMs: 300 } };
 const LIES = [{ addToLength: 100 }, { addToLength: -100 }, { extraBytes: 50 }].map((lie) => ({ ...WHOLE, ...lie }));
 const IN_THE_PAST = [busy(429, new Date(0).toUTCString()), busy(503, 'Thu, 01 Jan 1970 00:00:00 GMT')];
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { meaningOfToken } from '../../../core/oauth/token-answers.ts';
 import { callTokenEndpoint, type Grant, type TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
 import { CANARY, deployment } from '../../support/builders.ts';
@@ -366,9 +366,15 @@ test('an answer without JSON or without a token may come from another service, o
 });
 
 test('a missing answer is "lost" at the time limit', async () => {
-  const { answer } = await answerTo(() => undefined, { timeoutMs: 500 });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked = Promise.withResolvers<void>();
+  const answered = answerTo(() => asked.resolve(), { timeoutMs: 5000 });
+  await asked.promise;
 
-  expect(answer).toMatchObject({ kind: 'lost' });
+  vi.advanceTimersByTime(5000);
+
+  expect((await answered).answer).toMatchObject({ kind: 'lost' });
 });
 
 test.each([
