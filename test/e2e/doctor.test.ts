@@ -1,10 +1,7 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { checksSchema } from '../../cli/health/check.ts';
-import { doctor } from '../../cli/health/doctor.ts';
 import { deployedConfiguration } from '../../cli/support/deployed-configuration.ts';
 import { CRM_EXPORT } from '../../core/commands.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
@@ -13,7 +10,6 @@ import { createGrantStore } from '../../core/oauth/grant.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { runCli } from '../cli/support/run-cli.ts';
-import { folderForAll } from '../lib/support/files.ts';
 import { DEAD_ADDRESS } from '../support/http-server.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { createOutputsStack } from './support/outputs-stack.ts';
@@ -23,7 +19,6 @@ import { localPlace } from './support/vpc.ts';
 /** What the tests themselves stored. `system.issued` has what passed between the product and the CRM. */
 const stored = new Set<string>();
 let system: Deployed;
-const dir = folderForAll();
 
 beforeAll(async () => {
   system = await deployForTests('doctor', { alarms: { email: ['operator@example.com'] } }, { rows: 1 });
@@ -87,16 +82,8 @@ async function deployElsewhere(deployment: string, changes: Partial<Deployment['
 }
 
 const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
-const BEFORE = [
-  'configuration',
-  'stack',
-  'rules',
-  'alarm-addresses',
-  'client-secret',
-  'grant',
-  'ledger',
-  'grant-stored',
-];
+const NIGHT = ['configuration', 'stack', 'rules', 'alarm-addresses'];
+const GRANT = ['client-secret', 'grant', 'ledger', 'grant-stored'];
 
 it('warns after an authorization that no function has refreshed the grant, and refreshes nothing', async () => {
   const before = await storedTokens(system);
@@ -104,11 +91,8 @@ it('warns after an authorization that no function has refreshed the grant, and r
   const { code, at, verdicts } = await checked({ args: ['--refresh'] });
 
   expect(code).toBe(0);
-  expect(at('grant-stored')).toMatchObject({
-    verdict: 'warning',
-  });
   expect(at('grant-stored')?.advice).toMatch(/ start leads .*--deployment doctor\.$/);
-  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'holds' });
+  expect(verdicts).toMatchObject({ 'grant-stored': 'warning', refresh: 'unknown', service: 'holds' });
   expect(await storedTokens(system)).toEqual(before);
 });
 
@@ -118,71 +102,55 @@ it('reports that all checks hold once a function has refreshed the grant, and ch
 
   const { code, ids, verdicts } = await checked();
 
-  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS]);
+  expect(ids).toEqual([...NIGHT, ...GRANT, 'scopes', 'access-token', 'service', ...COLUMNS]);
   expect(new Set(Object.values(verdicts))).toEqual(new Set(['holds']));
   expect(code).toBe(0);
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('--refresh refreshes once, and reports rotation and lifetime', async () => {
+it('--refresh refreshes once by the time of AWS, and reports rotation and lifetime', async () => {
   await store();
   const before = await storedTokens(system);
-  system.sandbox.ledger.clear();
-
-  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
-
-  const after = await storedTokens(system);
-  expect(code).toBe(0);
-  expect(at('refresh')?.found).toMatch(/^Rotation observed: .*; expires_in 3600 s; stored/);
-  expect(after.refreshToken).not.toBe(before.refreshToken);
-  expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(1);
-  expect(verdicts).toMatchObject({ refresh: 'holds', service: 'holds' });
-});
-
-it('--refresh uses the time of AWS for its claim if the clock here is slow', async () => {
-  await store();
-  const file = join(dir, 'slow.json');
-  const { baseUrl, authUrl } = system.sandbox;
-  await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl } }));
   const { secrets, dynamo, TokensSecretId, LedgerTableName } = system.target;
   const { versionId } = await createGrantStore(secrets, TokensSecretId).current();
+  system.sandbox.ledger.clear();
   const rightTime = Date.now();
   vi.useFakeTimers({ toFake: ['Date'], now: rightTime - 300_000 });
 
-  const place = { deployment: system.name, configuration: file, endpointUrl: system.cloud.endpoint };
-  const checks = await doctor({ ...place, refresh: true }).finally(() => vi.useRealTimers());
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] }).finally(() => vi.useRealTimers());
 
+  expect({ code, verdicts }).toMatchObject({ code: 0, verdicts: { refresh: 'holds', service: 'holds' } });
+  expect(at('refresh')?.found).toMatch(/^Rotation observed: .*; expires_in 3600 s; stored/);
+  expect((await storedTokens(system)).refreshToken).not.toBe(before.refreshToken);
+  expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(1);
   const spent = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(versionId);
-  expect(checks.find(({ id }) => id === 'refresh')?.verdict).toBe('holds');
   expect(spent?.state).toBe('STORED');
   expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(200_000);
 });
 
-it('warns of a stale access token, and does not refresh it without --refresh', async () => {
-  await store({ obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' });
+const STALE = { obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' };
+
+it.each<
+  [what: string, given: Partial<Tokens>, args: string[], refresh: string | undefined, command: string, ids: string[]]
+>([
+  ['a stale access token without --refresh', STALE, [], undefined, '--refresh', ['service']],
+  [
+    'an expired token of an untried grant',
+    { ...STALE, functionStoredAt: null },
+    ['--refresh'],
+    'unknown',
+    ' start leads ',
+    ['refresh', 'service', 'access-token', 'grant-stored'],
+  ],
+])('warns of %s, refreshes nothing, and names the command that does', async (_, given, args, refresh, command, ids) => {
+  await store(given);
   system.sandbox.ledger.clear();
 
-  const { code, at, verdicts } = await checked();
+  const { code, at, verdicts } = await checked({ args });
 
-  expect(code).toBe(0);
-  expect(verdicts).toMatchObject({ 'access-token': 'warning', service: 'unknown' });
-  expect(at('access-token')?.found).toContain('is stale');
-  expect(at('service')?.advice).toContain('--refresh');
-  expect(system.sandbox.ledger.count()).toBe(0);
-});
-
-it('--refresh does not refresh an expired token of an untried grant, and names the run that does', async () => {
-  await store({
-    ...{ functionStoredAt: null, obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' },
-  });
-  system.sandbox.ledger.clear();
-
-  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
-
-  expect(code).toBe(0);
-  expect(verdicts).toMatchObject({ refresh: 'unknown', service: 'unknown', 'access-token': 'warning' });
-  for (const id of ['refresh', 'service', 'access-token', 'grant-stored'])
-    expect(at(id)?.advice).toContain(' start leads ');
+  expect({ code, verdicts }).toMatchObject({ code: 0, verdicts: { 'access-token': 'warning', service: 'unknown' } });
+  expect(verdicts.refresh).toBe(refresh);
+  for (const id of ids) expect(at(id)?.advice).toContain(command);
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Draw } from '../../../../sandbox/data/draw.ts';
 import { zipOfTexts } from '../../../support/zip.ts';
-import type { Fault } from './fault.ts';
+import { type Fault, ofPacked, ofText } from './fault.ts';
 
 /** Faults that cut, damage or replace a file. */
 
@@ -53,18 +53,14 @@ function flipped(bytes: Buffer, draw: Draw): Buffer {
 }
 
 const damages: Fault[] = (['gzip', 'zip'] as const).flatMap((compression): Fault[] => [
-  { name: `cut ${compression}`, wish: { compression }, packed: cut },
-  { name: `${compression} with a flipped bit`, wish: { compression }, packed: flipped },
-  {
-    name: `${compression} without its last bytes`,
-    wish: { compression },
-    packed: (bytes, draw) => bytes.subarray(0, -draw.int(1, 12)),
-  },
-  {
-    name: `${compression} followed by a text`,
-    wish: { compression },
-    packed: (bytes) => Buffer.concat([bytes, Buffer.from('ERROR: timeout\n')]),
-  },
+  ofPacked(`cut ${compression}`, { compression }, cut),
+  ofPacked(`${compression} with a flipped bit`, { compression }, flipped),
+  ofPacked(`${compression} without its last bytes`, { compression }, (bytes, draw) =>
+    bytes.subarray(0, -draw.int(1, 12)),
+  ),
+  ofPacked(`${compression} followed by a text`, { compression }, (bytes) =>
+    Buffer.concat([bytes, Buffer.from('ERROR: timeout\n')]),
+  ),
 ]);
 
 const texts: Fault[] = LAST_LINES.map((line, number) => ({
@@ -82,22 +78,12 @@ export const BYTE_FAULTS: Fault[] = [
   ...damages,
   ...texts,
   ...bodies,
-  {
-    name: 'a cut text',
-    wish: { kind: 'csv', usual: true },
-    text: (text, draw) => text.slice(0, draw.int(1, text.length - 1)),
-  },
-  {
-    name: 'a text cut near its end',
-    wish: { kind: 'csv', usual: true },
-    text: (text, draw) => text.slice(0, -draw.int(1, 60)),
-  },
-  {
-    name: 'bytes cut near their end',
-    wish: { kind: 'csv', usual: true, compression: null },
-    packed: (bytes, draw) => bytes.subarray(0, -draw.int(1, 60)),
-  },
-  { name: 'a cut spreadsheet', wish: { kind: 'xlsx', compression: null }, packed: cut },
-  { name: 'a spreadsheet with a flipped bit', wish: { kind: 'xlsx', compression: null }, packed: flipped },
-  { name: 'gzip of gzip', wish: { compression: 'gzip' }, packed: (bytes) => gzipSync(bytes) },
+  ofText('a cut text', { kind: 'csv', usual: true }, (text, draw) => text.slice(0, draw.int(1, text.length - 1))),
+  ofText('a text cut near its end', { kind: 'csv', usual: true }, (text, draw) => text.slice(0, -draw.int(1, 60))),
+  ofPacked('bytes cut near their end', { kind: 'csv', usual: true, compression: null }, (bytes, draw) =>
+    bytes.subarray(0, -draw.int(1, 60)),
+  ),
+  ofPacked('a cut spreadsheet', { kind: 'xlsx', compression: null }, cut),
+  ofPacked('a spreadsheet with a flipped bit', { kind: 'xlsx', compression: null }, flipped),
+  ofPacked('gzip of gzip', { compression: 'gzip' }, (bytes) => gzipSync(bytes)),
 ];

@@ -14,3 +14,15 @@ export interface Fault {
   /** Whether the CRM serves the export of the night before again, by its id. */
   oldExport?: true;
 }
+
+export const ofTable = (name: string, wish: Wish, table: Fault['table']): Fault => ({
+  name,
+  wish,
+  ...(table && { table }),
+});
+export const ofText = (name: string, wish: Wish, text: Fault['text']): Fault => ({ name, wish, ...(text && { text }) });
+export const ofPacked = (name: string, wish: Wish, packed: Fault['packed']): Fault => ({
+  name,
+  wish,
+  ...(packed && { packed }),
+});
