@@ -2,48 +2,58 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, test } from 'vitest';
 import type { RunErrorName } from '../../../core/errors.ts';
 import { parseSecret, readOAuthClient, tokensSchema, writeSecret } from '../../../core/oauth/secrets.ts';
+import { refused } from '../../cli/support/cloud/answers.ts';
+import { aws } from '../../cli/support/cloud/cloud.ts';
+import { grant } from '../../cli/support/cloud/grant.ts';
 import { CANARY } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { servedOnLoopback } from '../../support/loopback.ts';
 import { expectTexts } from '../../support/screen.ts';
-import { secretsManager } from '../../support/secrets-manager.ts';
+
+const SECRET = 'arn:s';
+
+/** Secrets Manager with a value of the secret, or with an error in answer to every call. */
+async function secretsManager(s?: string, trouble?: string): Promise<SecretsManagerClient> {
+  const cloud = await aws({ ...(trouble && { '*': refused(trouble) }) }, grant(s === undefined ? {} : { s }));
+  return cloud.client(SecretsManagerClient);
+}
 
 test('readOAuthClient returns what writeSecret wrote', async () => {
-  const { client } = await secretsManager({ s: '' });
+  const client = await secretsManager('');
 
-  await writeSecret(client, 's', { clientId: 'c', clientSecret: CANARY });
+  await writeSecret(client, SECRET, { clientId: 'c', clientSecret: CANARY });
 
-  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
+  expect(await readOAuthClient(client, SECRET)).toEqual({ clientId: 'c', clientSecret: CANARY });
 });
 
 test('a secret with only the id of a client has an empty client secret', async () => {
-  const { client } = await secretsManager({ s: '{"clientId":"c"}' });
+  const client = await secretsManager('{"clientId":"c"}');
 
-  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
+  expect(await readOAuthClient(client, SECRET)).toEqual({ clientId: 'c', clientSecret: '' });
 });
 
 const UNAVAILABLE = ['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'];
 
-/** The values of the secrets, or the answer of AWS, and how reading `s` ends. */
-const READINGS: [what: string, values: Record<string, string>, error: RunErrorName, trouble?: string][] = [
-  ['is missing', {}, 'ConfigInvalid'],
-  ['is empty', { s: '' }, 'ConfigInvalid'],
-  ['is not JSON', { s: CANARY }, 'ConfigInvalid'],
-  ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'ConfigInvalid'],
-  ['is a JSON string', { s: `"${CANARY}"` }, 'ConfigInvalid'],
-  ['has another shape', { s: JSON.stringify({ clientId: 7, x: CANARY }) }, 'ConfigInvalid'],
-  ['may not be read', { s: CANARY }, 'ConfigInvalid', 'AccessDeniedException'],
-  ['is scheduled for deletion', { s: CANARY }, 'ConfigInvalid', 'InvalidRequestException'],
-  ...UNAVAILABLE.map((type): (typeof READINGS)[number] => [type, { s: CANARY }, 'TokenStoreUnavailable', type]),
+/** The value of the secret, or the answer of AWS, and how reading ends. */
+const READINGS: [what: string, value: string | undefined, error: RunErrorName, trouble?: string][] = [
+  ['is missing', undefined, 'ConfigInvalid'],
+  ['is empty', '', 'ConfigInvalid'],
+  ['is not JSON', CANARY, 'ConfigInvalid'],
+  ['is half of a JSON text', `{"refreshToken":"${CANARY}`, 'ConfigInvalid'],
+  ['is a JSON string', `"${CANARY}"`, 'ConfigInvalid'],
+  ['has another shape', JSON.stringify({ clientId: 7, x: CANARY }), 'ConfigInvalid'],
+  ['may not be read', CANARY, 'ConfigInvalid', 'AccessDeniedException'],
+  ['is scheduled for deletion', CANARY, 'ConfigInvalid', 'InvalidRequestException'],
+  ...UNAVAILABLE.map((type): (typeof READINGS)[number] => [type, CANARY, 'TokenStoreUnavailable', type]),
 ];
 
 test('each secret that cannot be read or written has an error with advice, which quotes no value', async () => {
   const messages: [string, string][] = [];
-  for (const [what, values, error, trouble] of READINGS) {
-    const { client } = await secretsManager(values, trouble ? { trouble: () => trouble } : {});
-    messages.push([`reading: ${what}`, (await failureOf(readOAuthClient(client, 's'), error)).message]);
+  for (const [what, value, error, trouble] of READINGS) {
+    const client = await secretsManager(value, trouble);
+    messages.push([`reading: ${what}`, (await failureOf(readOAuthClient(client, SECRET), error)).message]);
     if (trouble === undefined || trouble === 'InvalidRequestException') continue;
-    const writing = writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY });
+    const writing = writeSecret(client, SECRET, { clientId: CANARY, clientSecret: CANARY });
     messages.push([`writing: ${what}`, (await failureOf(writing, error)).message]);
   }
 

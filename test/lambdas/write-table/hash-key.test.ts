@@ -1,26 +1,32 @@
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, test } from 'vitest';
 import { TableError } from '../../../core/table/table-error.ts';
 import { readHashKey } from '../../../lambdas/write-table/handler.ts';
+import { refused } from '../../cli/support/cloud/answers.ts';
+import { aws } from '../../cli/support/cloud/cloud.ts';
+import { grant } from '../../cli/support/cloud/grant.ts';
 import { failureOf } from '../../support/failures.ts';
-import { secretsManager } from '../../support/secrets-manager.ts';
 
 const KEY = 'k'.repeat(64);
 
-test('reads the key of hashed columns from its secret', async () => {
-  const { client } = await secretsManager({ key: KEY });
+const secretsManager = async (...parts: Parameters<typeof aws>) => (await aws(...parts)).client(SecretsManagerClient);
 
-  expect(await readHashKey(client, 'key')).toBe(KEY);
+test('reads the key of hashed columns from its secret', async () => {
+  expect(await readHashKey(await secretsManager(grant({ key: KEY })), 'arn:key')).toBe(KEY);
 });
 
 test.each<[string, Record<string, string>, string | undefined, RegExp]>([
-  ['is missing', {}, 'key', /is missing or has no value: the secret key\.$/],
-  ['has no value', { key: '' }, 'key', /is missing or has no value: the secret key\.$/],
-  ['is too short to hide anything', { key: 'secret-4711' }, 'key', /is shorter than 32 characters: the secret key\.$/],
+  ['is missing', {}, 'arn:key', /is missing or has no value: the secret arn:key\.$/],
+  ['has no value', { key: '' }, 'arn:key', /is missing or has no value: the secret arn:key\.$/],
+  [
+    'is too short to hide anything',
+    { key: 'secret-4711' },
+    'arn:key',
+    /is shorter than 32 characters: the secret arn:key\.$/,
+  ],
   ['the function does not know', {}, undefined, /^The stack has no secret for the hashed columns: deploy it again\.$/],
 ])('reports in one sentence, without the key, a key that %s', async (_, values, id, sentence) => {
-  const { client } = await secretsManager(values);
-
-  const error = await readHashKey(client, id).catch((thrown: unknown) => thrown);
+  const error = await readHashKey(await secretsManager(grant(values)), id).catch((thrown: unknown) => thrown);
 
   expect(error).toBeInstanceOf(TableError);
   expect((error as TableError).message).toMatch(sentence);
@@ -28,9 +34,9 @@ test.each<[string, Record<string, string>, string | undefined, RegExp]>([
 });
 
 test('Secrets Manager without an answer is a transient error, a missing right a final one', async () => {
-  const { client } = await secretsManager({ key: KEY }, { trouble: () => 'InternalServiceError' });
-  const denied = await secretsManager({ key: KEY }, { trouble: () => 'AccessDeniedException' });
+  const answering = (error: string) => secretsManager({ GetSecretValue: refused(error) });
+  const [silent, denied] = [await answering('InternalServiceError'), await answering('AccessDeniedException')];
 
-  expect((await failureOf(readHashKey(client, 'key'), 'TokenStoreUnavailable')).transient).toBe(true);
-  expect((await failureOf(readHashKey(denied.client, 'key'), 'ConfigInvalid')).transient).toBe(false);
+  expect((await failureOf(readHashKey(silent, 'arn:key'), 'TokenStoreUnavailable')).transient).toBe(true);
+  expect((await failureOf(readHashKey(denied, 'arn:key'), 'ConfigInvalid')).transient).toBe(false);
 });
