@@ -6,6 +6,7 @@ import { isOfRule, parseInput } from '../../../core/export/input.ts';
 import { parseReleaseInput } from '../../../core/export/release.ts';
 import { parseTableInput } from '../../../core/table/table-run.ts';
 import { CANARY } from '../../support/builders.ts';
+import { expectMessages } from '../../support/screen.ts';
 
 /** The error that refuses an input. */
 function refused(input: unknown): RunError {
@@ -53,38 +54,39 @@ test('accepts "all" as columns', () => {
   expect(parseInput({ entity: 'leads', columns: 'all' })).toMatchObject({ columns: 'all' });
 });
 
-test.each<[string, unknown, string]>([
-  ['{}', {}, 'The input lacks "entity".'],
-  ['an array', [{ entity: 'leads' }], 'The input is invalid (Invalid input: expected object, received array).'],
-  ['null', null, 'The input is invalid (Invalid input: expected object, received null).'],
-  ['a misspelt entity', { entity: 'custommers' }, '"custommers" is not a known entity (did you mean "customers"?).'],
-  ['another letter case', { entity: 'Leads' }, '"Leads" is not a known entity (did you mean "leads"?).'],
-  ['the un-hyphenated spelling', { entity: 'agentnumbers' }, '(did you mean "agent-numbers"?)'],
-  ['an underscore', { entity: 'AGENT_NUMBERS' }, '(did you mean "agent-numbers"?)'],
-  ['an entity far from all', { entity: 'invoices' }, '"invoices" is not a known entity.'],
-  ['a null entity', { entity: null }, '"entity" is not the name of an entity.'],
-  ['a list of entities', { entity: ['leads'] }, '"entity" is not the name of an entity.'],
-  ['an unknown key', { entity: 'leads', colour: 1 }, 'Unknown: "colour".'],
-  ['a misspelt key', { entity: 'leads', colums: [] }, 'Unknown: "colums" (did you mean "columns"?).'],
-  ['a key in another letter case', { entity: 'leads', sendemail: true }, '(did you mean "sendEmail"?)'],
-  ['a request key for the configuration', { entity: 'leads', limit: 3 }, 'Unknown: "limit".'],
-  ['two mistakes', { entity: 'lead', x: 1 }, '"lead" is not a known entity (did you mean "leads"?); unknown: "x".'],
-  ['an invalid date', { entity: 'leads', date: '2026-02-30' }, '"date" is wrong'],
-  ['a time as a date', { entity: 'leads', date: '2026-02-03T00:00:00Z' }, '"date" is wrong'],
-  ['a time without a zone', { entity: 'leads', scheduledFor: '2026-11-20T01:00:00' }, '"scheduledFor" is wrong'],
-  ['an empty list of columns', { entity: 'leads', columns: [] }, '"columns" is wrong'],
-  ['a filter that is not an object', { entity: 'leads', filters: ['a'] }, '"filters.0" is wrong'],
-  ['another operator', { entity: 'leads', filtersOperator: 'AND' }, '"filtersOperator" is wrong'],
-  [
-    'an invalid relative date',
-    { entity: 'leads', filters: [{ value: [{ $date: 'today' }] }] },
-    '"filters.0.value.0" is wrong (must be {"$date": "day-1d", "as": "date"}',
-  ],
-  ['a relative date in a sort', { entity: 'leads', sorts: [{ field: { $date: 'day' } }] }, '"sorts.0.field" is wrong'],
-  ['a relative date as a filter', { entity: 'leads', filters: [{ $date: 'day' }] }, '"filters.0" is wrong'],
-  ['a flag as a word', { entity: 'leads', sendEmail: 'no' }, '"sendEmail" is wrong'],
-])('refuses %s, and the message names the mistake', (_, input, message) => {
-  expect(refused(input).message).toContain(message);
+const REFUSED: [what: string, input: unknown][] = [
+  ['{}', {}],
+  ['an array', [{ entity: 'leads' }]],
+  ['null', null],
+  ['a misspelt entity', { entity: 'custommers' }],
+  ['another letter case', { entity: 'Leads' }],
+  ['the un-hyphenated spelling', { entity: 'agentnumbers' }],
+  ['an underscore', { entity: 'AGENT_NUMBERS' }],
+  ['an entity far from all', { entity: 'invoices' }],
+  ['a null entity', { entity: null }],
+  ['a list of entities', { entity: ['leads'] }],
+  ['an unknown key', { entity: 'leads', colour: 1 }],
+  ['a misspelt key', { entity: 'leads', colums: [] }],
+  ['a key in another letter case', { entity: 'leads', sendemail: true }],
+  ['a request key for the configuration', { entity: 'leads', limit: 3 }],
+  ['two mistakes', { entity: 'lead', x: 1 }],
+  ['an invalid date', { entity: 'leads', date: '2026-02-30' }],
+  ['a time as a date', { entity: 'leads', date: '2026-02-03T00:00:00Z' }],
+  ['a time without a zone', { entity: 'leads', scheduledFor: '2026-11-20T01:00:00' }],
+  ['an empty list of columns', { entity: 'leads', columns: [] }],
+  ['a filter that is not an object', { entity: 'leads', filters: ['a'] }],
+  ['another operator', { entity: 'leads', filtersOperator: 'AND' }],
+  ['an invalid relative date', { entity: 'leads', filters: [{ value: [{ $date: 'today' }] }] }],
+  ['a relative date in a sort', { entity: 'leads', sorts: [{ field: { $date: 'day' } }] }],
+  ['a relative date as a filter', { entity: 'leads', filters: [{ $date: 'day' }] }],
+  ['a flag as a word', { entity: 'leads', sendEmail: 'no' }],
+];
+
+test('refuses wrong inputs, and the message names each mistake', async () => {
+  await expectMessages(
+    'input-refusals',
+    REFUSED.map(([what, input]) => [what, refused(input).message]),
+  );
 });
 
 test.each([[{}], [[]], [7], [null], [{ entity: 'x' }], [{ entity: 'leads', y: 1 }]])(

@@ -4,6 +4,7 @@ import { deployedConfiguration } from '../../../cli/support/deployed-configurati
 import type { Target } from '../../../cli/support/target.ts';
 import { timesOfNight } from '../../../core/night/night-schedule.ts';
 import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
+import { eventually } from '../../support/project.ts';
 import { linesOf } from './everything.ts';
 import { localPlace } from './vpc.ts';
 
@@ -11,11 +12,11 @@ import { localPlace } from './vpc.ts';
  * Makes the deployed check evaluate the nights at `time`, repeatedly until its log has counted `value` incomplete
  * nights: the local cloud may log the last lines of a call only with the next call.
  */
-async function checkUntilCounted(target: Target, time: Date, value: number) {
-  let checked = await check(target, time);
-  for (let again = 0; again < 20 && !checked.counted.includes(value); again += 1) checked = await check(target, time);
-  expect(checked.counted).toContain(value);
-  return checked;
+function checkUntilCounted(target: Target, time: Date, value: number) {
+  return eventually(async () => {
+    const checked = await check(target, time);
+    return checked.counted.includes(value) ? checked : undefined;
+  });
 }
 
 /** Runs the check now, from when it watches, and just after the deadline of the next night, which is missing. */
